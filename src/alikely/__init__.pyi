@@ -1,0 +1,48 @@
+from . import comparison as comparison
+from . import datasets as datasets
+from . import influence as influence
+from . import metrics as metrics
+from . import models as models
+from . import null as null
+from . import plots as plots
+from . import resampling as resampling
+from . import sampling as sampling
+from . import simulate as simulate
+from . import tables as tables
+from .comparison import compare_models as compare_models
+from .comparison import contrast as contrast
+from .comparison import difference as difference
+from .comparison import mean as mean
+from .datasets import load_example as load_example
+from .estimates import error_consistency as error_consistency
+from .plots import plot_bounds as plot_bounds
+from .plots import plot_intervals as plot_intervals
+from .plots import plot_null as plot_null
+from .results import Result as Result
+from .trials import Trials as Trials
+
+__version__: str
+__all__ = [
+    "Result",
+    "Trials",
+    "compare_models",
+    "comparison",
+    "contrast",
+    "datasets",
+    "difference",
+    "error_consistency",
+    "influence",
+    "load_example",
+    "mean",
+    "metrics",
+    "models",
+    "null",
+    "plot_bounds",
+    "plot_intervals",
+    "plot_null",
+    "plots",
+    "resampling",
+    "sampling",
+    "simulate",
+    "tables",
+]

@@ -1,0 +1,34 @@
+"""Random seeds: what a user may pass as ``rng``, and how independent streams come of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["RandomState", "seed_sequence", "spawn_integer"]
+
+RandomState = int | np.random.Generator | np.random.SeedSequence | None
+
+
+def seed_sequence(rng: RandomState) -> np.random.SeedSequence:
+    """Turn what a user passed as ``rng`` into a seed sequence to spawn from.
+
+    A `numpy.random.Generator` is advanced, so that two calls with the same one differ. A
+    `numpy.random.SeedSequence` is copied, so that the same one gives the same draws again.
+    """
+    if isinstance(rng, np.random.Generator):
+        return np.random.SeedSequence([int(word) for word in rng.integers(0, 2**32, 4)])
+    if isinstance(rng, np.random.SeedSequence):
+        return np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key)
+    if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer)):
+        raise TypeError(
+            "rng must be None, a whole number, a numpy Generator or a SeedSequence, got "
+            f"{type(rng).__name__}"
+        )
+    if rng is not None and rng < 0:
+        raise ValueError(f"rng must not be negative, got {rng}")
+    return np.random.SeedSequence(None if rng is None else int(rng))
+
+
+def spawn_integer(seed: np.random.SeedSequence) -> int:
+    """Integer seed for libraries that take no other; each call on one sequence gives a new one."""
+    return int(seed.spawn(1)[0].generate_state(1)[0])

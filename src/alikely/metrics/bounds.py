@@ -1,0 +1,176 @@
+"""What accuracies and agreement allow: bounds on agreement, error consistency and accuracy.
+
+References
+----------
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+   CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alikely.metrics._cells import Floats, divide, probability
+from alikely.metrics.consistency import expected_agreement
+
+__all__ = [
+    "accuracy_bounds",
+    "agreement_bounds",
+    "agreement_bounds_from_expected",
+    "error_consistency_bounds",
+    "error_consistency_bounds_from_expected",
+]
+
+
+def agreement_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tuple[Floats, Floats]:
+    """Least and greatest observed agreement that two accuracies allow [G20]_.
+
+    Parameters
+    ----------
+    accuracy_a, accuracy_b : array_like
+        In [0, 1]; broadcast against each other.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        ``|p_a + p_b - 1|`` and ``1 - |p_a - p_b|``.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy lies outside [0, 1].
+
+    Examples
+    --------
+    >>> [round(float(bound), 3) for bound in agreement_bounds(0.9, 0.7)]
+    [0.6, 0.8]
+    """
+    p_a = probability(accuracy_a, "accuracy_a")
+    p_b = probability(accuracy_b, "accuracy_b")
+    return np.asarray(np.abs(p_a + p_b - 1)), np.asarray(1 - np.abs(p_a - p_b))
+
+
+def error_consistency_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tuple[Floats, Floats]:
+    """Least and greatest error consistency that two accuracies allow [G20]_.
+
+    Parameters
+    ----------
+    accuracy_a, accuracy_b : array_like
+        In [0, 1]; broadcast against each other.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        In [-1, 1]; NaN where both accuracies are 0 or both are 1.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy lies outside [0, 1].
+
+    Examples
+    --------
+    >>> [round(float(bound), 3) for bound in error_consistency_bounds(0.9, 0.7)]
+    [-0.176, 0.412]
+    """
+    lower, upper = agreement_bounds(accuracy_a, accuracy_b)
+    expected = expected_agreement(accuracy_a, accuracy_b)
+    return divide(lower - expected, 1 - expected), divide(upper - expected, 1 - expected)
+
+
+def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
+    """Least and greatest observed agreement when only the expected agreement is known [G20]_.
+
+    Parameters
+    ----------
+    expected : array_like
+        Expected agreement, in [0, 1].
+
+    Returns
+    -------
+    lower, upper : ndarray
+        ``[sqrt(2 p_exp - 1), 1]`` from one half on, ``[0, 1 - sqrt(1 - 2 p_exp)]`` below.
+
+    Raises
+    ------
+    ValueError
+        If the expected agreement lies outside [0, 1].
+
+    Examples
+    --------
+    >>> [round(float(bound), 3) for bound in agreement_bounds_from_expected(0.625)]
+    [0.5, 1.0]
+    """
+    p_exp = probability(expected, "expected agreement")
+    lower = np.sqrt(np.maximum(2 * p_exp - 1, 0))
+    upper = 1 - np.sqrt(np.maximum(1 - 2 * p_exp, 0))
+    return np.asarray(lower), np.asarray(upper)
+
+
+def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
+    """Least and greatest error consistency when only the expected agreement is known [G20]_.
+
+    Parameters
+    ----------
+    expected : array_like
+        Expected agreement, in [0, 1].
+
+    Returns
+    -------
+    lower, upper : ndarray
+        In [-1, 1]; NaN at an expected agreement of 1.
+
+    Raises
+    ------
+    ValueError
+        If the expected agreement lies outside [0, 1].
+
+    Examples
+    --------
+    >>> [round(float(bound), 3) for bound in error_consistency_bounds_from_expected(0.625)]
+    [-0.333, 1.0]
+    """
+    p_exp = probability(expected, "expected agreement")
+    lower, upper = agreement_bounds_from_expected(p_exp)
+    return divide(lower - p_exp, 1 - p_exp), divide(upper - p_exp, 1 - p_exp)
+
+
+def accuracy_bounds(accuracy: ArrayLike, error_consistency: ArrayLike) -> tuple[Floats, Floats]:
+    """Range of the other observer's accuracy, given one accuracy and the error consistency.
+
+    Parameters
+    ----------
+    accuracy : array_like
+        Known accuracy, in (0, 1).
+    error_consistency : array_like
+        In [0, 1]; for negative values no such closed form is offered.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If an argument lies outside its range.
+
+    Examples
+    --------
+    >>> [round(float(bound), 3) for bound in accuracy_bounds(0.9, 0.5)]
+    [0.75, 0.964]
+    """
+    a = probability(accuracy, "accuracy")
+    if np.any((a == 0) | (a == 1)):
+        raise ValueError(
+            "accuracy must lie strictly between 0 and 1, got 0 or 1: a perfect observer's error "
+            "consistency is 0 with every imperfect one, so it bounds nothing"
+        )
+    k = probability(error_consistency, "error_consistency")
+    return np.asarray(a * k / (2 * a * k - 2 * a - k + 2)), np.asarray(
+        a * (2 - k) / (k + 2 * a * (1 - k))
+    )

@@ -1,0 +1,334 @@
+"""Error consistency (EC): point estimate, influence function, corrected and scaled forms.
+
+All functions take the four cells of a pair's correctness table on the last axis, in the order
+``n11, n10, n01, n00`` (first index: reference observer ``a`` right or wrong; second: ``b``), with
+any leading dimensions. Counts, bootstrap weights and probabilities all serve: every estimand here
+is free of scale.
+
+References
+----------
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+   CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+.. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
+   doi:10.1037/h0028106
+.. [MA24] Martín Andrés, Álvarez Hernández (2024). Estimators of various kappa coefficients based
+   on the unbiased estimator of the expected index of agreements. doi:10.1007/s11634-024-00581-x
+.. [S20] Safak (2020). Min-mid-max scaling, limits of agreement, and agreement score.
+   doi:10.48550/arXiv.2006.12904
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alikely.metrics._cells import Floats, divide, probability, split
+
+__all__ = [
+    "accuracies",
+    "error_consistency",
+    "error_consistency_influence",
+    "expected_agreement",
+    "less_biased_error_consistency",
+    "min_mid_max_agreement",
+    "normalised_error_consistency",
+    "observed_agreement",
+    "undefined_reason",
+]
+
+
+def accuracies(cells: ArrayLike) -> tuple[Floats, Floats]:
+    """Share of correct trials of either observer.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    accuracy_a, accuracy_b : ndarray, shape (...)
+        In [0, 1]; NaN for an empty table.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> p_a, p_b = accuracies([100, 20, 30, 10])
+    >>> float(p_a), float(p_b)
+    (0.75, 0.8125)
+    """
+    n11, n10, n01, n00 = split(cells)
+    total = n11 + n10 + n01 + n00
+    return divide(n11 + n10, total), divide(n11 + n01, total)
+
+
+def observed_agreement(cells: ArrayLike) -> Floats:
+    """Share of trials on which both are right or both are wrong, in [0, 1] [G20]_.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        NaN for an empty table.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> float(observed_agreement([100, 20, 30, 10]))
+    0.6875
+    """
+    n11, n10, n01, n00 = split(cells)
+    return divide(n11 + n00, n11 + n10 + n01 + n00)
+
+
+def expected_agreement(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
+    """Agreement of two independent observers with these accuracies, in [0, 1] [G20]_.
+
+    Parameters
+    ----------
+    accuracy_a, accuracy_b : array_like
+        In [0, 1]; broadcast against each other.
+
+    Returns
+    -------
+    ndarray
+        ``p_a p_b + (1 - p_a)(1 - p_b)``.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy lies outside [0, 1].
+
+    Examples
+    --------
+    >>> float(expected_agreement(0.75, 0.75))
+    0.625
+    """
+    p_a = probability(accuracy_a, "accuracy_a")
+    p_b = probability(accuracy_b, "accuracy_b")
+    return np.asarray(p_a * p_b + (1 - p_a) * (1 - p_b))
+
+
+def error_consistency(cells: ArrayLike) -> Floats:
+    """Error consistency: Cohen's kappa of two observers' correctness [G20]_ [K25]_.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [-1, 1]. NaN (0/0) for an empty table and when both observers are always right or both
+        always wrong (see `undefined_reason`); exactly 0 when just one of them is.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Notes
+    -----
+    ``(p_obs - p_exp) / (1 - p_exp)``, computed in its equal form
+    ``2 (n11 n00 - n10 n01) / ((n11+n10)(n10+n00) + (n11+n01)(n01+n00))``, which does not lose
+    digits near the ceiling.
+
+    Examples
+    --------
+    >>> error_consistency([[100, 20, 20, 20], [160, 0, 0, 0]]).round(4)
+    array([0.3333,    nan])
+    """
+    n11, n10, n01, n00 = split(cells)
+    return divide(
+        2 * (n11 * n00 - n10 * n01), (n11 + n10) * (n10 + n00) + (n11 + n01) * (n01 + n00)
+    )
+
+
+def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
+    """Why error consistency is undefined.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray of str, shape (...)
+        Empty where error consistency is defined.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> undefined_reason([[160, 0, 0, 0], [100, 20, 20, 20]]).tolist()
+    ['both observers always right', '']
+    """
+    n11, n10, n01, n00 = split(cells)
+    total = n11 + n10 + n01 + n00
+    return np.select(
+        [total == 0, n11 == total, n00 == total],
+        ["no common trials", "both observers always right", "both observers always wrong"],
+        default="",
+    )
+
+
+def error_consistency_influence(cells: ArrayLike) -> Floats:
+    """Influence of one trial of each kind on error consistency.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        ``psi``; its mean over the trials is 0 and ``sum(psi**2) / N**2`` is the variance of
+        Fleiss, Cohen and Everitt [FCE69]_. NaN where error consistency is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> cells = np.array([100, 20, 20, 20])
+    >>> psi = error_consistency_influence(cells)
+    >>> abs(float(cells @ psi)) < 1e-12
+    True
+    >>> round(float(np.sqrt(cells @ psi**2) / cells.sum()), 4)
+    0.0843
+    """
+    array = np.asarray(cells, dtype=np.float64)
+    p_a, p_b = accuracies(array)
+    p_obs = observed_agreement(array)
+    kappa = error_consistency(array)
+    p_exp = p_a * p_b + (1 - p_a) * (1 - p_b)
+    agree = np.array([1.0, 0.0, 0.0, 1.0])
+    right_a = np.array([1.0, 1.0, 0.0, 0.0])
+    right_b = np.array([1.0, 0.0, 1.0, 0.0])
+    numerator = (
+        agree
+        - p_obs[..., None]
+        - (1 - kappa)[..., None]
+        * (
+            (2 * p_b - 1)[..., None] * (right_a - p_a[..., None])
+            + (2 * p_a - 1)[..., None] * (right_b - p_b[..., None])
+        )
+    )
+    return divide(numerator, (1 - p_exp)[..., None])
+
+
+def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floats:
+    """Error consistency with less small-sample bias, ``N k / (N - 1 + k)`` [MA24]_.
+
+    Parameters
+    ----------
+    kappa : array_like
+        Error consistency, in [-1, 1].
+    n_trials : array_like
+        Number of common trials, at least 2.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 trials.
+
+    Examples
+    --------
+    >>> round(float(less_biased_error_consistency(0.5, 40)), 4)
+    0.5063
+    """
+    k = np.asarray(kappa, dtype=np.float64)
+    n = np.asarray(n_trials, dtype=np.float64)
+    if np.any(n < 2):
+        raise ValueError(f"n_trials must be at least 2, got {n.min():g}")
+    return np.asarray(n * k / (n - 1 + k))
+
+
+def normalised_error_consistency(cells: ArrayLike) -> Floats:
+    """Error consistency as a share of the greatest one that the accuracies allow.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``kappa / kappa_max``, at most 1; NaN where kappa is undefined or ``kappa_max`` is 0.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> round(float(normalised_error_consistency([100, 20, 0, 40])), 4)
+    1.0
+    """
+    n11, n10, n01, n00 = split(cells)
+    # kappa_max has the same margins: the smaller disagreement cell is emptied.
+    swap = np.minimum(n10, n01)
+    best = np.stack([n11 + swap, n10 - swap, n01 - swap, n00 + swap], axis=-1)
+    return divide(error_consistency(cells), error_consistency(best))
+
+
+def min_mid_max_agreement(cells: ArrayLike) -> Floats:
+    """Agreement scaled to -1, 0 and 1 at its least, expected and greatest value [S20]_.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [-1, 1]; NaN where the accuracies leave no room.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> min_mid_max_agreement([[100, 20, 0, 40], [40, 60, 60, 0]]).round(3)
+    array([ 1., -1.])
+    """
+    p_a, p_b = accuracies(cells)
+    p_obs = observed_agreement(cells)
+    p_exp = p_a * p_b + (1 - p_a) * (1 - p_b)
+    lower, upper = np.abs(p_a + p_b - 1), 1 - np.abs(p_a - p_b)
+    above = p_obs - p_exp
+    return np.where(above > 0, divide(above, upper - p_exp), divide(above, p_exp - lower))

@@ -1,0 +1,256 @@
+"""The copy model: how often one observer copies another, and what that says of EC.
+
+Functions of ``cells`` take the four cells of a pair's correctness table on the last axis, in the
+order ``n11, n10, n01, n00`` (first index: the observer copied from, ``a``, right or wrong; second:
+``b``), with any leading dimensions. Counts, bootstrap weights and probabilities all serve: every
+estimand here is free of scale.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alikely.metrics._cells import Floats, divide, probability, split
+from alikely.metrics.bounds import error_consistency_bounds
+from alikely.metrics.consistency import expected_agreement
+
+__all__ = [
+    "copy_parameters",
+    "copy_probability",
+    "copy_probability_influence",
+    "copy_undefined_reason",
+    "mismatch_factor",
+    "own_accuracy",
+]
+
+
+def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
+    """Factor ``f`` between copy probability and error consistency, ``EC = c f`` [K25]_.
+
+    Parameters
+    ----------
+    accuracy_a : array_like
+        Accuracy of the reference, the observer copied from, in [0, 1].
+    accuracy_b : array_like
+        Accuracy of the copying observer, in [0, 1].
+
+    Returns
+    -------
+    ndarray
+        ``2 p_a (1 - p_a) / (1 - p_exp)``: 1 for equal accuracies; NaN where both are 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy lies outside [0, 1].
+
+    Examples
+    --------
+    >>> mismatch_factor(0.75, [0.75, 0.5]).round(3)
+    array([1.  , 0.75])
+    """
+    p_a = probability(accuracy_a, "accuracy_a")
+    return divide(2 * p_a * (1 - p_a), 1 - expected_agreement(accuracy_a, accuracy_b))
+
+
+def copy_probability(cells: ArrayLike) -> Floats:
+    """Signed probability that ``b`` copies ``a``: ``P(b right | a right) - P(b right | a wrong)``.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``; ``a`` is the observer copied from.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [-1, 1]; a negative value is the probability that ``b`` inverts ``a``. NaN when ``a`` is
+        always right or always wrong.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Notes
+    -----
+    For positive values this is the copy model of Proposition 1 in [K25]_; the sign is an extension
+    under which ``EC = c f`` still holds, see `mismatch_factor`.
+
+    Examples
+    --------
+    >>> round(float(copy_probability([100, 20, 20, 20])), 4)
+    0.3333
+    """
+    n11, n10, n01, n00 = split(cells)
+    return divide(n11, n11 + n10) - divide(n01, n01 + n00)
+
+
+def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
+    """Why the copy probability is undefined.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray of str, shape (...)
+        Empty where it is defined.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> copy_undefined_reason([100, 20, 0, 0]).tolist()
+    'reference observer always right'
+    """
+    n11, n10, n01, n00 = split(cells)
+    return np.select(
+        [n11 + n10 + n01 + n00 == 0, n01 + n00 == 0, n11 + n10 == 0],
+        [
+            "no common trials",
+            "reference observer always right",
+            "reference observer always wrong",
+        ],
+        default="",
+    )
+
+
+def copy_probability_influence(cells: ArrayLike) -> Floats:
+    """Influence of one trial of each kind on the copy probability.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        ``psi`` with mean 0 over the trials; ``sum(psi**2) / N**2`` is the delta-method variance,
+        that of a difference of two independent proportions. NaN where undefined.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> cells = np.array([100, 20, 20, 20])
+    >>> abs(float(cells @ copy_probability_influence(cells))) < 1e-12
+    True
+    """
+    n11, n10, n01, n00 = split(cells)
+    total = n11 + n10 + n01 + n00
+    p_a = divide(n11 + n10, total)
+    u = divide(n11, n11 + n10)
+    v = divide(n01, n01 + n00)
+    numerator = np.stack([1 - u, -u, -(1 - v), v], axis=-1)
+    return divide(numerator, np.stack([p_a, p_a, 1 - p_a, 1 - p_a], axis=-1))
+
+
+def own_accuracy(cells: ArrayLike) -> Floats:
+    """Accuracy of ``b`` on the trials it answers on its own, under the signed copy model [K25]_.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1]; NaN when ``b`` copies (or inverts) every trial, or `copy_probability` is NaN.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> round(float(own_accuracy([100, 20, 20, 20])), 4)
+    0.75
+    """
+    n11, n10, n01, n00 = split(cells)
+    u = divide(n11, n11 + n10)
+    v = divide(n01, n01 + n00)
+    return divide(np.minimum(u, v), 1 - np.abs(u - v))
+
+
+def copy_parameters(
+    accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Copy probability and own accuracy that give these accuracies and error consistency [K25]_.
+
+    The inverse of the (signed) copy model.
+
+    Parameters
+    ----------
+    accuracy_a : array_like
+        Accuracy of the reference observer, in (0, 1).
+    accuracy_b : array_like
+        Accuracy of the other observer, in [0, 1].
+    error_consistency : array_like
+        Within `error_consistency_bounds`.
+
+    Returns
+    -------
+    copy_probability : ndarray
+        ``EC / f``, in [-1, 1].
+    own_accuracy : ndarray
+        In [0, 1]; NaN where ``|copy_probability|`` is 1.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy is outside its range, or the error consistency outside what the accuracies
+        allow (the message gives the bounds).
+
+    Examples
+    --------
+    >>> c, q = copy_parameters(0.8, 0.75, 0.5)
+    >>> round(float(c), 4), round(float(q), 4)
+    (0.5469, 0.6897)
+    """
+    p_a, p_b, kappa = np.broadcast_arrays(
+        probability(accuracy_a, "accuracy_a"),
+        probability(accuracy_b, "accuracy_b"),
+        np.asarray(error_consistency, dtype=np.float64),
+    )
+    if np.any((p_a == 0) | (p_a == 1)):
+        raise ValueError(
+            "accuracy_a must lie strictly between 0 and 1, got 0 or 1: nobody can tell copying "
+            "from a perfect observer; exchange the observers"
+        )
+    lower, upper = error_consistency_bounds(p_a, p_b)
+    # One unit in the last places of the bounds, which are themselves rounded.
+    slack = 1e-12
+    outside = (kappa < lower - slack) | (kappa > upper + slack)
+    if np.any(outside):
+        first = np.flatnonzero(outside.ravel())[0]
+        raise ValueError(
+            f"error_consistency must lie in [{lower.flat[first]:.4f}, {upper.flat[first]:.4f}] for "
+            f"accuracies {p_a.flat[first]:g} and {p_b.flat[first]:g}, got {kappa.flat[first]:g}"
+        )
+    c = kappa / mismatch_factor(p_a, p_b)
+    copied = np.where(c >= 0, p_a, 1 - p_a)
+    magnitude = np.abs(c)
+    # Rounding alone can push a boundary case a few ulp outside [0, 1].
+    q = divide(p_b - magnitude * copied, 1 - magnitude)
+    return np.asarray(c), np.where(np.abs(q - 0.5) <= 0.5 + slack, np.clip(q, 0, 1), np.nan)

@@ -1,0 +1,239 @@
+"""The result of an analysis: one DataTree, read by everything downstream."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._intervals import CiKind, check_interval, interval
+from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric, consistency
+from alikely.resampling import bca_interval
+
+__all__ = ["Result"]
+
+METRICS = {metric.name: metric for metric in (ERROR_CONSISTENCY, COPY_PROBABILITY)}
+LABELS = ["dataset", "condition", "observer_a", "observer_b"]
+School = Literal["analytic", "bootstrap", "bca", "posterior"]
+SCHOOLS = ("analytic", "bootstrap", "posterior")
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """Estimates, replicates and draws of one metric for many pairs.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        Groups ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and the
+        tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw, pair),
+        and from NUTS ``sample_stats``; on request ``log_likelihood``. ArviZ functions take it as
+        it is, with ``group="bootstrap", sample_dims="resample"`` for the bootstrap.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-model", rng=1)
+    >>> result
+    <Result error_consistency: 72 pairs, 10000 bootstrap replicates, 4000 posterior draws (exact)>
+    """
+
+    data: xr.DataTree
+
+    @property
+    def metric(self) -> Metric:
+        """The estimand."""
+        return METRICS[str(self.data.attrs["metric"])]
+
+    @property
+    def table(self) -> xr.Dataset:
+        """The correctness table that was analysed."""
+        return self.data["observed_data"].to_dataset()
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """Labels of the entries: dataset, condition, observer_a, observer_b."""
+        table = self.table
+        return pd.DataFrame({name: table[name].values for name in LABELS})
+
+    @property
+    def undefined(self) -> pd.Series:
+        """Why an estimate is undefined, for the entries where it is; by label of the entry."""
+        table = self.table
+        reasons = pd.Series(
+            self.metric.reason(table["cells"].values), index=table["pair"].values, dtype=object
+        )
+        return reasons[reasons != ""]
+
+    def draws(self, school: Literal["bootstrap", "posterior"]) -> NDArray[np.floating]:
+        """Bootstrap replicates or posterior draws of the metric.
+
+        Parameters
+        ----------
+        school : {"bootstrap", "posterior"}
+
+        Returns
+        -------
+        ndarray, shape (draw, pair)
+            Chains one after the other.
+
+        Raises
+        ------
+        ValueError
+            If the result has no such draws.
+        """
+        if school not in self.data.children:
+            raise ValueError(
+                f"this result has no {school} draws; ask for them when calling "
+                f"{self.metric.name}()"
+            )
+        values = self.data[school][self.metric.name]
+        return np.asarray(values.values).reshape(-1, values.sizes["pair"])
+
+    def summary(
+        self,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        intervals: Sequence[School] = SCHOOLS,
+    ) -> pd.DataFrame:
+        """Tidy table, one row per pair and group.
+
+        Parameters
+        ----------
+        ci_prob : float, optional
+            Probability of the intervals, in (0, 1); as in the analysis if not given.
+        ci_kind : {"eti", "hdi"}, optional
+            Equal-tailed or highest-density, for the bootstrap and the posterior alike.
+        intervals : sequence of {"analytic", "bootstrap", "bca", "posterior"}
+            Schools of inference to show, where the result has them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
+            estimate, se``; bounds of each school, with kind and probability in the column names;
+            ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
+            test against independent observers), ``p_fisher``, ``bf10``; ``note``: why something
+            is undefined or not to be trusted.
+
+        Raises
+        ------
+        ValueError
+            If the probability, the kind or a school is not valid.
+        """
+        ci_prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+        ci_kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
+        check_interval(ci_prob, ci_kind)
+        unknown = set(intervals) - {*SCHOOLS, "bca"}
+        if unknown:
+            raise ValueError(
+                f"intervals must be among 'analytic', 'bootstrap', 'bca', 'posterior'; got "
+                f"{', '.join(map(repr, sorted(unknown)))}"
+            )
+        cells = self.table["cells"].values
+        accuracy_a, accuracy_b = consistency.accuracies(cells)
+        frame = self.pairs.assign(
+            n_trials=cells.sum(axis=1),
+            accuracy_a=accuracy_a,
+            accuracy_b=accuracy_b,
+            estimate=self.data["estimates"]["estimate"].values,
+            se=self.data["estimates"]["se"].values,
+        )
+        percent = f"{100 * ci_prob:g}"
+        for school in intervals:
+            if school != "analytic" and self._group(school) not in self.data.children:
+                continue
+            kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
+            if school == "posterior":
+                frame["posterior_median"] = np.median(self.draws("posterior"), axis=0)
+            bounds = self._bounds(school, ci_prob, ci_kind)
+            frame[f"{school}_{kind}{percent}_lb"] = bounds[:, 0]
+            frame[f"{school}_{kind}{percent}_ub"] = bounds[:, 1]
+        if "bootstrap" in self.data.children:
+            frame["undefined_share"] = np.isnan(self.draws("bootstrap")).mean(axis=0)
+        for name in ("p_null", "p_fisher", "bf10"):
+            if name in self.data["estimates"]:
+                frame[name] = self.data["estimates"][name].values
+        frame["note"] = self._notes(frame)
+        return frame
+
+    @staticmethod
+    def _group(school: str) -> str:
+        return "bootstrap" if school == "bca" else school
+
+    def _bounds(self, school: School, ci_prob: float, ci_kind: CiKind) -> NDArray[np.float64]:
+        if school == "analytic":
+            estimates = self.data["estimates"]
+            half = special.ndtri((1 + ci_prob) / 2) * estimates["se"].values
+            value = estimates["estimate"].values
+            return np.stack([value - half, value + half], axis=1)
+        if school == "bca":
+            return bca_interval(
+                self.table["cells"].values, self.draws("bootstrap"), self.metric, ci_prob
+            )
+        return interval(self.draws(school), ci_prob, ci_kind)
+
+    def _notes(self, frame: pd.DataFrame) -> NDArray[np.object_]:
+        notes = self.metric.reason(self.table["cells"].values).astype(object)
+        degenerate = (notes == "") & (frame["se"].to_numpy() == 0)
+        notes[degenerate] = "no spread: analytic and bootstrap intervals collapse"
+        if "undefined_share" in frame:
+            # From one replicate in a hundred on, what is left out shifts the percentiles.
+            shaky = (notes == "") & (frame["undefined_share"].to_numpy() > 0.01)
+            notes[shaky] = "bootstrap replicates undefined: trust the posterior"
+        return notes
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to a netCDF file.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; one that exists is replaced.
+        """
+        self.data.to_netcdf(path, engine="h5netcdf")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a result that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            netCDF file.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        ValueError
+            If the file is missing or holds no result of this package.
+        """
+        if not Path(path).is_file():
+            raise ValueError(f"no file {str(path)!r}; give the path that Result.save wrote to")
+        try:
+            with xr.open_datatree(path, engine="h5netcdf") as stored:
+                tree = stored.load()
+        except OSError as error:
+            raise ValueError(f"{str(path)!r} is not a netCDF file: {error}") from None
+        if tree.attrs.get("metric") not in METRICS:
+            raise ValueError(f"{str(path)!r} holds no alikely result; write one with Result.save")
+        return cls(tree)
+
+    def __repr__(self) -> str:
+        parts = [f"{self.table.sizes['pair']} pairs"]
+        if "bootstrap" in self.data.children:
+            parts.append(f"{len(self.draws('bootstrap'))} bootstrap replicates")
+        if "posterior" in self.data.children:
+            sampler = self.data["posterior"].attrs["sampler"]
+            parts.append(f"{len(self.draws('posterior'))} posterior draws ({sampler})")
+        return f"<Result {self.metric.name}: {', '.join(parts)}>"

@@ -1,0 +1,436 @@
+"""Count tables: the sufficient statistics of pairs of observers.
+
+A correctness table is one `xarray.Dataset`. It holds the four cells of every pair in every group
+of trials (dim ``pair``: one entry per pair and group, since a condition belongs to one data set and
+a pair to the data sets that both observers took part in), and, beside them, the aligned
+correctness they were counted from, so that whatever needs the dependence between pairs
+(shared-trial bootstrap, covariances, joint posterior) finds it in the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely.trials import NOT_SHOWN, Trials
+
+__all__ = ["Block", "blocks", "check_counts", "cluster_numbers", "from_counts", "joint_correctness"]
+
+CELLS = ("n11", "n10", "n01", "n00")
+LEFT_OUT = -1
+
+By = Literal["condition", "dataset"] | None
+Pairs = str | Sequence[tuple[str, str]]
+
+
+class Block(NamedTuple):
+    """One group of trials: the pairs compared on it and the correctness of those observers.
+
+    Attributes
+    ----------
+    rows : slice
+        Where the group's pairs stand on the ``pair`` dim of the table.
+    a, b : ndarray of int, shape (pair,)
+        Rows of `correct` of the reference and of the other observer.
+    correct : ndarray of int8, shape (observer, trial)
+        1 right, 0 wrong, -1 left out (not shown, or no response that is dropped).
+    trials : ndarray of int, shape (trial,)
+        Where the group's trials stand on the ``trial`` dim of the table.
+    """
+
+    rows: slice
+    a: NDArray[np.intp]
+    b: NDArray[np.intp]
+    correct: NDArray[np.int8]
+    trials: NDArray[np.intp]
+
+    def codes(self) -> NDArray[np.int8]:
+        """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
+
+        Returns
+        -------
+        ndarray of int8, shape (pair, trial)
+        """
+        right_a, right_b = self.correct[self.a], self.correct[self.b]
+        codes = 3 - 2 * right_a - right_b
+        codes[(right_a == LEFT_OUT) | (right_b == LEFT_OUT)] = LEFT_OUT
+        return codes
+
+
+def joint_correctness(
+    trials: Trials,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    no_response: Literal["error", "drop"] = "error",
+) -> xr.Dataset:
+    """Count the four correctness cells of pairs of observers.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    pairs : str or sequence of (str, str)
+        ``"all"``, two kinds joined by a hyphen such as ``"human-model"``, or a list of observer
+        pairs. The first of a pair is the reference ``a``; in ``"all"`` humans come first.
+    by : {"condition", "dataset"} or None
+        Groups in which to count. A condition is nested in its data set; ``None`` pools all trials.
+    no_response : {"error", "drop"}
+        Whether a trial that was shown but got no response is an error (the convention of the
+        model-vs-human benchmark) or is left out of the observer's pairs.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset, condition``;
+        ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
+        ``correct`` (observer, trial) int8 (1, 0, -1 left out); ``trial_group`` (trial).
+        A pair has an entry in each group in which both its observers were shown a trial.
+
+    Raises
+    ------
+    ValueError
+        Unknown kind, observer or option; fewer than two observers; two observers of one data set
+        without a common trial.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_correct([[1, 1, 0, 0, 1], [1, 0, 0, 1, 1]])
+    >>> joint_correctness(trials)["cells"].values.tolist()
+    [[2, 1, 1, 1]]
+    """
+    _choice("by", by, ("condition", "dataset", None))
+    _choice("no_response", no_response, ("error", "drop"))
+    data = trials.data
+    raw = data["correct"].values
+    correct = np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
+    if no_response == "drop":
+        correct = np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
+    shown = raw != NOT_SHOWN
+    first, second = _chosen_pairs(trials, pairs)
+    _require_common_trials(data, shown, first, second, every_pair=not isinstance(pairs, str))
+
+    group, labels = _groups(data, by)
+    n_groups = len(labels)
+    present = np.stack([shown[:, group == g].any(axis=1) for g in range(n_groups)])
+    pair_group, chosen = np.nonzero(present[:, first] & present[:, second])
+    a, b = first[chosen], second[chosen]
+    names = data["observer"].values.astype(object)
+    table = xr.Dataset(
+        {
+            "correct": (("observer", "trial"), correct),
+            "trial_group": ("trial", group),
+            "first": ("pair", a),
+            "second": ("pair", b),
+            "pair_group": ("pair", pair_group),
+        },
+        coords={
+            "pair": _pair_labels(names[a], names[b], labels, pair_group),
+            "observer_a": ("pair", names[a]),
+            "observer_b": ("pair", names[b]),
+            "dataset": ("pair", labels["dataset"].to_numpy(object)[pair_group]),
+            "condition": ("pair", labels["condition"].to_numpy(object)[pair_group]),
+            "cell": list(CELLS),
+            "observer": names,
+            "item": ("trial", data["item"].values),
+            "trial_dataset": ("trial", data["dataset"].values),
+        },
+        attrs={"by": by or "all trials", "no_response": no_response},
+    )
+    cells = np.zeros((len(a), len(CELLS)), dtype=np.int64)
+    for block in blocks(table):
+        cells[block.rows] = _count(block)
+    table["cells"] = (("pair", "cell"), cells)
+    return table
+
+
+def from_counts(cells: ArrayLike) -> xr.Dataset:
+    """Make a correctness table from counts alone, one entry per row, each with trials of its own.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (4,) or (pair, 4)
+        Counts ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    xarray.Dataset
+        As from `joint_correctness`; entries share no trials.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not four non-negative whole numbers each.
+
+    Examples
+    --------
+    >>> from_counts([100, 20, 20, 20])["cells"].values.tolist()
+    [[100, 20, 20, 20]]
+    """
+    counts = np.atleast_2d(check_counts(cells))
+    n_pairs = len(counts)
+    group = np.repeat(np.arange(n_pairs), counts.sum(axis=1))
+    code = np.concatenate([np.repeat(np.arange(4), row) for row in counts])
+    index = np.arange(n_pairs)
+    labels = [str(i) for i in index]
+    return xr.Dataset(
+        {
+            "cells": (("pair", "cell"), counts),
+            "correct": (("observer", "trial"), np.stack([code < 2, code % 2 == 0]).astype(np.int8)),
+            "trial_group": ("trial", group),
+            "first": ("pair", np.zeros(n_pairs, int)),
+            "second": ("pair", np.ones(n_pairs, int)),
+            "pair_group": ("pair", index),
+        },
+        coords={
+            "pair": labels,
+            "observer_a": ("pair", np.full(n_pairs, "a", object)),
+            "observer_b": ("pair", np.full(n_pairs, "b", object)),
+            "dataset": ("pair", np.array(labels, object)),
+            "condition": ("pair", np.full(n_pairs, "all", object)),
+            "cell": list(CELLS),
+            "observer": np.array(["a", "b"], object),
+        },
+        attrs={"by": "counts", "no_response": "error"},
+    )
+
+
+def blocks(table: xr.Dataset) -> Iterator[Block]:
+    """Walk through the groups of a correctness table.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `joint_correctness`.
+
+    Yields
+    ------
+    Block
+        In the order of the ``pair`` dim.
+    """
+    correct = table["correct"].values
+    trial_group = table["trial_group"].values
+    pair_group = table["pair_group"].values
+    first, second = table["first"].values, table["second"].values
+    order = np.argsort(trial_group, kind="stable")
+    edges = np.searchsorted(trial_group[order], np.arange(pair_group.max(initial=-1) + 2))
+    starts = np.flatnonzero(np.diff(pair_group, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(pair_group)], strict=True):
+        members = order[edges[pair_group[start]] : edges[pair_group[start] + 1]]
+        observers, local = np.unique(
+            np.concatenate([first[start:stop], second[start:stop]]), return_inverse=True
+        )
+        a, b = np.split(local, 2)
+        yield Block(slice(start, stop), a, b, correct[np.ix_(observers, members)], members)
+
+
+def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
+    """Number the clusters of trials that share a label within a data set.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `joint_correctness`.
+    cluster : str
+        Name of a coordinate on the ``trial`` dim, such as ``"item"``.
+
+    Returns
+    -------
+    ndarray of int, shape (trial,)
+
+    Raises
+    ------
+    ValueError
+        If the table has no such coordinate.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], item=["x", "y", "z"])
+    >>> cluster_numbers(joint_correctness(trials), "item").tolist()
+    [0, 1, 2]
+    """
+    names = [str(name) for name in table.coords if table[name].dims == ("trial",)]
+    if cluster not in names:
+        raise ValueError(
+            f"cluster must name a trial coordinate ({', '.join(names) or 'this table has none'}), "
+            f"got {cluster!r}"
+        )
+    frame = pd.DataFrame({"label": table[cluster].values, "dataset": table["trial_dataset"].values})
+    return frame.groupby(["dataset", "label"], sort=False).ngroup().to_numpy()
+
+
+def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
+    """Validate counts ``n11, n10, n01, n00``.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+
+    Returns
+    -------
+    ndarray of int64, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        If the last axis is not of length 4, or a count is negative, NaN or no whole number.
+
+    Examples
+    --------
+    >>> check_counts([3, 1.5, 0, 2])
+    Traceback (most recent call last):
+        ...
+    ValueError: counts must be whole numbers, got 1.5; weights and probabilities are not counts
+    """
+    array = np.asarray(cells)
+    if array.ndim == 0 or array.shape[-1] != len(CELLS):
+        raise ValueError(
+            f"counts must have the four cells n11, n10, n01, n00 on the last axis, got shape "
+            f"{array.shape}"
+        )
+    numbers = array.astype(np.float64)
+    fractional = ~(numbers == np.round(numbers))
+    if fractional.any():
+        raise ValueError(
+            f"counts must be whole numbers, got {numbers[fractional][0]:g}; weights and "
+            "probabilities are not counts"
+        )
+    if (numbers < 0).any():
+        raise ValueError(f"counts must not be negative, got {numbers.min():g}")
+    return numbers.astype(np.int64)
+
+
+def _choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        options = ", ".join(repr(option) for option in allowed)
+        raise ValueError(f"{name} must be one of {options}; got {value!r}")
+
+
+def _groups(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
+    """Group number of each trial, and the labels of each group."""
+    keys = {None: [], "dataset": ["dataset"], "condition": ["dataset", "condition"]}[by]
+    frame = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
+    for key in frame.columns.difference(keys):
+        frame[key] = "all"
+    group = frame.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
+    return group, frame.drop_duplicates(ignore_index=True)
+
+
+def _pair_labels(
+    a: NDArray[np.object_], b: NDArray[np.object_], labels: pd.DataFrame, group: NDArray[np.intp]
+) -> list[str]:
+    varying = [key for key in labels if labels[key].nunique() > 1]
+    suffix = [" ".join(row) for row in labels[varying].itertuples(index=False)]
+    return [
+        f"{one} x {other}" + (f" [{suffix[g]}]" if varying else "")
+        for one, other, g in zip(a, b, group, strict=True)
+    ]
+
+
+def _chosen_pairs(trials: Trials, pairs: Pairs) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    names = trials.observers
+    if len(names) < 2:
+        raise ValueError(
+            f"a comparison needs at least two observers, got {len(names)} ({', '.join(names)})"
+        )
+    kinds = trials.data["kind"].values.astype(object)
+    if not isinstance(pairs, str):
+        return _listed_pairs(names, pairs)
+    if pairs == "all":
+        # Humans first, so that the human is the reference of every mixed pair.
+        order = np.argsort(kinds != "human", kind="stable")
+        i, j = np.triu_indices(len(names), k=1)
+        return order[i], order[j]
+    for cut in (i for i, char in enumerate(pairs) if char == "-"):
+        first, second = pairs[:cut], pairs[cut + 1 :]
+        if {first, second} <= set(kinds):
+            a, b = np.flatnonzero(kinds == first), np.flatnonzero(kinds == second)
+            if first == second:
+                i, j = np.triu_indices(len(a), k=1)
+                if not len(i):
+                    raise ValueError(
+                        f"pairs={pairs!r} needs at least two observers of kind {first!r}, got 1 "
+                        f"({names[a[0]]}); choose other pairs"
+                    )
+                return a[i], a[j]
+            return np.repeat(a, len(b)), np.tile(b, len(a))
+    known = sorted(set(kinds))
+    raise ValueError(
+        f"pairs must be 'all', two kinds joined by a hyphen, or a list of observer pairs; the "
+        f"kinds here are {', '.join(map(repr, known))}; got {pairs!r}"
+    )
+
+
+def _listed_pairs(
+    names: list[str], pairs: Sequence[tuple[str, str]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    position = {name: i for i, name in enumerate(names)}
+    chosen = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise ValueError(f"each pair must be two different observers, got {pair!r}")
+        for name in pair:
+            if name not in position:
+                raise ValueError(
+                    f"unknown observer {name!r} in pairs; the observers are {', '.join(names)}"
+                )
+        chosen.append((position[pair[0]], position[pair[1]]))
+    if not chosen:
+        raise ValueError("pairs is an empty list; name at least one pair, or pairs='all'")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError("pairs names the same pair twice; name each once")
+    first, second = np.array(chosen).T
+    return first, second
+
+
+def _require_common_trials(
+    data: xr.Dataset,
+    shown: NDArray[np.bool_],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    every_pair: bool,
+) -> None:
+    """Refuse two observers of one data set who share no trial: their items do not match up.
+
+    Observers of different data sets are no pair; only a pair that was named must meet somewhere.
+    """
+    names = data["observer"].values
+    dataset = data["dataset"].values
+    anywhere = np.zeros(len(first), dtype=bool)
+    for label in pd.unique(dataset):
+        here = shown[:, dataset == label]
+        present = here.any(axis=1)
+        common = here.astype(np.float32) @ here.T.astype(np.float32) > 0
+        both = present[first] & present[second]
+        bad = np.flatnonzero(both & ~common[first, second])
+        if len(bad):
+            a, b = names[first[bad[0]]], names[second[bad[0]]]
+            raise ValueError(
+                f"observers {a!r} and {b!r} both took part in data set {label!r} but have no "
+                "trial in common; check that items and conditions are labelled alike, or name "
+                "the pairs to compare with pairs=[(a, b), ...]"
+            )
+        anywhere |= both
+    if not (anywhere.all() if every_pair else anywhere.any()):
+        apart = np.flatnonzero(~anywhere)[0]
+        raise ValueError(
+            f"observers {names[first[apart]]!r} and {names[second[apart]]!r} took part in no data "
+            "set together; choose other pairs"
+        )
+
+
+def _count(block: Block) -> NDArray[np.int64]:
+    """Four cells of each pair of a block, by matrix products over observers."""
+    # float32 holds whole numbers exactly up to 2**24 trials.
+    dtype = np.float32 if block.correct.shape[1] < 2**24 else np.float64
+    right = (block.correct == 1).astype(dtype)
+    wrong = (block.correct == 0).astype(dtype)
+    a, b = block.a, block.b
+    both = [right @ right.T, right @ wrong.T, wrong @ right.T, wrong @ wrong.T]
+    return np.stack([product[a, b] for product in both], axis=-1).astype(np.int64)

@@ -1,0 +1,187 @@
+"""Tests of independence: exact identities, published figures, calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from alikely import null
+from alikely.metrics import consistency
+
+
+def test_fisher_equals_scipy() -> None:
+    rng = np.random.default_rng(1)
+    tables = rng.integers(0, 40, size=(300, 4))
+    reference = [stats.fisher_exact(cells.reshape(2, 2)).pvalue for cells in tables]
+    # Both sum hypergeometric masses; rounding of log factorials of order 100 is the difference.
+    np.testing.assert_allclose(null.fisher_exact(tables), reference, rtol=1e-9)
+
+
+def test_fisher_of_an_empty_table_is_undefined_and_of_a_perfect_one_is_one() -> None:
+    assert np.isnan(null.fisher_exact([0, 0, 0, 0]))
+    assert null.fisher_exact([160, 0, 0, 0]) == 1
+
+
+def test_gunel_dickey_published_figure() -> None:
+    assert float(null.bayes_factor([10, 2, 3, 15])) == pytest.approx(391.68, abs=0.005)
+
+
+def test_gunel_dickey_equals_marginal_likelihoods() -> None:
+    # Uniform Dirichlet over four cells against two independent uniform accuracies.
+    for cells in np.random.default_rng(2).integers(0, 30, size=(50, 4)):
+        n11, n10, n01, n00 = cells
+
+        def log_dirichlet(y: np.ndarray) -> float:
+            from scipy.special import gammaln
+
+            return float(gammaln(y).sum() - gammaln(y.sum()))
+
+        joint = log_dirichlet(cells + 1.0) - log_dirichlet(np.ones(4))
+        margins = [(n11 + n10, n01 + n00), (n11 + n01, n10 + n00)]
+        apart = sum(log_dirichlet(np.array(m) + 1.0) - log_dirichlet(np.ones(2)) for m in margins)
+        assert float(null.bayes_factor(cells)) == pytest.approx(np.exp(joint - apart), rel=1e-9)
+
+
+def test_one_sided_bayes_factor_equals_an_exact_count() -> None:
+    # For whole-numbered Beta parameters P(U > V) is a negative hypergeometric sum.
+    for cells in np.random.default_rng(3).integers(0, 25, size=(30, 4)):
+        a, b, c, d = cells + 1
+        j = np.arange(a)
+        n, m = a + b - 1, c + d - 1
+        from scipy.special import comb
+
+        positive = (comb(j + c - 1, j) * comb(n - j + m - c, n - j)).sum() / comb(n + m, n)
+        i = np.arange(a, n + 1)
+        negative = (comb(i + c - 1, i) * comb(n - i + m - c, n - i)).sum() / comb(n + m, n)
+        two_sided = float(null.bayes_factor(cells))
+        for side, share in (("greater", positive), ("less", negative)):
+            # Both are sums of a few hundred rounded terms.
+            assert float(null.bayes_factor(cells, side)) == pytest.approx(
+                two_sided * share / 0.5, rel=1e-9
+            )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: null.bayes_factor([1, 2, 3, 4], "both"), "alternative must be 'two-sided'"),
+        (lambda: null.bayes_factor([1, 2, 3, 4], prior=0.5), "prior must be above 0.5"),
+        (lambda: null.bayes_factor([1, 2, 3, -4]), "must not be negative, got -4"),
+        (lambda: null.fisher_exact([1, 2, 3.5, 4]), "must be whole numbers, got 3.5"),
+        (lambda: null.null_draws([1, 2, 3]), r"four cells .* got shape \(3,\)"),
+        (lambda: null.null_draws([1, 2, 3, 4], n_draws=0), "n_draws must be at least 1, got 0"),
+        (lambda: null.null_percentiles(1), "n_trials must be a whole number of at least 2, got 1"),
+        (lambda: null.null_percentiles(40, n_grid=20), "n_grid must be a multiple of 3"),
+        (lambda: null.null_percentiles(40, ci_prob=1.0), "ci_prob must lie strictly between"),
+    ],
+)
+def test_bad_arguments(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]
+
+
+def test_p_value_is_never_zero_and_undefined_draws_leave_the_denominator() -> None:
+    draws = np.zeros((99, 1))
+    assert null.p_value([0.5], draws) == pytest.approx([1 / 100])
+    draws[:49] = np.nan
+    assert null.p_value([0.5], draws) == pytest.approx([1 / 51])
+    draws[60] = -0.7
+    assert null.p_value([0.5], draws) == pytest.approx([2 / 51])
+
+
+def test_ties_count_as_at_least_as_large() -> None:
+    kappa = consistency.error_consistency([7, 3, 2, 8])
+    assert null.p_value([kappa], np.full((9, 1), kappa, dtype=np.float32)) == pytest.approx([1.0])
+
+
+def test_null_draws_follow_the_exact_distribution() -> None:
+    """Compare with all tables: beta-binomial numbers correct, hypergeometric overlap."""
+    cells = np.array([12, 3, 4, 1])
+    n, k_a, k_b, n_draws = 20, 15, 16, 200_000
+    k = np.arange(n + 1)
+    first = stats.betabinom(n, k_a + 1, n - k_a + 1).pmf(k)
+    second = stats.betabinom(n, k_b + 1, n - k_b + 1).pmf(k)
+    i, j, x = np.meshgrid(k, k, k, indexing="ij")
+    overlap = stats.hypergeom(n, i, j).pmf(x)
+    mass = first[i] * second[j] * np.nan_to_num(overlap)
+    keep = mass > 0
+    tables = np.stack([x, i - x, j - x, n - i - j + x], axis=-1)[keep]
+    kappa, mass = consistency.error_consistency(tables), mass[keep]
+    draws = null.null_draws(cells, n_draws=n_draws, rng=4)[:, 0]
+    undefined = mass[np.isnan(kappa)].sum()
+    spread = np.sqrt(undefined * (1 - undefined) / n_draws)
+    assert np.isnan(draws).mean() == pytest.approx(undefined, abs=4 * spread)
+    defined = ~np.isnan(kappa)
+    weight = mass[defined] / mass[defined].sum()
+    for threshold in (-0.2, 0.0, 0.2, 0.5):
+        # No table's kappa falls within single precision of these thresholds but for exact zeros.
+        expected = weight[kappa[defined] > threshold + 1e-6].sum()
+        seen = np.mean(draws[~np.isnan(draws)] > threshold + 1e-6)
+        spread = np.sqrt(expected * (1 - expected) / (~np.isnan(draws)).sum())
+        assert seen == pytest.approx(expected, abs=4 * spread)
+
+
+def test_same_seed_same_draws_whatever_the_workers() -> None:
+    import joblib
+
+    cells = np.random.default_rng(5).integers(1, 50, size=(150, 4))
+    draws = null.null_draws(cells, 50, rng=6)
+    with joblib.parallel_config(backend="sequential"):
+        np.testing.assert_array_equal(null.null_draws(cells, 50, rng=6), draws)
+    assert not np.array_equal(null.null_draws(cells, 50, rng=7), draws)
+
+
+def test_adjusted_p_values_keep_undefined_ones_apart() -> None:
+    p = np.array([0.001, 0.04, np.nan, 0.2, 0.03])
+    adjusted = null.adjusted_p_values(p)
+    np.testing.assert_allclose(
+        adjusted[~np.isnan(p)], stats.false_discovery_control(p[~np.isnan(p)])
+    )
+    assert np.isnan(adjusted[2])
+
+
+def test_null_percentiles_agree_with_simulation() -> None:
+    """The exact limits against a plain simulation over the same grid of accuracies."""
+    n_trials, n_grid = 40, 30
+    limits = null.null_percentiles(n_trials, n_grid=n_grid)
+    third = n_grid // 3
+    grid = np.concatenate(
+        [np.linspace(0, 0.15, third), np.linspace(0.15, 0.85, third), np.linspace(0.85, 1, third)]
+    )
+    rng = np.random.default_rng(8)
+    size = 2_000_000
+    p_a, p_b = rng.choice(grid, size=size), rng.choice(grid, size=size)
+    k_a, k_b = rng.binomial(n_trials, p_a), rng.binomial(n_trials, p_b)
+    n11 = rng.hypergeometric(k_a, n_trials - k_a, k_b)
+    p_obs = (n_trials - k_a - k_b + 2 * n11) / n_trials
+    expected = (k_a * k_b + (n_trials - k_a) * (n_trials - k_b)) / n_trials**2
+    kappa = consistency.error_consistency(
+        np.stack([n11, k_a - n11, k_b - n11, n_trials - k_a - k_b + n11], axis=-1)
+    )
+    bins = np.minimum((k_a * k_b + (n_trials - k_a) * (n_trials - k_b)) * 100 // n_trials**2, 99)
+    assert limits.shape == (100, 7)
+    checked = 0
+    for row in limits.itertuples():
+        here = bins == row.Index
+        if here.sum() < 5_000:
+            continue
+        checked += 1
+        share = here.mean()
+        spread = np.sqrt(share * (1 - share) / size)
+        assert row.share == pytest.approx(share, abs=4 * spread)
+        assert expected[here].min() >= row.expected_lb - 1e-12
+        for values, lower, upper in (
+            (p_obs[here], row.agreement_lb, row.agreement_ub),
+            (kappa[here], row.error_consistency_lb, row.error_consistency_ub),
+        ):
+            defined = values[~np.isnan(values)]
+            if not len(defined):
+                assert np.isnan([lower, upper]).all()
+                continue
+            noise = 4 * np.sqrt(0.025 * 0.975 / len(defined))
+            # A quantile of a discrete distribution: mass strictly below at most, up to it at least.
+            for level, limit in ((0.025, lower), (0.975, upper)):
+                assert np.mean(defined < limit - 1e-9) <= level + noise
+                assert np.mean(defined <= limit + 1e-9) >= level - noise
+    assert checked > 30
