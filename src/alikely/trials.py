@@ -393,6 +393,31 @@ class Trials:
             raise ValueError("nothing is left: no selected observer was shown a selected trial")
         return Trials(data)
 
+    def to_table(self) -> pd.DataFrame:
+        """Long table, one row per observer and trial shown: what `from_table` reads.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``observer, kind`` and other labels of observers, ``dataset, condition, item, repeat``,
+            and ``truth, response`` or ``correct``.
+        """
+        data = self.data
+        i, t = np.nonzero(data["correct"].values != NOT_SHOWN)
+        of_observer = [name for name in data.coords if data[name].dims == ("observer",)]
+        columns = {str(name): data[name].values[i] for name in of_observer}
+        for name in ("dataset", "condition", "item", "repeat"):
+            columns[name] = data[name].values[t]
+        if self.has_classes:
+            # One place more, so that the code -1 of a missing response finds None.
+            names = np.array([*self.classes, None], dtype=object)
+            columns["truth"] = names[data["truth"].values[t]]
+            columns["response"] = names[data["response"].values[i, t]]
+        else:
+            correct = data["correct"].values[i, t]
+            columns["correct"] = np.where(correct == NO_RESPONSE, np.nan, correct)
+        return pd.DataFrame(columns)
+
     def summary(self) -> pd.DataFrame:
         """Table of observers: one row per data set and observer.
 

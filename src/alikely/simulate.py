@@ -1,0 +1,271 @@
+"""Simulated data: count tables from the copy model, and whole experiments with shared difficulty.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from alikely._random import RandomState, seed_sequence
+from alikely.metrics import copying
+from alikely.trials import Trials
+
+__all__ = ["cell_probabilities", "copy_cell_probabilities", "correctness_cells", "observers"]
+
+
+def copy_cell_probabilities(
+    accuracy_a: ArrayLike, copy_probability: ArrayLike, own_accuracy: ArrayLike
+) -> NDArray[np.float64]:
+    """Cell probabilities of the signed copy model [K25]_.
+
+    Parameters
+    ----------
+    accuracy_a : array_like
+        Accuracy of the observer copied from, in [0, 1].
+    copy_probability : array_like
+        Probability of copying, in [-1, 1]; negative: of inverting.
+    own_accuracy : array_like
+        Accuracy of the copying observer on its own, in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Probabilities of ``n11, n10, n01, n00``.
+
+    Raises
+    ------
+    ValueError
+        If an argument lies outside its range.
+
+    Examples
+    --------
+    >>> copy_cell_probabilities(0.75, 0.5, 0.75).round(4).tolist()
+    [0.6562, 0.0938, 0.0938, 0.1562]
+    """
+    p_a, c, q = np.broadcast_arrays(
+        *(np.asarray(x, dtype=np.float64) for x in (accuracy_a, copy_probability, own_accuracy))
+    )
+    for name, values, low in (
+        ("accuracy_a", p_a, 0),
+        ("copy_probability", c, -1),
+        ("own_accuracy", q, 0),
+    ):
+        outside = (values < low) | (values > 1)
+        if outside.any():
+            raise ValueError(f"{name} must lie in [{low}, 1], got {values[outside].flat[0]:g}")
+    own = (1 - np.abs(c)) * q
+    u, v = np.maximum(c, 0) + own, np.maximum(-c, 0) + own
+    return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
+
+
+def cell_probabilities(
+    accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
+) -> NDArray[np.float64]:
+    """Cell probabilities of two observers with these accuracies and this error consistency.
+
+    Parameters
+    ----------
+    accuracy_a : array_like
+        In (0, 1).
+    accuracy_b : array_like
+        In [0, 1].
+    error_consistency : array_like
+        Within what the accuracies allow, see `alikely.metrics.bounds.error_consistency_bounds`.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Probabilities of ``n11, n10, n01, n00``.
+
+    Raises
+    ------
+    ValueError
+        If no such observers exist; the message gives the feasible range.
+
+    Examples
+    --------
+    >>> cell_probabilities(0.75, 0.75, 0.5).round(4).tolist()
+    [0.6562, 0.0938, 0.0938, 0.1562]
+    """
+    c, q = copying.copy_parameters(accuracy_a, accuracy_b, error_consistency)
+    # Where everything is copied nothing is left to answer alone.
+    return copy_cell_probabilities(accuracy_a, np.clip(c, -1, 1), np.where(np.isnan(q), 0.5, q))
+
+
+def correctness_cells(
+    probabilities: ArrayLike,
+    n_trials: ArrayLike,
+    size: int | tuple[int, ...] | None = None,
+    rng: RandomState = None,
+) -> NDArray[np.int64]:
+    """Draw count tables: multinomial, so that the number of copied trials is random too.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (..., 4)
+        As from `copy_cell_probabilities` or `cell_probabilities`.
+    n_trials : array_like of int, shape (...)
+        Numbers of trials.
+    size : int or tuple of int, optional
+        Leading dimensions of independent draws.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int64, shape (*size, ..., 4)
+
+    Raises
+    ------
+    ValueError
+        If the probabilities do not sum to 1 or are negative.
+
+    Examples
+    --------
+    >>> correctness_cells([0.6, 0.1, 0.1, 0.2], 160, size=3, rng=1).sum(axis=-1).tolist()
+    [160, 160, 160]
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    total = p.sum(axis=-1)
+    if (p < 0).any() or not np.allclose(total, 1, atol=1e-9):
+        raise ValueError(
+            f"probabilities must be non-negative and sum to 1 over the four cells, got a sum of "
+            f"{total.flat[np.argmax(np.abs(total - 1))]:g}"
+        )
+    n = np.asarray(n_trials)
+    shape = np.broadcast_shapes(p.shape[:-1], n.shape)
+    leading = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    generator = np.random.default_rng(seed_sequence(rng))
+    return generator.multinomial(n, p, size=(*leading, *shape))
+
+
+def observers(
+    n_humans: int = 4,
+    n_models: int = 6,
+    n_items: int = 160,
+    conditions: Mapping[str, float] | None = None,
+    *,
+    n_classes: int = 16,
+    correlation: float = 0.4,
+    spread: float = 1.2,
+    abilities: Sequence[float] | None = None,
+    families: Sequence[str] | None = None,
+    no_response: float = 0.0,
+    rng: RandomState = None,
+) -> Trials:
+    """Simulate an experiment in which observers of a kind find the same items hard.
+
+    Each item has a difficulty for humans and one for models, correlated. An observer knows the
+    answer with probability ``Phi(condition + ability + spread * item)`` and guesses otherwise.
+    Wrong answers follow confusions that are half common to all, half those of the kind.
+
+    Parameters
+    ----------
+    n_humans, n_models : int
+        Observers of each kind.
+    n_items : int
+        Items per condition; every observer sees each once.
+    conditions : mapping of str to float, optional
+        Ease of each condition in probits; ``{"clean": 2.0, "noise": 0.4}`` if not given.
+    n_classes : int
+        Number of classes, at least 2.
+    correlation : float
+        Of an item's ease for humans and for models, in [-1, 1].
+    spread : float
+        Standard deviation of the items' ease in probits.
+    abilities : sequence of float, optional
+        Of each observer, humans first, in probits; normal with sd 0.2 if not given.
+    families : sequence of str, optional
+        Label ``family`` of each observer; its kind if not given.
+    no_response : float
+        Share of trials to which a human gives no response, in [0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    Trials
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of the wrong length.
+
+    Examples
+    --------
+    >>> observers(n_humans=2, n_models=3, n_items=50, rng=1)
+    <Trials: 5 observers, 100 trials, 16 classes>
+    """
+    eases = {"clean": 2.0, "noise": 0.4} if conditions is None else dict(conditions)
+    n_observers = n_humans + n_models
+    _check_experiment(n_observers, n_items, n_classes, correlation, no_response)
+    for name, values in (("abilities", abilities), ("families", families)):
+        if values is not None and len(values) != n_observers:
+            raise ValueError(f"{name} must have {n_observers} entries, got {len(values)}")
+    generator = np.random.default_rng(seed_sequence(rng))
+    kind = np.repeat(["human", "model"], [n_humans, n_models])
+    is_model = (kind == "model").astype(int)
+    ability = generator.normal(0, 0.2, n_observers) if abilities is None else np.array(abilities)
+
+    n_trials = n_items * len(eases)
+    truth = np.tile(np.arange(n_items) % n_classes, len(eases))
+    shared = generator.standard_normal((2, n_trials))
+    other = correlation * shared[0] + np.sqrt(1 - correlation**2) * shared[1]
+    ease = np.repeat(list(eases.values()), n_items) + spread * np.stack([shared[0], other])
+    knows = generator.random((n_observers, n_trials)) < special.ndtr(
+        ability[:, None] + ease[is_model]
+    )
+    guess = generator.integers(0, n_classes, (n_observers, n_trials))
+    confusion = _confusions(generator, n_classes)[is_model[:, None], truth]
+    wrong = (generator.random((n_observers, n_trials, 1)) > confusion.cumsum(axis=-1)).sum(axis=-1)
+    response = np.where(knows | (guess == truth), truth, np.minimum(wrong, n_classes - 1))
+
+    width = len(str(n_classes - 1))
+    classes = np.array([f"class_{k:0{width}d}" for k in range(n_classes)], dtype=object)
+    answers = classes[response]
+    silent = generator.random((n_observers, n_trials)) < no_response * (1 - is_model)[:, None]
+    answers[silent] = None
+    names = [f"human_{i + 1}" for i in range(n_humans)] + [f"model_{i + 1}" for i in range(n_models)]
+    return Trials.from_arrays(
+        answers,
+        classes[truth],
+        observers=names,
+        kind=kind.tolist(),
+        classes=classes.tolist(),
+        condition=np.repeat(list(eases), n_items).tolist(),
+        item=[f"{name}_{i:04d}" for name in eases for i in range(n_items)],
+        labels={"family": list(kind if families is None else families)},
+    )
+
+
+def _check_experiment(
+    n_observers: int, n_items: int, n_classes: int, correlation: float, no_response: float
+) -> None:
+    if n_observers < 1 or n_items < 1 or n_classes < 2:
+        raise ValueError(
+            "an experiment needs at least 1 observer, 1 item and 2 classes, got "
+            f"{n_observers}, {n_items} and {n_classes}"
+        )
+    if not -1 <= correlation <= 1:
+        raise ValueError(f"correlation must lie in [-1, 1], got {correlation}")
+    if not 0 <= no_response < 1:
+        raise ValueError(f"no_response must lie in [0, 1), got {no_response}")
+
+
+def _confusions(rng: np.random.Generator, n_classes: int) -> NDArray[np.float64]:
+    """Probabilities of wrong answers: shape (kind, true class, answer), 0 for the true class."""
+    common, own = rng.dirichlet(np.full(n_classes, 0.3), n_classes), []
+    for _ in range(2):
+        rows = common + rng.dirichlet(np.full(n_classes, 0.3), n_classes)
+        np.fill_diagonal(rows, 0)
+        own.append(rows / rows.sum(axis=1, keepdims=True))
+    return np.stack(own)
