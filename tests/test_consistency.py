@@ -22,7 +22,9 @@ def definition(cells: np.ndarray) -> float:
 
 
 @given(cells_of)
-def test_equals_the_definition_and_is_nan_only_where_both_are_perfect(cells: tuple[int, ...]) -> None:
+def test_equals_the_definition_and_is_nan_only_where_both_are_perfect(
+    cells: tuple[int, ...],
+) -> None:
     array = np.array(cells, dtype=float)
     value = consistency.error_consistency(array)
     if sum(cells) in (cells[0], cells[3]):
@@ -114,7 +116,9 @@ def test_copy_influence_variance_is_that_of_two_proportions() -> None:
     psi = copying.copy_probability_influence(cells)
     u, v = 60 / 80, 15 / 50
     assert cells @ psi == pytest.approx(0, abs=1e-10)
-    assert (cells @ psi**2) / 130**2 == pytest.approx(u * (1 - u) / 80 + v * (1 - v) / 50, abs=1e-14)
+    assert (cells @ psi**2) / 130**2 == pytest.approx(
+        u * (1 - u) / 80 + v * (1 - v) / 50, abs=1e-14
+    )
 
 
 @given(probability, probability)

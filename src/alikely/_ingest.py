@@ -72,7 +72,9 @@ class Source:
             chunks.append(chunk)
             families.append(family)
         known = [family for family in families if family != "null"]
-        clash = next((i for i, family in enumerate(families) if family not in ("null", *known[:1])), None)
+        clash = next(
+            (i for i, family in enumerate(families) if family not in ("null", *known[:1])), None
+        )
         if clash is not None:
             raise ValueError(
                 f"column {name!r} holds {known[0]}s in one table and {families[clash]}s in table "
@@ -176,7 +178,9 @@ def _as_text(
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+            column = (
+                pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+            )
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -20,13 +19,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._intervals import CiKind, check_interval, interval
-from alikely._random import RandomState, seed_sequence
-from alikely.conjugate import independence_log_likelihood, copying_log_likelihood
+from alikely._random import RandomState
+from alikely.conjugate import independence_draws
 from alikely.influence import covariance
 from alikely.metrics import consistency
 from alikely.results import LABELS, Result
+from alikely.sampling import trial_log_likelihood
 
-__all__ = ["Which", "compare_models", "contrast", "difference", "mean"]
+__all__ = [
+    "Which",
+    "compare_models",
+    "contrast",
+    "difference",
+    "independent_observers",
+    "mean",
+]
 
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 
@@ -190,7 +197,7 @@ def contrast(
     part, w = table.isel(pair=chosen), w[chosen]
     bounds = [f"{kind}{100 * ci_prob:g}_{side}" for kind in [ci_kind] for side in ("lb", "ub")]
 
-    estimate = float(w @ result.data["estimates"]["estimate"].values[chosen])
+    estimate = float(w @ result.estimates["estimate"].values[chosen])
     matrix = covariance(part, result.metric, result.data.attrs["cluster"] or None).values
     se = float(np.sqrt(max(w @ matrix @ w, 0.0))) if np.isfinite(matrix).all() else np.nan
     half = stats.norm.ppf((1 + ci_prob) / 2) * se
@@ -223,65 +230,112 @@ def contrast(
     return frame.assign(note=frame["note"].fillna(""))
 
 
-def compare_models(result: Result, n_draws: int = 4_000, rng: RandomState = None) -> pd.DataFrame:
-    """Copy model against independent observers, by leave-one-trial-out cross-validation [VGG17]_.
+def compare_models(result: Result) -> pd.DataFrame:
+    """Copy model against independent observers, by leave-one-trial-out cross-validation.
+
+    Both models are conjugate under their default priors, so the predictive density of a left-out
+    trial [VGG17]_ is a ratio of counts: no draws, and no importance sampling, which fails where a
+    cell holds a single trial.
 
     Parameters
     ----------
     result : Result
-        An analysis; its count tables are used, both models with their default priors.
-    n_draws : int
-        Exact posterior draws of each model.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
+        An analysis; its count tables are used.
 
     Returns
     -------
     pandas.DataFrame
-        One row per entry: its labels, ``elpd_copying``, ``elpd_independence``, ``elpd_difference``
-        (positive: copying predicts a left-out trial better), its standard error
-        ``se_difference``, and the larger Pareto ``k`` of the two (PSIS by ArviZ; above 0.7 the
-        figures are not to be trusted).
+        One row per entry: its labels, ``elpd_copying`` and ``elpd_independence`` (sums of log
+        predictive densities over the trials, in nats), ``elpd_difference`` (positive: copying
+        predicts better) and its standard error ``se_difference``.
+
+    See Also
+    --------
+    independent_observers : the null model as a DataTree, for `arviz.compare`.
 
     Examples
     --------
     >>> import alikely as al
     >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
-    >>> bool((al.compare_models(result, rng=1)["elpd_difference"] > 0).any())
+    >>> bool((al.compare_models(result)["elpd_difference"] > 0).any())
     True
     """
-    cells = result.table["cells"].values
-    seeds = seed_sequence(rng).spawn(2)
-    scores, shapes = [], []
-    for function, seed in zip((copying_log_likelihood, independence_log_likelihood), seeds, strict=True):
-        log_likelihood = function(cells, n_draws, seed)
-        elpd, k = _loo_by_cell(log_likelihood)
-        # An empty cell has no trial to leave out.
-        scores.append(np.where(cells > 0, elpd, 0.0))
-        shapes.append(np.where(cells > 0, k, -np.inf).max(axis=1))
-    n_trials = cells.sum(axis=1)
+    cells = result.table["cells"].values.astype(np.float64)
+    n = cells.sum(axis=1, keepdims=True)
+    # The trial left out of each cell: what remains, plus the prior's share.
+    others = np.maximum(cells - 1, 0)
+    copying = np.log(others + 0.5) - np.log(n - 1 + 2)
+    right_a = cells[:, [0]] + cells[:, [1]] - [1, 1, 0, 0]
+    right_b = cells[:, [0]] + cells[:, [2]] - [1, 0, 1, 0]
+    margins = [
+        np.where(is_right, right + 1, n - 1 - right + 1)
+        for right, is_right in (
+            (right_a, np.array([True, True, False, False])),
+            (right_b, np.array([True, False, True, False])),
+        )
+    ]
+    occupied = cells > 0
+    product = np.where(occupied, margins[0] * margins[1], 1.0)
+    independence = np.log(product) - 2 * np.log(n - 1 + 2)
+    scores = [np.where(occupied, score, 0.0) for score in (copying, independence)]
     gain = scores[0] - scores[1]
     total = (cells * gain).sum(axis=1)
-    mean_gain = total / np.maximum(n_trials, 1)
     # All trials of one cell have the same score, so the spread over trials is one over cells.
-    spread = (cells * (gain - mean_gain[:, None]) ** 2).sum(axis=1)
+    spread = (cells * (gain - total[:, None] / np.maximum(n, 1)) ** 2).sum(axis=1)
     return result.pairs.assign(
         elpd_copying=(cells * scores[0]).sum(axis=1),
         elpd_independence=(cells * scores[1]).sum(axis=1),
         elpd_difference=total,
         se_difference=np.sqrt(spread),
-        pareto_k=np.maximum(*shapes),
     )
 
 
-def _loo_by_cell(
-    log_likelihood: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Expected log predictive density of a left-out trial of each cell: shapes (pair, cell)."""
-    values = xr.Dataset({"trial": (("chain", "draw", "pair", "cell"), log_likelihood[None])})
-    tree = xr.DataTree.from_dict({"posterior": values, "log_likelihood": values})
-    loo = az.loo(tree, pointwise=True, reff=1.0)
-    return loo.elpd_i.values, loo.pareto_k.values
+def independent_observers(
+    result: Result, n_draws: int = 4_000, rng: RandomState = None
+) -> xr.DataTree:
+    """Posterior of independent observers for the same data, with its log likelihood.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis made with ``log_likelihood=True``.
+    n_draws : int
+        Exact posterior draws.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` (``p_a, p_b``) and ``log_likelihood`` (chain, draw, observation), the
+        observations in the order of ``result.data["log_likelihood"]``: ready for
+        ``arviz.compare({"copying": result.data, "independence": ...})``.
+
+    Raises
+    ------
+    ValueError
+        If the number of draws is below 1, or the log likelihood would be too large to hold.
+
+    Examples
+    --------
+    >>> import arviz as az
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
+    >>> result = al.error_consistency(trials, rng=1, log_likelihood=True)
+    >>> tree = al.comparison.independent_observers(result, rng=1)
+    >>> list(az.compare({"copying": result.data, "independence": tree}).index)
+    ['copying', 'independence']
+    """
+    table = result.table
+    drawn = independence_draws(table["cells"].values, n_draws, rng)
+    p_a, p_b = drawn["p_a"], drawn["p_b"]
+    cells = np.stack([p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1)
+    posterior = xr.Dataset(
+        {name: (("chain", "draw", "pair"), values[None]) for name, values in drawn.items()},
+        coords={"pair": table["pair"].values},
+    )
+    log_likelihood = trial_log_likelihood(table, np.log(cells)[None])
+    return xr.DataTree.from_dict({"posterior": posterior, "log_likelihood": log_likelihood})
 
 
 def _select(result: Result, which: Which) -> NDArray[np.intp]:
@@ -290,9 +344,7 @@ def _select(result: Result, which: Which) -> NDArray[np.intp]:
         keep = np.ones(len(pairs), dtype=bool)
         for column, wanted in which.items():
             if column not in LABELS:
-                raise ValueError(
-                    f"entries can be selected by {', '.join(LABELS)}; got {column!r}"
-                )
+                raise ValueError(f"entries can be selected by {', '.join(LABELS)}; got {column!r}")
             labels = [wanted] if isinstance(wanted, str) else list(wanted)
             unknown = sorted(set(labels) - set(pairs[column]))
             if unknown:
@@ -300,7 +352,9 @@ def _select(result: Result, which: Which) -> NDArray[np.intp]:
                 raise ValueError(f"no entry with {column} {unknown[0]!r}; there are: {known}")
             keep &= pairs[column].isin(labels).to_numpy()
         if not keep.any():
-            raise ValueError(f"no entry matches {dict(which)!r}; each part occurs, but not together")
+            raise ValueError(
+                f"no entry matches {dict(which)!r}; each part occurs, but not together"
+            )
         return np.flatnonzero(keep)
     index = pd.Index(result.table["pair"].values)
     labels = [which] if isinstance(which, str) else list(which)

@@ -24,9 +24,8 @@ from alikely.resampling import weighted_cells
 from alikely.tables import LEFT_OUT, Block, blocks, check_counts
 
 __all__ = [
-    "independence_log_likelihood",
+    "independence_draws",
     "joint_draws",
-    "copying_log_likelihood",
     "pairwise_draws",
 ]
 
@@ -236,77 +235,43 @@ def _prior_cells(
     return np.maximum(cells, 0)
 
 
-def copying_log_likelihood(
+def independence_draws(
     cells: ArrayLike, n_draws: int = 4_000, rng: RandomState = None
-) -> NDArray[np.float64]:
-    """Log likelihood of a trial of each cell, at draws of the default copy model's posterior.
+) -> dict[str, NDArray[np.float64]]:
+    """Exact draws of both accuracies of independent observers, uniform priors.
 
     Parameters
     ----------
     cells : array_like of int, shape (pair, 4)
         Counts ``n11, n10, n01, n00``.
     n_draws : int
-        Number of draws.
+        Draws per pair, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
-    ndarray, shape (n_draws, pair, 4)
+    dict of str to ndarray, shape (n_draws, pair)
+        ``p_a`` and ``p_b``.
 
     Raises
     ------
     ValueError
-        If the counts are not whole and non-negative.
+        If the counts or the number of draws are not valid.
 
     Examples
     --------
-    >>> copying_log_likelihood([[100, 20, 20, 20]], n_draws=10, rng=1).shape
-    (10, 1, 4)
+    >>> draws = independence_draws([[100, 20, 20, 20]], n_draws=2000, rng=1)
+    >>> round(float(draws["p_a"].mean()), 2)
+    0.75
     """
-    counts = np.atleast_2d(check_counts(cells))
-    generator = np.random.default_rng(seed_sequence(rng))
-    masses = generator.standard_gamma(counts + 0.5, size=(n_draws, *counts.shape))
-    return np.asarray(np.log(masses) - np.log(masses.sum(axis=-1, keepdims=True)))
-
-
-def independence_log_likelihood(
-    cells: ArrayLike, n_draws: int = 4_000, rng: RandomState = None
-) -> NDArray[np.float64]:
-    """Log likelihood of a trial of each cell, at draws of the independent observers' posterior.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (pair, 4)
-        Counts ``n11, n10, n01, n00``.
-    n_draws : int
-        Number of draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (n_draws, pair, 4)
-
-    Raises
-    ------
-    ValueError
-        If the counts are not whole and non-negative.
-
-    Examples
-    --------
-    >>> independence_log_likelihood([[100, 20, 20, 20]], n_draws=10, rng=1).shape
-    (10, 1, 4)
-    """
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
     n11, n10, n01, n00 = counts.T
     generator = np.random.default_rng(seed_sequence(rng))
     size = (n_draws, len(counts))
-    accuracy_a = generator.beta(1 + n11 + n10, 1 + n01 + n00, size)
-    accuracy_b = generator.beta(1 + n11 + n01, 1 + n10 + n00, size)
-    right = np.log(np.stack([accuracy_a, accuracy_b]))
-    wrong = np.log1p(-np.stack([accuracy_a, accuracy_b]))
-    return np.stack(
-        [right[0] + right[1], right[0] + wrong[1], wrong[0] + right[1], wrong[0] + wrong[1]],
-        axis=-1,
-    )
+    return {
+        "p_a": generator.beta(1 + n11 + n10, 1 + n01 + n00, size),
+        "p_b": generator.beta(1 + n11 + n01, 1 + n10 + n00, size),
+    }

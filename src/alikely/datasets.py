@@ -215,7 +215,9 @@ def _from_archive(path: Path, datasets: str | Sequence[str] | None) -> pa.Table:
             ]
             wanted = _wanted({dataset for dataset, _ in named}, datasets, str(path))
             parts_read = [
-                _read_raw(archive.read(name), dataset) for dataset, name in named if dataset in wanted
+                _read_raw(archive.read(name), dataset)
+                for dataset, name in named
+                if dataset in wanted
             ]
     except zipfile.BadZipFile:
         path.unlink()

@@ -39,6 +39,7 @@ def error_consistency(
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
+    log_likelihood: bool = False,
     progressbar: bool = False,
 ) -> Result:
     """Error consistency of pairs of observers, with intervals of every school.
@@ -76,6 +77,8 @@ def error_consistency(
         Equal-tailed or highest-density.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
+    log_likelihood : bool
+        Keep the log likelihood of every trial, for `arviz.loo`.
     progressbar : bool
         Show the progress of Markov chains.
 
@@ -125,7 +128,9 @@ def error_consistency(
         groups["bootstrap"] = replicates.to_dataset()
     tree = xr.DataTree.from_dict(groups)
     if n_draws:
-        sampled = posterior(table, sampler, prior, n_draws, posterior_seed, progressbar)
+        sampled = posterior(
+            table, sampler, prior, n_draws, posterior_seed, progressbar, log_likelihood
+        )
         tree.update({name: sampled[name] for name in sampled.children if name not in groups})
     tree.attrs = {
         "metric": ERROR_CONSISTENCY.name,

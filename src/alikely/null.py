@@ -195,7 +195,9 @@ def _overlap_log_mass(
     inside = n11 <= np.minimum(k_a, k_b)
     x = np.where(inside, n11, lowest[:, None])
     margins = _log_factorial(k_a, total - k_a, k_b, total - k_b) - _log_factorial(total)
-    return np.where(inside, margins - _log_factorial(x, k_a - x, k_b - x, total - k_a - k_b + x), -np.inf)
+    return np.where(
+        inside, margins - _log_factorial(x, k_a - x, k_b - x, total - k_a - k_b + x), -np.inf
+    )
 
 
 def _log_factorial(*counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -218,6 +220,7 @@ def bayes_factor(
         side against its prior share, one half.
     prior : float
         Dirichlet parameter of each cell, above 0.5; 1 is uniform over tables.
+
     Returns
     -------
     ndarray, shape (...)
@@ -261,24 +264,18 @@ def bayes_factor(
     two_sided = np.exp(log_bf)
     if alternative == "two-sided":
         return np.asarray(two_sided)
-    u_and_v = np.moveaxis(y.reshape(*y.shape[:-2], 4) + prior, -1, 0)
-    share = _probability_beyond(*u_and_v, greater=alternative == "greater")
+    u_and_v = np.moveaxis(y.reshape(*y.shape[:-2], 4) + a.ravel(), -1, 0)
+    share = _probability_beyond(u_and_v, greater=alternative == "greater")
     return np.asarray(two_sided * share / 0.5)
 
 
-def _probability_beyond(
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    c: NDArray[np.float64],
-    d: NDArray[np.float64],
-    greater: bool,
-) -> NDArray[np.float64]:
+def _probability_beyond(parameters: NDArray[np.float64], greater: bool) -> NDArray[np.float64]:
     """P(U > V), or P(U < V), for independent U ~ Beta(a, b) and V ~ Beta(c, d).
 
     The trapezoidal rule on the logit of U, whose density is smooth and falls off like
     ``exp(a x)`` and ``exp(-b x)``: it converges exponentially, in the tails of the answer too.
     """
-    a, b, c, d = (parameter[..., None] for parameter in (a, b, c, d))
+    a, b, c, d = (parameter[..., None] for parameter in parameters)
     center = special.digamma(a) - special.digamma(b)
     reach = 10 * np.sqrt(special.polygamma(1, a) + special.polygamma(1, b))
     low, high = center - reach - 40 / a, center + reach + 40 / b
@@ -379,7 +376,9 @@ def null_percentiles(n_trials: int, ci_prob: float = 0.95, n_grid: int = 210) ->
     for number in np.flatnonzero(np.bincount(bins, minlength=100)):
         here = bins == number
         rows[number, 1:] = _bin_limits(n, k_a[here], k_b[here], mass[here], levels)
-    bounds = [f"{name}_{side}" for name in ("agreement", "error_consistency") for side in ("lb", "ub")]
+    bounds = [
+        f"{name}_{side}" for name in ("agreement", "error_consistency") for side in ("lb", "ub")
+    ]
     frame = pd.DataFrame(rows, columns=["share", *bounds])
     frame.insert(0, "expected_lb", np.arange(100) / 100)
     frame.insert(1, "expected_ub", np.arange(1, 101) / 100)

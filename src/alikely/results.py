@@ -22,7 +22,13 @@ __all__ = ["Result"]
 METRICS = {metric.name: metric for metric in (ERROR_CONSISTENCY, COPY_PROBABILITY)}
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 School = Literal["analytic", "bootstrap", "bca", "posterior"]
-SCHOOLS = ("analytic", "bootstrap", "posterior")
+SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
+
+# With fewer errors (or fewer right answers) of either observer the percentile bootstrap and the
+# analytic interval fall clearly short of their promise.
+FEW_ERRORS = 10
+# A posterior interval that spans this much says next to nothing.
+WIDE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +64,11 @@ class Result:
         return self.data["observed_data"].to_dataset()
 
     @property
+    def estimates(self) -> xr.Dataset:
+        """Point estimates, standard errors and tests of independence, by pair."""
+        return self.data["estimates"].to_dataset()
+
+    @property
     def pairs(self) -> pd.DataFrame:
         """Labels of the entries: dataset, condition, observer_a, observer_b."""
         table = self.table
@@ -91,8 +102,7 @@ class Result:
         """
         if school not in self.data.children:
             raise ValueError(
-                f"this result has no {school} draws; ask for them when calling "
-                f"{self.metric.name}()"
+                f"this result has no {school} draws; ask for them when calling {self.metric.name}()"
             )
         values = self.data[school][self.metric.name]
         return np.asarray(values.values).reshape(-1, values.sizes["pair"])
@@ -139,14 +149,16 @@ class Result:
             )
         cells = self.table["cells"].values
         accuracy_a, accuracy_b = consistency.accuracies(cells)
+        estimates = self.estimates
         frame = self.pairs.assign(
             n_trials=cells.sum(axis=1),
             accuracy_a=accuracy_a,
             accuracy_b=accuracy_b,
-            estimate=self.data["estimates"]["estimate"].values,
-            se=self.data["estimates"]["se"].values,
+            estimate=estimates["estimate"].values,
+            se=estimates["se"].values,
         )
         percent = f"{100 * ci_prob:g}"
+        width: NDArray[np.float64] | None = None
         for school in intervals:
             if school != "analytic" and self._group(school) not in self.data.children:
                 continue
@@ -154,14 +166,16 @@ class Result:
             if school == "posterior":
                 frame["posterior_median"] = np.median(self.draws("posterior"), axis=0)
             bounds = self._bounds(school, ci_prob, ci_kind)
+            if school == "posterior":
+                width = bounds[:, 1] - bounds[:, 0]
             frame[f"{school}_{kind}{percent}_lb"] = bounds[:, 0]
             frame[f"{school}_{kind}{percent}_ub"] = bounds[:, 1]
         if "bootstrap" in self.data.children:
             frame["undefined_share"] = np.isnan(self.draws("bootstrap")).mean(axis=0)
         for name in ("p_null", "p_fisher", "bf10"):
-            if name in self.data["estimates"]:
-                frame[name] = self.data["estimates"][name].values
-        frame["note"] = self._notes(frame)
+            if name in estimates:
+                frame[name] = estimates[name].values
+        frame["note"] = self._notes(frame, width)
         return frame
 
     @staticmethod
@@ -170,7 +184,7 @@ class Result:
 
     def _bounds(self, school: School, ci_prob: float, ci_kind: CiKind) -> NDArray[np.float64]:
         if school == "analytic":
-            estimates = self.data["estimates"]
+            estimates = self.estimates
             half = special.ndtri((1 + ci_prob) / 2) * estimates["se"].values
             value = estimates["estimate"].values
             return np.stack([value - half, value + half], axis=1)
@@ -180,15 +194,22 @@ class Result:
             )
         return interval(self.draws(school), ci_prob, ci_kind)
 
-    def _notes(self, frame: pd.DataFrame) -> NDArray[np.object_]:
-        notes = self.metric.reason(self.table["cells"].values).astype(object)
-        degenerate = (notes == "") & (frame["se"].to_numpy() == 0)
-        notes[degenerate] = "no spread: analytic and bootstrap intervals collapse"
-        if "undefined_share" in frame:
-            # From one replicate in a hundred on, what is left out shifts the percentiles.
-            shaky = (notes == "") & (frame["undefined_share"].to_numpy() > 0.01)
-            notes[shaky] = "bootstrap replicates undefined: trust the posterior"
-        return notes
+    def _notes(self, frame: pd.DataFrame, width: NDArray[np.float64] | None) -> list[str]:
+        cells = self.table["cells"].values
+        right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
+        rarest = np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
+        remarks = [self.metric.reason(cells).astype(object)]
+        few = (remarks[0] == "") & (rarest < FEW_ERRORS)
+        remarks.append(
+            np.where(
+                few & (frame["se"].to_numpy() == 0),
+                "an observer never errs: only the posterior has a spread",
+                np.where(few, "few errors: trust the posterior only", ""),
+            )
+        )
+        if width is not None:
+            remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
+        return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]
 
     def save(self, path: str | Path) -> None:
         """Write the result to a netCDF file.

@@ -16,22 +16,39 @@ from typing import TYPE_CHECKING, Any, Literal
 import arviz as az
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from alikely._random import RandomState, seed_sequence, spawn_integer
-from alikely.conjugate import joint_draws, pairwise_draws
+from alikely.conjugate import METRICS, joint_draws, pairwise_draws
+from alikely.metrics import Metric
 from alikely.priors import DEFAULT_PRIOR, Prior, check_prior
-from alikely.tables import check_counts
+from alikely.tables import CELLS, check_counts
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Sampler", "SamplingWarning", "nuts", "posterior"]
+__all__ = ["Sampler", "SamplingWarning", "nuts", "posterior", "trial_log_likelihood"]
 
 Sampler = Literal["auto", "exact", "nuts"]
 CHAINS = 4
 # Above the usual 0.8: a posterior at the ceiling has tails that a long step falls off.
 TARGET_ACCEPT = 0.95
+
+
+def _log_share(cell: int) -> Metric:
+    def value(cells: ArrayLike) -> NDArray[np.float64]:
+        array = np.asarray(cells, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(array[..., cell]) - np.log(array.sum(axis=-1))
+
+    def no_influence(cells: ArrayLike) -> NDArray[np.float64]:
+        raise TypeError("a log likelihood is evaluated at draws only")
+
+    return Metric(f"log_{CELLS[cell]}", len(CELLS), value, no_influence, no_influence)
+
+
+LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
+LARGEST_LOG_LIKELIHOOD = 300_000_000
 
 
 class SamplingWarning(UserWarning):
@@ -45,6 +62,7 @@ def posterior(
     n_draws: int = 4_000,
     rng: RandomState = None,
     progressbar: bool = False,
+    log_likelihood: bool = False,
 ) -> xr.DataTree:
     """Posterior of the copy model for all entries of a correctness table.
 
@@ -64,11 +82,14 @@ def posterior(
         Source of randomness.
     progressbar : bool
         Show the progress of the chains.
+    log_likelihood : bool
+        Add the log likelihood of every trial of every entry, for `arviz.loo`.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (chain, draw, pair) and, from NUTS, ``sample_stats``. The attribute
+        Groups ``posterior`` (chain, draw, pair), from NUTS ``sample_stats``, and on request
+        ``log_likelihood`` (chain, draw, observation). The attribute
         ``joint`` of the posterior says whether draws of different pairs belong together.
 
     Raises
@@ -92,30 +113,95 @@ def posterior(
     per_chain = -(-n_draws // CHAINS)
     if sampler == "nuts" or (sampler == "auto" and "copy_probability" in beta):
         tree = _copying_nuts(table["cells"].values, beta, per_chain, rng, progressbar)
-        tree["posterior"] = tree["posterior"].to_dataset().assign_coords(pair=table["pair"].values)
-        attributes = {"sampler": "nuts", "joint": 0}
+        draws = tree["posterior"].to_dataset().assign_coords(pair=table["pair"].values)
+        draws.attrs.update(sampler="nuts", joint=0)
+        tree["posterior"] = draws
+        if log_likelihood:
+            tree["log_likelihood"] = trial_log_likelihood(table, _log_cells_from_nuts(draws, beta))
+        return tree
+    joint = beta == DEFAULT_PRIOR
+    metrics = (*METRICS, *LOG_CELLS) if log_likelihood else METRICS
+    if joint:
+        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng)
     else:
-        joint = beta == DEFAULT_PRIOR
-        if joint:
-            draws = joint_draws(table, per_chain * CHAINS, rng=rng)
-        else:
-            draws = pairwise_draws(table["cells"].values, beta, per_chain * CHAINS, rng=rng)
-        shape = (CHAINS, per_chain, table.sizes["pair"])
-        tree = xr.DataTree.from_dict(
-            {
-                "posterior": xr.Dataset(
-                    {k: (("chain", "draw", "pair"), v.reshape(shape)) for k, v in draws.items()},
-                    coords={
-                        "chain": np.arange(CHAINS),
-                        "draw": np.arange(per_chain),
-                        "pair": table["pair"].values,
-                    },
-                )
-            }
+        drawn = pairwise_draws(table["cells"].values, beta, per_chain * CHAINS, metrics, rng)
+    shape = (CHAINS, per_chain, table.sizes["pair"])
+    reshaped = {name: values.reshape(shape) for name, values in drawn.items()}
+    log_cells = [reshaped.pop(metric.name) for metric in metrics[len(METRICS) :]]
+    posterior_draws = xr.Dataset(
+        {name: (("chain", "draw", "pair"), values) for name, values in reshaped.items()},
+        coords={
+            "chain": np.arange(CHAINS),
+            "draw": np.arange(per_chain),
+            "pair": table["pair"].values,
+        },
+        attrs={"sampler": "exact", "joint": int(joint)},
+    )
+    groups = {"posterior": posterior_draws}
+    if log_likelihood:
+        groups["log_likelihood"] = trial_log_likelihood(table, np.stack(log_cells, axis=-1))
+    return xr.DataTree.from_dict(groups)
+
+
+def trial_log_likelihood(table: xr.Dataset, log_cells: NDArray[np.floating]) -> xr.Dataset:
+    """Log likelihood of each trial from that of its cell, in the form that `arviz.loo` takes.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.tables.joint_correctness`.
+    log_cells : ndarray, shape (chain, draw, pair, 4)
+        Log probability of a trial to fall into each cell.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``correctness`` (chain, draw, observation): the trials of the first entry cell by cell, then
+        those of the second, and so on; ``entry`` (observation) names the entry.
+
+    Raises
+    ------
+    ValueError
+        If it would hold more than 300 million numbers.
+
+    Examples
+    --------
+    >>> from alikely.tables import from_counts
+    >>> log_cells = np.log(np.full((1, 2, 1, 4), 0.25))
+    >>> trial_log_likelihood(from_counts([2, 1, 0, 1]), log_cells)["correctness"].shape
+    (1, 2, 4)
+    """
+    counts = table["cells"].values
+    size = int(counts.sum()) * log_cells.shape[0] * log_cells.shape[1]
+    if size > LARGEST_LOG_LIKELIHOOD:
+        raise ValueError(
+            f"the log likelihood of every trial at every draw would hold {size:,} numbers; choose "
+            "fewer pairs or draws, or use alikely.compare_models, which needs no draws"
         )
-        attributes = {"sampler": "exact", "joint": int(joint)}
-    tree["posterior"].attrs.update(attributes)
-    return tree
+    flat = log_cells.reshape(*log_cells.shape[:2], -1)
+    column = np.repeat(np.arange(counts.size), counts.ravel())
+    return xr.Dataset(
+        {"correctness": (("chain", "draw", "observation"), flat[..., column])},
+        coords={
+            "chain": np.arange(flat.shape[0]),
+            "draw": np.arange(flat.shape[1]),
+            "entry": (
+                "observation",
+                table["pair"].values[column // counts.shape[-1]].astype(object),
+            ),
+        },
+    )
+
+
+def _log_cells_from_nuts(draws: xr.Dataset, beta: Prior) -> NDArray[np.float64]:
+    p_a = draws["p_a"].values
+    if "copy_probability" in beta:
+        u, v = draws["uv"].values[..., 0], draws["uv"].values[..., 1]
+    else:
+        u, v = draws["u"].values, draws["v"].values
+    cells = np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
+    with np.errstate(divide="ignore"):
+        return np.log(cells)
 
 
 def nuts(
@@ -155,11 +241,14 @@ def nuts(
     --------
     >>> import alikely as al
     >>> model = al.models.copying([100, 20, 20, 20])
-    >>> tree = al.sampling.nuts(model, rng=1)  # doctest: +SKIP
+    >>> tree = al.sampling.nuts(model, rng=1)
+    >>> int(tree["sample_stats"]["diverging"].sum())
+    0
     """
     import nutpie
 
-    return _sample(nutpie.compile_pymc_model(model), -(-n_draws // CHAINS), tune, rng, progressbar)
+    compiled = nutpie.compile_pymc_model(model)
+    return _sample(compiled, -(-n_draws // CHAINS), tune, rng, progressbar, None)
 
 
 def _copying_nuts(
@@ -171,7 +260,11 @@ def _copying_nuts(
 ) -> xr.DataTree:
     cells = check_counts(counts)
     compiled = _compiled_copying(len(cells), tuple(sorted(beta.items())))
-    return _sample(compiled.with_data(cells=cells), per_chain, 1_000, rng, progressbar)
+    # Three parameters a pair and no correlation between pairs: adaptation is quick. Diagnosing what
+    # is sampled suffices; for a thousand pairs it takes as long as sampling.
+    watched = ["p_a", "uv"] if "copy_probability" in beta else ["p_a", "u", "v"]
+    data = compiled.with_data(cells=cells)
+    return _sample(data, per_chain, 500, rng, progressbar, watched)
 
 
 @functools.lru_cache(maxsize=8)
@@ -185,7 +278,12 @@ def _compiled_copying(n_pairs: int, prior: tuple[tuple[str, tuple[float, float]]
 
 
 def _sample(
-    compiled: Any, per_chain: int, tune: int, rng: RandomState, progressbar: bool
+    compiled: Any,
+    per_chain: int,
+    tune: int,
+    rng: RandomState,
+    progressbar: bool,
+    watched: list[str] | None,
 ) -> xr.DataTree:
     import nutpie
 
@@ -199,12 +297,13 @@ def _sample(
         target_accept=TARGET_ACCEPT,
         progress_bar=progressbar,
     )
-    _warn_of_trouble(tree)
+    _warn_of_trouble(tree, watched)
     return tree
 
 
-def _warn_of_trouble(tree: xr.DataTree) -> None:
+def _warn_of_trouble(tree: xr.DataTree, watched: list[str] | None) -> None:
     draws = tree["posterior"].to_dataset()
+    draws = draws if watched is None else draws[watched]
     troubles = []
     divergences = int(tree["sample_stats"]["diverging"].sum())
     if divergences:

@@ -234,7 +234,9 @@ def observers(
     answers = classes[response]
     silent = generator.random((n_observers, n_trials)) < no_response * (1 - is_model)[:, None]
     answers[silent] = None
-    names = [f"human_{i + 1}" for i in range(n_humans)] + [f"model_{i + 1}" for i in range(n_models)]
+    names = [f"human_{i + 1}" for i in range(n_humans)] + [
+        f"model_{i + 1}" for i in range(n_models)
+    ]
     return Trials.from_arrays(
         answers,
         classes[truth],

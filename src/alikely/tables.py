@@ -262,7 +262,7 @@ def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
             f"got {cluster!r}"
         )
     frame = pd.DataFrame({"label": table[cluster].values, "dataset": table["trial_dataset"].values})
-    return frame.groupby(["dataset", "label"], sort=False).ngroup().to_numpy()
+    return np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)
 
 
 def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
@@ -318,7 +318,7 @@ def _groups(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
     frame = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     for key in frame.columns.difference(keys):
         frame[key] = "all"
-    group = frame.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
+    group = np.asarray(frame.groupby(["dataset", "condition"], sort=False).ngroup(), dtype=np.intp)
     return group, frame.drop_duplicates(ignore_index=True)
 
 

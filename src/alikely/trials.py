@@ -125,8 +125,7 @@ class Trials:
         rows = columns["observer"].codes
         _refuse_duplicates(source, columns, rows, trial, repeats)
 
-        n_observers, shape = len(columns["observer"].labels), (0, 0)
-        shape = (n_observers, len(first))
+        shape = (len(columns["observer"].labels), len(first))
         variables: dict[str, Any] = {}
         coords: dict[str, Any] = {}
         if source.has(response) or source.has(truth) or not source.has(correct):
@@ -221,7 +220,7 @@ class Trials:
 
         Examples
         --------
-        >>> Trials.from_arrays([["cat", "dog"], ["cat", None]], ["cat", "cat"], classes=["cat", "dog"])
+        >>> Trials.from_arrays([["cat", "dog"], ["cat", None]], ["cat", "dog"])
         <Trials: 2 observers, 2 trials, 2 classes>
         """
         shown = ~np.ma.getmaskarray(np.ma.asarray(response))
@@ -236,7 +235,7 @@ class Trials:
         if pd.isna(true).any():
             raise ValueError(f"truth has no value on trial {int(np.argmax(pd.isna(true)))}")
         text = np.frompyfunc(label, 1, 1)
-        true = text(true)
+        true = np.asarray(text(true), dtype=object)
         known = _class_labels(true, classes)
         code = {name: number for number, name in enumerate(known)}
         coded = np.full(values.shape, NOT_SHOWN, dtype=_code_dtype(known))
@@ -592,7 +591,10 @@ def _per_observer(
     if differs.any():
         row = int(np.argmax(differs))
         who = observer.labels[observer.codes[row]]
-        one, other = column.labels[column.codes[first[observer.codes[row]]]], column.labels[column.codes[row]]
+        one, other = (
+            column.labels[column.codes[first[observer.codes[row]]]],
+            column.labels[column.codes[row]],
+        )
         raise ValueError(
             f"observer {who!r} has {name} {one!r} and {other!r} ({source.where(row)}); it must be "
             "the same in all rows of an observer"
@@ -615,7 +617,6 @@ def _with_coords(
     n_observers, n_trials = variables["correct"][1].shape
     if not n_observers or not n_trials:
         raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
-    numbers = np.arange(n_trials) if repeat is None else np.zeros(n_trials, dtype=int)
     texts = {
         "observer": _texts("observers", observers, n_observers, "observer", None),
         "kind": _texts("kind", kind, n_observers, "observer", "observer"),
@@ -638,7 +639,9 @@ def _with_coords(
         coords[name] = ("trial", texts[name])
     coords["repeat"] = ("trial", numbers.astype(np.int64))
     data = xr.Dataset(variables, coords=coords | extra)
-    keys = pd.DataFrame({name: data[name].values for name in ("dataset", "condition", "item", "repeat")})
+    keys = pd.DataFrame(
+        {name: data[name].values for name in ("dataset", "condition", "item", "repeat")}
+    )
     if keys.duplicated().any():
         bad = int(np.argmax(keys.duplicated()))
         raise ValueError(
@@ -657,7 +660,9 @@ def _texts(
         return np.array(names, dtype=object)
     listed = list(values)
     if len(listed) != length:
-        raise ValueError(f"{name} must have one entry per {dim}: expected {length}, got {len(listed)}")
+        raise ValueError(
+            f"{name} must have one entry per {dim}: expected {length}, got {len(listed)}"
+        )
     missing = pd.isna(np.array(listed, dtype=object))
     if missing.any():
         raise ValueError(f"{name} has no value at position {int(np.argmax(missing))}")

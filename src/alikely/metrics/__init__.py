@@ -22,8 +22,8 @@ __all__ = [
     "Metric",
     "bounds",
     "consistency",
-    "copying",
     "copy_probability",
+    "copying",
     "error_consistency",
 ]
 

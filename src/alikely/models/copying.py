@@ -23,6 +23,7 @@ from alikely.tables import CELLS, check_counts
 
 __all__ = ["copying"]
 
+
 def copying(
     counts: ArrayLike, prior: Prior | None = None, pairs: Sequence[str] | None = None
 ) -> pm.Model:
@@ -96,9 +97,7 @@ def copying(
             u = pm.Beta("u", *beta["u"], dims="pair")
             v = pm.Beta("v", *beta["v"], dims="pair")
         difference = pm.Deterministic("copy_probability", u - v, dims="pair")
-        pm.Deterministic(
-            "own_accuracy", pt.minimum(u, v) / (1 - pt.abs(difference)), dims="pair"
-        )
+        pm.Deterministic("own_accuracy", pt.minimum(u, v) / (1 - pt.abs(difference)), dims="pair")
         p_b = pm.Deterministic("accuracy", p_a * u + (1 - p_a) * v, dims="pair")
         # EC = c f; the odds of disagreement by chance never vanish inside the unit cube.
         chance = p_a * (1 - p_b) + (1 - p_a) * p_b

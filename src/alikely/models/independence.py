@@ -26,7 +26,7 @@ def independence(
     prior: tuple[float, float] = (1.0, 1.0),
     pairs: Sequence[str] | None = None,
 ) -> pm.Model:
-    """Two observers that err independently of each other: the null model of error consistency [K25]_.
+    """Two observers that err independently: the null model of error consistency [K25]_.
 
     Parameters
     ----------

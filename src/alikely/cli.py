@@ -1,0 +1,244 @@
+"""The `alikely` command."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alikely.results import Result
+
+__all__ = ["main"]
+
+ROWS_SHOWN = 40
+ROWS_DRAWN = 40
+
+
+class _Parser(argparse.ArgumentParser):
+    """Bad options end in one line, as bad data do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"alikely: {message}; see {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments after the program's name; those of the process if not given.
+
+    Returns
+    -------
+    int
+        0 if all went well, 2 on bad input (with one line on standard error).
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"alikely: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    import alikely
+
+    parser = _Parser(
+        prog="alikely", description="How alike two systems' errors are, and how sure we can be."
+    )
+    parser.add_argument("--version", action="version", version=f"alikely {alikely.__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    demo = verbs.add_parser(
+        "demo",
+        help="analyse a simulated example: table, plot, files in a folder",
+        description="Analyse a small simulated experiment of 4 humans and 6 models.",
+    )
+    demo.set_defaults(run=_demo)
+    compare = verbs.add_parser(
+        "compare",
+        help="error consistency of all pairs of a csv or parquet file",
+        description=(
+            "Error consistency of pairs of observers, with analytic, bootstrap and posterior "
+            "intervals. FILE has one row per observer and trial, with columns observer, item (or "
+            "image), truth, response, and optionally condition, dataset, repeat, kind; or correct "
+            "(0/1) in place of truth and response. An empty response means: shown, not answered."
+        ),
+    )
+    compare.set_defaults(run=_compare)
+    compare.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    compare.add_argument(
+        "--pairs",
+        default="all",
+        metavar="KIND-KIND",
+        help="all (default), human-model, human-human, ...: kinds as in the column kind",
+    )
+    compare.add_argument(
+        "--by",
+        default="condition",
+        choices=["condition", "dataset", "none"],
+        help="count within each condition of each data set (default), data set, or over all",
+    )
+    compare.add_argument(
+        "--no-response",
+        default="error",
+        choices=["error", "drop"],
+        help="count a missing response as an error (default), or drop the trial from the pair",
+    )
+    compare.add_argument(
+        "--sampler",
+        default="auto",
+        choices=["auto", "exact", "nuts"],
+        help="exact posterior draws (default), or Markov chains",
+    )
+    compare.add_argument(
+        "--resamples",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="bootstrap replicates (default 10000)",
+    )
+    compare.add_argument(
+        "--draws", type=int, default=4_000, metavar="N", help="posterior draws (default 4000)"
+    )
+    for verb, folder in ((demo, "alikely-demo"), (compare, None)):
+        verb.add_argument(
+            "--ci-prob",
+            type=float,
+            default=0.95,
+            metavar="P",
+            help="interval probability (default 0.95)",
+        )
+        verb.add_argument(
+            "--seed",
+            type=int,
+            default=1,
+            metavar="N",
+            help="seed; the same gives the same result (default 1)",
+        )
+        verb.add_argument(
+            "--out",
+            type=Path,
+            default=folder,
+            metavar="DIR",
+            help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
+            + (f" (default {folder})" if folder else "; nothing is written without it"),
+        )
+    return parser
+
+
+def _demo(options: argparse.Namespace) -> None:
+    import alikely as al
+
+    trials = al.load_example()
+    print("A simulated experiment: 4 humans and 6 models name 480 images in 3 conditions.\n")
+    result = al.error_consistency(
+        trials, pairs="human-model", ci_prob=options.ci_prob, rng=options.seed
+    )
+    _report(result, options.out, options.ci_prob)
+    print("\nYour own data: alikely compare FILE --pairs human-model --out DIR")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    import alikely as al
+
+    trials = al.Trials.read(options.file)
+    result = al.error_consistency(
+        trials,
+        pairs=options.pairs,
+        by=None if options.by == "none" else options.by,
+        no_response=options.no_response,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        sampler=options.sampler,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    _report(result, options.out, options.ci_prob)
+
+
+def _report(result: Result, folder: Path | None, ci_prob: float) -> None:
+    """Print the table, write the files, say where they are."""
+    frame = result.summary()
+    print(_table(frame, ci_prob))
+    n_undefined = int(frame["estimate"].isna().sum())
+    print(f"\n{len(frame)} pairs; {n_undefined} with an undefined estimate.")
+    if folder is None:
+        print("Nothing was written; --out DIR keeps table, draws and plot.")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(folder / "error_consistency.csv", index=False)
+    result.save(folder / "error_consistency.nc")
+    _draw(result, folder / "error_consistency.png")
+    print(f"Written to {folder}: error_consistency.csv, .nc (all draws), .png (plot)")
+
+
+def _table(frame: pd.DataFrame, ci_prob: float) -> str:
+    """Lay the summary out in at most 80 columns, readable without colour."""
+    percent = f"{100 * ci_prob:g} %"
+    names = f"{'condition':<10} {'reference':<11} {'other':<12} {'trials':>6} {'EC':>5}"
+    lines = [
+        f"{'':<{len(names)}} {'bootstrap':>14} {'posterior':>14}",
+        f"{names} {percent:>14} {percent:>14}",
+    ]
+    dataset = None
+    several = frame["dataset"].nunique() > 1
+    for _, row in frame.head(ROWS_SHOWN).iterrows():
+        if several and row["dataset"] != dataset:
+            dataset = row["dataset"]
+            lines.append(f"-- {dataset}")
+        lines.append(
+            f"{_short(row['condition'], 10):<10} {_short(row['observer_a'], 11):<11} "
+            f"{_short(row['observer_b'], 12):<12} {row['n_trials']:>6} {_number(row['estimate'])} "
+            f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
+            + ("!" if row["note"] else "")
+        )
+    if len(frame) > ROWS_SHOWN:
+        lines.append(f"... and {len(frame) - ROWS_SHOWN} more; --out DIR keeps all of them")
+    notes = frame.loc[frame["note"] != "", "note"].str.split("; ").explode().value_counts()
+    lines += [f"! {note} ({count} rows)" for note, count in notes.items()]
+    return "\n".join(lines)
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "~"
+
+
+def _number(value: float) -> str:
+    return "    -" if value != value else f"{value:5.2f}"
+
+
+def _bounds(row: pd.Series, school: str) -> str:
+    values = [row[name] for name in row.index if re.match(rf"{school}_\w+?[\d.]+_[lu]b$", name)]
+    if not values or values[0] != values[0]:
+        return f"{'-':>14}"
+    return f"[{values[0]:5.2f}, {values[1]:5.2f}]"
+
+
+def _draw(result: Result, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from alikely.plots import plot_intervals
+
+    labels = list(result.table["pair"].values[:ROWS_DRAWN])
+    ax = plot_intervals(result, which=labels)
+    if len(labels) < result.table.sizes["pair"]:
+        ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)
+    plt.savefig(path, dpi=150)
+    plt.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
