@@ -134,6 +134,7 @@ def error_consistency(
         tree.update({name: sampled[name] for name in sampled.children if name not in groups})
     tree.attrs = {
         "metric": ERROR_CONSISTENCY.name,
+        "model": "copying",
         "ci_prob": ci_prob,
         "ci_kind": ci_kind,
         "cluster": cluster or "",

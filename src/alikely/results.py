@@ -209,6 +209,8 @@ class Result:
         )
         if width is not None:
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
+        if self.data.attrs["cluster"] and width is not None:
+            remarks.append(np.full(len(frame), "the posterior ignores the clusters", dtype=object))
         return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]
 
     def save(self, path: str | Path) -> None:
