@@ -43,9 +43,7 @@ def test_difference_by_every_school(result: al.Result) -> None:
 def test_shared_trials_sharpen_a_difference(result: al.Result) -> None:
     """Two models against one human: ignoring the dependence would widen the interval."""
     table = al.difference(result, "human_1 x model_1 [noise]", "human_1 x model_2 [noise]")
-    se = result.estimates["se"].sel(
-        pair=["human_1 x model_1 [noise]", "human_1 x model_2 [noise]"]
-    )
+    se = result.estimates["se"].sel(pair=["human_1 x model_1 [noise]", "human_1 x model_2 [noise]"])
     apart = float(np.sqrt((se**2).sum()))
     for school in ("analytic", "bootstrap", "posterior"):
         assert table.loc[school, "se"] < apart * 0.98
@@ -129,7 +127,9 @@ def test_model_comparison_prefers_the_truth() -> None:
         cells = al.simulate.correctness_cells(probabilities * 200, 300, rng=rng)
         table = from_counts(cells)
         result = al.Result(
-            al.error_consistency(al.load_example(), "human-human", n_draws=0, n_resamples=0, n_null=0).data
+            al.error_consistency(
+                al.load_example(), "human-human", n_draws=0, n_resamples=0, n_null=0
+            ).data
         )
         result.data["observed_data"] = table
         gain = al.compare_models(result)["elpd_difference"]

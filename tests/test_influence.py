@@ -19,7 +19,9 @@ def three_observers(n_trials: int = 200, seed: int = 3) -> Trials:
     """Observers that share difficulty, so that all pairs are consistent and dependent."""
     rng = np.random.default_rng(seed)
     difficulty = rng.standard_normal(n_trials)
-    right = difficulty + 0.8 * rng.standard_normal((3, n_trials)) > np.array([[-0.8], [-0.5], [0.0]])
+    right = difficulty + 0.8 * rng.standard_normal((3, n_trials)) > np.array(
+        [[-0.8], [-0.5], [0.0]]
+    )
     return Trials.from_correct(right)
 
 

@@ -59,12 +59,17 @@ def test_deterministics_are_functions_of_the_same_cells(nuts_default: xr.DataTre
 
     kappa = consistency.error_consistency(cells)
     np.testing.assert_allclose(draws["error_consistency"], kappa, atol=1e-9)
-    np.testing.assert_allclose(draws["copy_probability"], copying.copy_probability(cells), atol=1e-9)
+    np.testing.assert_allclose(
+        draws["copy_probability"], copying.copy_probability(cells), atol=1e-9
+    )
     np.testing.assert_allclose(draws["accuracy"], consistency.accuracies(cells)[1], atol=1e-12)
 
 
 def test_prior_on_the_copy_probability_against_quadrature() -> None:
-    table, prior = np.array([40, 12, 6, 22]), {"copy_probability": (2.0, 3.0), "own_accuracy": (2.0, 1.0)}
+    table, prior = (
+        np.array([40, 12, 6, 22]),
+        {"copy_probability": (2.0, 3.0), "own_accuracy": (2.0, 1.0)},
+    )
     grid = (np.arange(1000) + 0.5) / 1000
     c, q = np.meshgrid(2 * grid - 1, grid, indexing="ij")
     own = (1 - np.abs(c)) * q
@@ -110,7 +115,9 @@ def test_prior_and_posterior_predictive(prior: dict[str, tuple[float, float]] | 
     replicated = predicted["posterior_predictive"]["observed_cells"]
     # The posterior mean of the first cell times 160; its predictive sd is below 9.
     expected = 160 * 100.5 / 162 if prior is None else 100
-    assert float(replicated.isel(cell=0).mean()) == pytest.approx(expected, abs=4 * 9 / np.sqrt(400) + 2)
+    assert float(replicated.isel(cell=0).mean()) == pytest.approx(
+        expected, abs=4 * 9 / np.sqrt(400) + 2
+    )
 
 
 def test_independence_model_equals_its_closed_form() -> None:
@@ -118,7 +125,9 @@ def test_independence_model_equals_its_closed_form() -> None:
     for name, exact in (("p_a", stats.beta(121, 41)), ("p_b", stats.beta(131, 31))):
         draws = tree["posterior"][name]
         ess = float(az.ess(draws.to_dataset(name="x"))["x"].values[0])
-        assert float(draws.mean()) == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(ess))
+        assert float(draws.mean()) == pytest.approx(
+            exact.mean(), abs=4 * exact.std() / np.sqrt(ess)
+        )
         assert float(draws.std()) == pytest.approx(exact.std(), rel=4 * np.sqrt(0.5 / ess) + 0.01)
 
 

@@ -36,9 +36,7 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
         for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
             right_a, right_b = block.correct[a, index], block.correct[b, index]
             both = (right_a >= 0) & (right_b >= 0)
-            plain = [
-                ((right_a == i) & (right_b == j) & both).sum() for i in (1, 0) for j in (1, 0)
-            ]
+            plain = [((right_a == i) & (right_b == j) & both).sum() for i in (1, 0) for j in (1, 0)]
             assert cells[pair].tolist() == plain
             assert values[pair] == consistency.error_consistency(plain)
 
@@ -78,9 +76,13 @@ def test_pairs_share_their_trials_and_groups_do_not() -> None:
 def test_clusters_are_resampled_whole() -> None:
     base = experiment(100, missing=False).data["correct"].values
     twice = Trials.from_correct(
-        np.concatenate([base, base], axis=1), item=list(range(100)) * 2, repeat=[0] * 100 + [1] * 100
+        np.concatenate([base, base], axis=1),
+        item=list(range(100)) * 2,
+        repeat=[0] * 100 + [1] * 100,
     )
-    once = resampling.bootstrap(joint_correctness(experiment(100, False)), n_resamples=20_000, rng=1)
+    once = resampling.bootstrap(
+        joint_correctness(experiment(100, False)), n_resamples=20_000, rng=1
+    )
     table = joint_correctness(twice)
     clustered = resampling.bootstrap(table, n_resamples=20_000, cluster="item", rng=2)
     plain = resampling.bootstrap(table, n_resamples=20_000, rng=3)
@@ -131,8 +133,14 @@ def test_bca_equals_scipy() -> None:
 
     n_resamples = 20_000
     reference = stats.bootstrap(
-        tuple(right), kappa, paired=True, vectorized=True, n_resamples=n_resamples,
-        method="BCa", rng=np.random.default_rng(1), batch=2000,
+        tuple(right),
+        kappa,
+        paired=True,
+        vectorized=True,
+        n_resamples=n_resamples,
+        method="BCa",
+        rng=np.random.default_rng(1),
+        batch=2000,
     )
     draws = resampling.bootstrap(from_counts(cells), n_resamples=n_resamples, rng=2)
     ours = resampling.bca_interval([cells], draws)[0]

@@ -142,7 +142,9 @@ def test_repeated_items_widen_classic_intervals_and_the_posterior_says_it_does_n
     base = al.load_example().select(condition="noise").data["correct"].values[:2]
     base = np.maximum(base, 0)
     twice = al.Trials.from_correct(
-        np.concatenate([base, base], axis=1), item=list(range(160)) * 2, repeat=[0] * 160 + [1] * 160
+        np.concatenate([base, base], axis=1),
+        item=list(range(160)) * 2,
+        repeat=[0] * 160 + [1] * 160,
     )
     plain = al.error_consistency(twice, rng=1).summary().iloc[0]
     clustered = al.error_consistency(twice, cluster="item", rng=1).summary().iloc[0]
@@ -159,9 +161,7 @@ def test_arviz_takes_the_result_as_it_is(result: al.Result) -> None:
     assert len(boot) == 135
     some = result.table["pair"].values[90:94].tolist()
     az.plot_forest(result.data, var_names=["error_consistency"], coords={"pair": some})
-    az.plot_forest(
-        result.data, group="bootstrap", sample_dims="resample", coords={"pair": some}
-    )
+    az.plot_forest(result.data, group="bootstrap", sample_dims="resample", coords={"pair": some})
     plt.close("all")
 
 
@@ -202,6 +202,8 @@ def test_bad_summaries_and_files(result: al.Result, tmp_path: Path) -> None:
     text.write_text("no netCDF")
     with pytest.raises(ValueError, match="is not a netCDF file"):
         al.Result.load(text)
-    xr.DataTree.from_dict({"x": xr.Dataset({"y": 1})}).to_netcdf(tmp_path / "o.nc", engine="h5netcdf")
+    xr.DataTree.from_dict({"x": xr.Dataset({"y": 1})}).to_netcdf(
+        tmp_path / "o.nc", engine="h5netcdf"
+    )
     with pytest.raises(ValueError, match="holds no alikely result"):
         al.Result.load(tmp_path / "o.nc")

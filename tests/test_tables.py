@@ -50,7 +50,10 @@ def test_counts_equal_a_plain_loop(seed: int, no_response: Any) -> None:
             for name in ("observer_a", "observer_b")
         ]
         both = pd.concat(sides, axis=1, join="inner").to_numpy()
-        expected = [int(((both == pattern).all(axis=1)).sum()) for pattern in itertools.product((1, 0), repeat=2)]
+        expected = [
+            int(((both == pattern).all(axis=1)).sum())
+            for pattern in itertools.product((1, 0), repeat=2)
+        ]
         assert entry["cells"].values.tolist() == expected
         seen += sum(expected)
     assert seen == table["cells"].values.sum()
@@ -98,9 +101,7 @@ def test_kinds_may_contain_hyphens() -> None:
 
 
 def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
-    masked = np.ma.masked_array(
-        [[1, 0, 1, 1], [1, 0, 0, 1]], mask=[[0, 0, 0, 1], [0, 0, 1, 0]]
-    )
+    masked = np.ma.masked_array([[1, 0, 1, 1], [1, 0, 0, 1]], mask=[[0, 0, 0, 1], [0, 0, 1, 0]])
     table = joint_correctness(Trials.from_correct(masked, condition=["u", "u", "v", "v"]))
     assert table["cells"].values.tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
     assert consistency.undefined_reason(table["cells"].values).tolist() == ["", "no common trials"]
@@ -146,9 +147,7 @@ def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
             "the same pair twice",
         ),
         (
-            Trials.from_correct(
-                np.ma.masked_array(np.eye(2), mask=np.eye(2)), dataset=["p", "q"]
-            ),
+            Trials.from_correct(np.ma.masked_array(np.eye(2), mask=np.eye(2)), dataset=["p", "q"]),
             {"pairs": [("observer_0", "observer_1")]},
             "took part in no data set together",
         ),
@@ -199,7 +198,9 @@ def test_clusters_are_labels_within_a_dataset() -> None:
     assert cluster_numbers(joint_correctness(trials), "item").tolist() == [0, 1, 2, 3]
     repeated = Trials.from_correct(np.eye(2, 4), item=list("xyxy"), repeat=[0, 0, 1, 1])
     assert cluster_numbers(joint_correctness(repeated), "item").tolist() == [0, 1, 0, 1]
-    with pytest.raises(ValueError, match=r"cluster must name a trial coordinate \(item, trial_dataset\)"):
+    with pytest.raises(
+        ValueError, match=r"cluster must name a trial coordinate \(item, trial_dataset\)"
+    ):
         cluster_numbers(joint_correctness(repeated), "image")
 
 
@@ -245,7 +246,10 @@ def human_means(trials: Trials, no_response: Any) -> pd.Series:
     names = ("dataset", "condition", "observer_a", "observer_b")
     frame = pd.DataFrame({name: table[name].values for name in names})
     frame["ec"] = consistency.error_consistency(table["cells"].values)
-    kept = [c not in EXCLUDED.get(d, ()) for d, c in zip(frame["dataset"], frame["condition"], strict=True)]
+    kept = [
+        c not in EXCLUDED.get(d, ())
+        for d, c in zip(frame["dataset"], frame["condition"], strict=True)
+    ]
     frame = frame[kept]
     assert len(frame[["dataset", "condition"]].drop_duplicates()) == 46
     per_pair = frame.groupby(["dataset", "observer_a", "observer_b"])["ec"].mean()
@@ -269,7 +273,9 @@ def test_published_error_consistency(shared_data: Path) -> None:
     trials["response"] = trials["response"].fillna(trials["imputed"])
     published = pd.read_parquet(folder / "published_metrics.parquet").astype({"dataset": str})
     table = joint_correctness(Trials.from_table(trials), "all", by="dataset")
-    ours = pd.DataFrame({name: table[name].values for name in ("dataset", "observer_a", "observer_b")})
+    ours = pd.DataFrame(
+        {name: table[name].values for name in ("dataset", "observer_a", "observer_b")}
+    )
     ours["ours"] = consistency.error_consistency(table["cells"].values)
     swapped = ours.rename(columns={"observer_a": "observer_b", "observer_b": "observer_a"})
     both = published.merge(pd.concat([ours, swapped]), on=["dataset", "observer_a", "observer_b"])

@@ -61,7 +61,9 @@ def test_every_dataframe_gives_the_same(convert: Any) -> None:
 
 def test_several_tables_are_read_as_one() -> None:
     table = small()
-    apart = Trials.from_table(table[table.kind == "human"], pl.from_pandas(table[table.kind == "model"]))
+    apart = Trials.from_table(
+        table[table.kind == "human"], pl.from_pandas(table[table.kind == "model"])
+    )
     assert apart.data.identical(Trials.from_table(table).data)
 
 
@@ -134,7 +136,12 @@ def test_table_round_trip() -> None:
 
 def test_repeats_are_trials_of_their_own() -> None:
     table = pd.DataFrame(
-        {"observer": list("aabb"), "item": ["x"] * 4, "repeat": [0, 1, 0, 1], "correct": [1, 0, 1, 1]}
+        {
+            "observer": list("aabb"),
+            "item": ["x"] * 4,
+            "repeat": [0, 1, 0, 1],
+            "correct": [1, 0, 1, 1],
+        }
     )
     trials = Trials.from_table(table)
     assert trials.n_trials == 2

@@ -78,7 +78,11 @@ def table(**changes: Any) -> pd.DataFrame:
             {"labels": ["family"]},
             r"observer 'b' has family 'q' and 'r' \(row 3\)",
         ),
-        (table(repeat=[0, 1.5, 0, 1]), {}, "column 'repeat' must hold whole numbers .* '1.5' in row 1"),
+        (
+            table(repeat=[0, 1.5, 0, 1]),
+            {},
+            "column 'repeat' must hold whole numbers .* '1.5' in row 1",
+        ),
         (table(repeat=[0, -1, 0, 1]), {}, "column 'repeat' must hold whole numbers .* got '-1'"),
         (table().iloc[:0], {}, "the table is empty: it has no rows"),
         (

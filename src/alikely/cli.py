@@ -232,7 +232,7 @@ def _draw(result: Result, path: Path) -> None:
 
     from alikely.plots import plot_intervals
 
-    labels = list(result.table["pair"].values[:ROWS_DRAWN])
+    labels = result.table["pair"].values[:ROWS_DRAWN].tolist()
     ax = plot_intervals(result, which=labels)
     if len(labels) < result.table.sizes["pair"]:
         ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)

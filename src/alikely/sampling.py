@@ -13,7 +13,7 @@ import functools
 import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
-import arviz as az
+import arviz_stats as azs
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
@@ -310,8 +310,8 @@ def _warn_of_trouble(tree: xr.DataTree, watched: list[str] | None) -> None:
         troubles.append(f"{divergences} divergent transitions")
     if draws.sizes["draw"] >= 100:
         # Shorter chains cannot be judged by these.
-        worst_r_hat = max(float(values.max()) for values in az.rhat(draws).data_vars.values())
-        least_ess = min(float(values.min()) for values in az.ess(draws).data_vars.values())
+        worst_r_hat = max(float(values.max()) for values in azs.rhat(draws).data_vars.values())
+        least_ess = min(float(values.min()) for values in azs.ess(draws).data_vars.values())
         if worst_r_hat > 1.01:
             troubles.append(f"r_hat up to {worst_r_hat:.3f} (should be below 1.01)")
         if least_ess < 100 * CHAINS:

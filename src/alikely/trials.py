@@ -12,12 +12,24 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._ingest import Column, Source, label, open_tables, read_file
+from alikely._columns import (
+    NO_RESPONSE,
+    NOT_SHOWN,
+    class_labels,
+    code_dtype,
+    number_trials,
+    outside,
+    per_observer,
+    read_answers,
+    read_correct,
+    read_repeat,
+    refuse_duplicates,
+    refuse_two_truths,
+)
+from alikely._ingest import Column, label, open_tables, read_file
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
 
-NO_RESPONSE = -1
-NOT_SHOWN = -2
 DEFAULT_LABEL = "all"
 
 Labels = str | Sequence[str]
@@ -118,28 +130,28 @@ class Trials:
                     ["observer" if role == "kind" else DEFAULT_LABEL],
                     "text",
                 )
-        repeats = _read_repeat(source, repeat)
+        repeats = read_repeat(source, repeat)
 
         trial_keys = [columns[role].codes for role in ("dataset", "condition", "item")]
-        trial, first = _number_trials([*trial_keys, repeats])
+        trial, first = number_trials([*trial_keys, repeats])
         rows = columns["observer"].codes
-        _refuse_duplicates(source, columns, rows, trial, repeats)
+        refuse_duplicates(source, columns, rows, trial, repeats)
 
         shape = (len(columns["observer"].labels), len(first))
         variables: dict[str, Any] = {}
         coords: dict[str, Any] = {}
         if source.has(response) or source.has(truth) or not source.has(correct):
-            answers = _read_answers(source, response, truth, classes)
+            answers = read_answers(source, response, truth, classes)
             given, true_class, class_labels = answers
-            _refuse_two_truths(source, columns, true_class, trial, first, class_labels)
-            coded = np.full(shape, NOT_SHOWN, dtype=_code_dtype(class_labels))
+            refuse_two_truths(source, columns, true_class, trial, first, class_labels)
+            coded = np.full(shape, NOT_SHOWN, dtype=code_dtype(class_labels))
             coded[rows, trial] = given
             right = np.where(given == NO_RESPONSE, NO_RESPONSE, given == true_class)
             variables["response"] = (("observer", "trial"), coded)
             coords["truth"] = ("trial", true_class[first].astype(coded.dtype))
             coords["class"] = np.array(class_labels, dtype=object)
         else:
-            right = _read_correct(source, correct)
+            right = read_correct(source, correct)
         aligned = np.full(shape, NOT_SHOWN, dtype=np.int8)
         aligned[rows, trial] = right
         variables["correct"] = (("observer", "trial"), aligned)
@@ -150,7 +162,7 @@ class Trials:
         coords["observer"] = np.array(columns["observer"].labels, dtype=object)
         described = {"kind": columns["kind"], **{name: source.read(name) for name in labels}}
         for name, column in described.items():
-            coords[name] = ("observer", _per_observer(source, name, column, columns["observer"]))
+            coords[name] = ("observer", per_observer(source, name, column, columns["observer"]))
         return cls(xr.Dataset(variables, coords=coords))
 
     @classmethod
@@ -236,9 +248,9 @@ class Trials:
             raise ValueError(f"truth has no value on trial {int(np.argmax(pd.isna(true)))}")
         text = np.frompyfunc(label, 1, 1)
         true = np.asarray(text(true), dtype=object)
-        known = _class_labels(true, classes)
+        known = class_labels(true, classes)
         code = {name: number for number, name in enumerate(known)}
-        coded = np.full(values.shape, NOT_SHOWN, dtype=_code_dtype(known))
+        coded = np.full(values.shape, NOT_SHOWN, dtype=code_dtype(known))
         coded[shown] = NO_RESPONSE
         answered = shown & ~given_missing
         names = text(values[answered]) if answered.any() else np.array([], dtype=object)
@@ -246,12 +258,12 @@ class Trials:
         if (numbers == NOT_SHOWN).any():
             bad = int(np.argmax(numbers == NOT_SHOWN))
             place = np.argwhere(answered)[bad]
-            raise ValueError(_outside(f"observer {place[0]}, trial {place[1]}", names[bad], known))
+            raise ValueError(outside(f"observer {place[0]}, trial {place[1]}", names[bad], known))
         coded[answered] = numbers
         true_code = np.array([code.get(name, NOT_SHOWN) for name in true], dtype=coded.dtype)
         if (true_code == NOT_SHOWN).any():
             bad = int(np.argmax(true_code == NOT_SHOWN))
-            raise ValueError(_outside(f"truth of trial {bad}", true[bad], known))
+            raise ValueError(outside(f"truth of trial {bad}", true[bad], known))
         correct = np.where(coded < 0, coded, coded == true_code).astype(np.int8)
         variables = {"correct": (("observer", "trial"), correct)}
         variables["response"] = (("observer", "trial"), coded)
@@ -449,157 +461,6 @@ class Trials:
     def __repr__(self) -> str:
         n_classes = f"{len(self.classes)} classes" if self.has_classes else "correctness only"
         return f"<Trials: {len(self.observers)} observers, {self.n_trials} trials, {n_classes}>"
-
-
-def _code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
-    return np.int16 if len(class_labels) < np.iinfo(np.int16).max else np.int32
-
-
-def _class_labels(truth: Sequence[str] | NDArray[Any], classes: Sequence[Any] | None) -> list[str]:
-    """Admissible classes: those given, else those that occur, numbers in their own order."""
-    if classes is not None:
-        return [label(name) for name in classes]
-    names = sorted(set(truth))
-    try:
-        return sorted(names, key=int)
-    except ValueError:
-        return names
-
-
-def _outside(where: str, name: str, known: Sequence[str]) -> str:
-    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    return (
-        f"{name!r} ({where}) is not among the {len(known)} classes {shown}; if it is an admissible "
-        "answer, list all of them with classes=[...]; if it means no response, leave it empty"
-    )
-
-
-def _number_trials(keys: list[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Number the trials; also the first row of each."""
-    combined = np.zeros(len(keys[0]), dtype=np.int64)
-    for key in keys:
-        combined = combined * (key.max(initial=0) + 1) + key
-    _, first, trial = np.unique(combined, return_index=True, return_inverse=True)
-    return trial, first
-
-
-def _refuse_duplicates(
-    source: Source,
-    columns: dict[str, Column],
-    rows: NDArray[np.int64],
-    trial: NDArray[np.intp],
-    repeats: NDArray[np.int64],
-) -> None:
-    entry = rows * (trial.max() + 1) + trial
-    order = np.argsort(entry, kind="stable")
-    again = np.flatnonzero(np.diff(entry[order]) == 0)
-    if len(again):
-        one, other = order[again[0]], order[again[0] + 1]
-        name = {role: column.labels[column.codes[one]] for role, column in columns.items()}
-        raise ValueError(
-            f"observer {name['observer']!r} has two rows for item {name['item']!r} (dataset "
-            f"{name['dataset']!r}, condition {name['condition']!r}, repeat {repeats[one]}): "
-            f"{source.where(int(one))} and {source.where(int(other))}; number repeated trials in "
-            "a column named by repeat="
-        )
-
-
-def _refuse_two_truths(
-    source: Source,
-    columns: dict[str, Column],
-    true_class: NDArray[np.int64],
-    trial: NDArray[np.intp],
-    first: NDArray[np.intp],
-    class_labels: list[str],
-) -> None:
-    differs = true_class != true_class[first][trial]
-    if differs.any():
-        row = int(np.argmax(differs))
-        other = int(first[trial[row]])
-        observer, item = columns["observer"], columns["item"]
-        raise ValueError(
-            f"item {item.labels[item.codes[row]]!r} has truth "
-            f"{class_labels[true_class[other]]!r} for observer "
-            f"{observer.labels[observer.codes[other]]!r} ({source.where(other)}) but "
-            f"{class_labels[true_class[row]]!r} for observer "
-            f"{observer.labels[observer.codes[row]]!r} ({source.where(row)}); an item has one "
-            "truth in a condition"
-        )
-
-
-def _read_repeat(source: Source, name: str) -> NDArray[np.int64]:
-    if name == "repeat" and not source.has(name):
-        return np.zeros(source.n_rows, dtype=np.int64)
-    column = source.read(name)
-    numbers = np.empty(len(column.labels), dtype=np.int64)
-    for code, text in enumerate(column.labels):
-        if not text.isdecimal():
-            row = int(np.argmax(column.codes == code))
-            raise ValueError(
-                f"column {name!r} must hold whole numbers from 0 on, got {text!r} in "
-                f"{source.where(row)}"
-            )
-        numbers[code] = int(text)
-    return numbers[column.codes]
-
-
-def _read_correct(source: Source, name: str) -> NDArray[np.int8]:
-    column = source.read(name, complete=False)
-    meaning = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-    numbers = np.empty(len(column.labels) + 1, dtype=np.int8)
-    numbers[-1] = NO_RESPONSE  # the code of a null is -1: the last entry
-    for code, text in enumerate(column.labels):
-        if text.lower() not in meaning:
-            row = int(np.argmax(column.codes == code))
-            raise ValueError(
-                f"column {name!r} must hold 0, 1 or nothing, got {text!r} in {source.where(row)}"
-            )
-        numbers[code] = meaning[text.lower()]
-    return numbers[column.codes]
-
-
-def _read_answers(
-    source: Source, response: str, truth: str, classes: Sequence[Any] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Class codes of responses (-1 none) and truths, row by row, and the class labels."""
-    given, true = source.read(response, complete=False), source.read(truth)
-    if "null" not in (given.family, true.family) and given.family != true.family:
-        raise ValueError(
-            f"column {truth!r} holds {true.family}s but column {response!r} holds {given.family}s, "
-            "so no answer could be right; give both the same type"
-        )
-    known = _class_labels(true.labels, classes)
-    code = {name: number for number, name in enumerate(known)}
-    recoded = []
-    for name, column in ((truth, true), (response, given)):
-        numbers = np.full(len(column.labels) + 1, NO_RESPONSE, dtype=np.int64)
-        for old, text in enumerate(column.labels):
-            if text not in code:
-                row = int(np.argmax(column.codes == old))
-                raise ValueError(_outside(f"column {name!r}, {source.where(row)}", text, known))
-            numbers[old] = code[text]
-        recoded.append(numbers[column.codes])
-    return recoded[1], recoded[0], known
-
-
-def _per_observer(
-    source: Source, name: str, column: Column, observer: Column
-) -> NDArray[np.object_]:
-    """Label of each observer, which must be the same in all its rows."""
-    _, first = np.unique(observer.codes, return_index=True)
-    differs = column.codes != column.codes[first][observer.codes]
-    if differs.any():
-        row = int(np.argmax(differs))
-        who = observer.labels[observer.codes[row]]
-        one, other = (
-            column.labels[column.codes[first[observer.codes[row]]]],
-            column.labels[column.codes[row]],
-        )
-        raise ValueError(
-            f"observer {who!r} has {name} {one!r} and {other!r} ({source.where(row)}); it must be "
-            "the same in all rows of an observer"
-        )
-    return np.array(column.labels, dtype=object)[column.codes[first]]
 
 
 def _with_coords(

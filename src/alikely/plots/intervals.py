@@ -65,7 +65,7 @@ def plot_intervals(
     >>> len(ax.get_yticks())
     6
     """
-    labels = list(result.table["pair"].values)
+    labels = result.table["pair"].values.tolist()
     unknown = [label for label in which or () if label not in labels]
     if unknown:
         raise ValueError(f"no entry is labelled {unknown[0]!r}; labels look like {labels[0]!r}")

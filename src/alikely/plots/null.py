@@ -54,7 +54,7 @@ def plot_null(
     >>> ax.get_xlabel()
     'error consistency'
     """
-    labels = list(result.table["pair"].values)
+    labels = result.table["pair"].values.tolist()
     if pair not in labels:
         raise ValueError(f"no entry is labelled {pair!r}; labels look like {labels[0]!r}")
     position = labels.index(pair)

@@ -1,0 +1,168 @@
+"""The house plan: which room may import what, and what `import alikely` may load."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "alikely"
+
+# Room -> rooms it may import. Data flows one way: trials, tables, metrics, inference, results, on.
+# Helpers (underscored files) import nothing of the package and may be imported by every room.
+ALLOWED: dict[str, set[str]] = {
+    "trials": set(),
+    "tables": {"trials"},
+    "metrics": set(),
+    "priors": set(),
+    "influence": {"metrics", "tables"},
+    "resampling": {"metrics", "tables"},
+    "null": {"metrics", "tables"},
+    "conjugate": {"metrics", "tables", "priors", "resampling"},
+    "models": {"tables", "priors"},
+    "sampling": {"metrics", "tables", "priors", "conjugate", "models"},
+    "results": {"metrics", "resampling"},
+    "simulate": {"trials", "tables", "metrics"},
+    "datasets": {"trials", "simulate"},
+    "estimates": {
+        "trials", "tables", "metrics", "priors", "influence", "resampling", "null", "sampling",
+        "results",
+    },
+    "comparison": {"metrics", "influence", "conjugate", "sampling", "results"},
+    "plots": {"metrics", "null", "results", "comparison"},
+    "cli": {
+        "trials", "datasets", "estimates", "comparison", "results", "plots",
+    },
+}  # fmt: skip
+FRONT = "__init__"  # the package itself: names only, loaded lazily
+ONLY_IN = {
+    "pymc": {"models", "sampling"},
+    "pytensor": {"models", "sampling"},
+    "nutpie": {"models", "sampling"},
+    "matplotlib": {"plots", "cli"},
+}
+
+
+def imports(file: Path, package: str) -> set[str]:
+    """Dotted names that a file imports anywhere, functions included; relative ones resolved."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                # One level up from a file of the package is the package; deeper rooms are flat.
+                base = f"{package}.{base}".rstrip(".")
+            found.add(base)
+            # `from alikely import tables` names a room too.
+            found |= {f"{base}.{alias.name}" for alias in node.names if base == package}
+    return found
+
+
+def room(file: Path, root: Path) -> str:
+    return file.relative_to(root).parts[0].removesuffix(".py")
+
+
+def violations(root: Path) -> list[str]:
+    package, found = root.name, []
+    graph: dict[str, set[str]] = {}
+    for file in sorted(root.rglob("*.py")):
+        name = room(file, root)
+        if name == FRONT:
+            continue
+        helper = name.startswith("_")
+        if not helper and name not in ALLOWED:
+            found.append(f"{name}: a room that is not in the plan; add it to ALLOWED")
+            continue
+        used = imports(file, package)
+        rooms = {entry.split(".")[1] for entry in used if entry.startswith(f"{package}.")}
+        rooms = {
+            entry for entry in rooms if (root / entry).is_dir() or (root / f"{entry}.py").is_file()
+        }
+        graph.setdefault(name, set()).update(rooms - {name})
+        for entry in sorted(rooms - {name}):
+            if not entry.startswith("_") and (helper or entry not in ALLOWED[name]):
+                found.append(f"{name}: must not import {entry}")
+        for library, allowed in ONLY_IN.items():
+            if any(entry.split(".")[0] == library for entry in used) and name not in allowed:
+                found.append(f"{name}: must not import {library}")
+    try:
+        tuple(graphlib.TopologicalSorter(graph).static_order())
+    except graphlib.CycleError as error:
+        found.append(f"cycle: {' -> '.join(error.args[1])}")
+    return found
+
+
+def test_every_room_imports_only_what_its_row_allows() -> None:
+    assert violations(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        (
+            {
+                "trials.py": "from alikely.metrics import error_consistency",
+                "metrics/__init__.py": "",
+            },
+            "trials: must not import metrics",
+        ),
+        (
+            {"trials.py": "def f():\n    from . import tables", "tables.py": ""},
+            "trials: must not import tables",
+        ),
+        ({"trials.py": "from .tables import x", "tables.py": ""}, "trials: must not import tables"),
+        ({"metrics/x.py": "import pymc as pm"}, "metrics: must not import pymc"),
+        ({"tables.py": "def f():\n    import pytensor.tensor"}, "tables: must not import pytensor"),
+        ({"results.py": "from matplotlib import pyplot"}, "results: must not import matplotlib"),
+        (
+            {"_help.py": "from alikely import tables", "tables.py": ""},
+            "_help: must not import tables",
+        ),
+        ({"kitchen.py": ""}, "kitchen: a room that is not in the plan; add it to ALLOWED"),
+        (
+            {"tables.py": "import alikely.trials", "trials.py": "import alikely.tables"},
+            "cycle: ",
+        ),
+    ],
+)
+def test_the_check_finds_offenders(tmp_path: Path, files: dict[str, str], complaint: str) -> None:
+    root = tmp_path / "alikely"
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert any(line.startswith(complaint) for line in violations(root))
+
+
+def test_import_is_light() -> None:
+    heavy = ("pymc", "pytensor", "arviz", "matplotlib", "pandas", "xarray", "scipy", "numpy")
+    code = f"import sys, alikely; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_exact_analyses_load_neither_pymc_nor_matplotlib() -> None:
+    code = (
+        "import sys, alikely as al\n"
+        "al.error_consistency(al.load_example(), 'human-human', rng=1).summary()\n"
+        "print([m for m in ('pymc', 'pytensor', 'nutpie', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists() -> None:
+    import alikely
+
+    for name in alikely.__all__:
+        assert getattr(alikely, name) is not None
+
+
+def test_no_source_file_is_too_long() -> None:
+    long = [file.name for file in PACKAGE.rglob("*.py") if len(file.read_text().splitlines()) > 600]
+    assert long == []

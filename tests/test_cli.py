@@ -1,0 +1,143 @@
+"""The command line: tables, files, bad input, in 80 columns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.cli import main
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    path = tmp_path / "trials.csv"
+    al.load_example().to_table().to_csv(path, index=False)
+    return path
+
+
+def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "out"
+    assert main(["demo", "--out", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "72 pairs; 0 with an undefined estimate." in printed
+    assert "! an observer never errs: only the posterior has a spread (8 rows)" in printed
+    assert f"Written to {folder}" in printed
+    frame = pd.read_csv(folder / "error_consistency.csv", dtype={"note": str})
+    expected = al.error_consistency(al.load_example(), "human-model", rng=1).summary()
+    np.testing.assert_allclose(frame["posterior_eti95_ub"], expected["posterior_eti95_ub"])
+    assert al.Result.load(folder / "error_consistency.nc").table.sizes["pair"] == 72
+    assert (folder / "error_consistency.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_compare_prints_what_python_computes(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["compare", str(example), "--pairs", "human-human", "--seed", "3"]
+    assert main([*arguments, "--ci-prob", "0.9", "--by", "dataset", "--no-response", "drop"]) == 0
+    printed = capsys.readouterr().out
+    result = al.error_consistency(
+        al.Trials.read(example), "human-human", "dataset", no_response="drop", ci_prob=0.9, rng=3
+    )
+    row = result.summary().iloc[0]
+    line = next(line for line in printed.splitlines() if "human_1" in line)
+    assert line.split()[1:5] == [
+        "human_1",
+        "human_2",
+        str(row["n_trials"]),
+        f"{row['estimate']:.2f}",
+    ]
+    assert f"[{row['posterior_eti90_lb']:5.2f}, {row['posterior_eti90_ub']:5.2f}]" in line
+    assert "90 %" in printed
+    assert "Nothing was written" in printed
+
+
+def test_eighty_columns_suffice_for_long_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    trials = al.Trials.from_correct(
+        rng.integers(0, 2, (3, 40)),
+        observers=["a_person_with_a_long_name", "an_even_longer_name_of_a_model", "x"],
+        condition=["a_condition_called_so"] * 20 + ["other"] * 20,
+        dataset=["first_dataset"] * 20 + ["second"] * 20,
+    )
+    trials.to_table().to_csv(tmp_path / "long.csv", index=False)
+    assert main(["compare", str(tmp_path / "long.csv"), "--draws", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "-- first_dataset" in lines
+    assert all(line.isascii() for line in lines)
+
+
+def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trials = al.Trials.from_correct(np.random.default_rng(1).integers(0, 2, (12, 30)))
+    trials.to_table().to_csv(tmp_path / "many.csv", index=False)
+    out = tmp_path / "out"
+    assert main(["compare", str(tmp_path / "many.csv"), "--by", "none", "--out", str(out)]) == 0
+    assert "... and 26 more; --out DIR keeps all of them" in capsys.readouterr().out
+    assert len(pd.read_csv(out / "error_consistency.csv")) == 66
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "missing.csv"], "no file 'missing.csv'"),
+        (["compare", "{file}", "--pairs", "human-robot"], "the kinds here are 'human', 'model'"),
+        (["compare", "{file}", "--ci-prob", "95"], "ci_prob must lie strictly between 0 and 1"),
+        (["compare", "{file}", "--draws", "-1"], "n_draws must be at least 1"),
+    ],
+)
+def test_bad_data_end_in_one_line_and_code_two(
+    example: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([part.format(file=example) for part in arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("alikely: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare"], "the following arguments are required: FILE"),
+        (["compare", "x.csv", "--by", "item"], "argument --by: invalid choice: 'item'"),
+        (["compare", "x.csv", "--seed", "one"], "argument --seed: invalid int value: 'one'"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        ([], "the following arguments are required: VERB"),
+    ],
+)
+def test_bad_options_end_in_one_line_and_code_two(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "--help" in error
+    assert error.count("\n") == 1
+
+
+def test_help_fits_and_names_every_option(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["compare", "--help"])
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    for option in ("--pairs", "--by", "--no-response", "--ci-prob", "--sampler", "--seed", "--out"):
+        assert option in text
+
+
+def test_the_installed_command_runs() -> None:
+    command = Path(sys.executable).with_name("alikely")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"alikely {al.__version__}\n"

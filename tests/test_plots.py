@@ -1,0 +1,82 @@
+"""Plots: what they draw is what the result says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+import alikely as al
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def clean() -> al.Result:
+    return al.error_consistency(al.load_example().select(condition="clean"), "model-model", rng=1)
+
+
+def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
+    ax = al.plot_intervals(clean, ci_prob=0.9)
+    summary = clean.summary(0.9)
+    lines = [c for c in ax.collections if isinstance(c, LineCollection)]
+    for school, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
+        # The line of an undefined interval has no points left.
+        ends = np.array([part[:, 0] for part in drawn.get_segments() if len(part) == 2])
+        bounds = summary[[f"{school}_eti90_lb", f"{school}_eti90_ub"]].dropna().to_numpy()
+        np.testing.assert_allclose(ends, bounds)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == clean.table["pair"].values.tolist()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["bootstrap, 90 % ETI", "posterior, 90 % ETI", "estimate undefined"]
+
+
+def test_undefined_estimates_are_marked_in_their_row(clean: al.Result) -> None:
+    ax = al.plot_intervals(clean)
+    (crosses,) = [line for line in ax.lines if line.get_marker() == "x"]
+    rows = np.flatnonzero(np.isnan(clean.estimates["estimate"].values))
+    assert np.asarray(crosses.get_ydata()).tolist() == (14 - rows).tolist()
+
+
+def test_chosen_entries_keep_their_order(clean: al.Result) -> None:
+    chosen = ["model_2 x model_3", "model_1 x model_2"]
+    _, given = plt.subplots()
+    ax = al.plot_intervals(clean, which=chosen, intervals=["analytic"], ax=given)
+    assert ax is given
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == chosen
+
+
+def test_bounds_show_the_observed_pairs(clean: al.Result) -> None:
+    left, right = al.plot_bounds(clean)
+    cells = clean.table["cells"].values
+    expected = np.stack(al.metrics.consistency.accuracies(cells), axis=1)
+    for ax in (left, right):
+        np.testing.assert_allclose(ax.collections[-1].get_offsets(), expected)
+
+
+def test_null_shows_the_observed_value(clean: al.Result) -> None:
+    ax = al.plot_null(clean, "model_1 x model_2", rng=1)
+    value = float(clean.estimates["estimate"].sel(pair="model_1 x model_2"))
+    assert ax.lines[0].get_xdata()[0] == pytest.approx(value)
+    assert "two-sided p = " in ax.get_title()
+    undefined = al.plot_null(clean, "model_4 x model_5", rng=1)
+    assert "undefined (both observers always right)" in undefined.get_title()
+
+
+def test_bad_input(clean: al.Result) -> None:
+    with pytest.raises(ValueError, match="no entry is labelled 'x'; labels look like 'model_1 x"):
+        al.plot_intervals(clean, which=["x"])
+    with pytest.raises(ValueError, match="no entry is labelled 'x'"):
+        al.plot_null(clean, "x")
+    many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
+    with pytest.raises(ValueError, match="135 rows are too many to read, the most is 60; choose"):
+        al.plot_intervals(many)
