@@ -42,8 +42,8 @@ def raw_files() -> dict[str, str]:
         files[path] = HEADER + "".join(rows)
     for observer in ("subject-01", "resnet50"):
         rows = [
-            f"{observer},1,{t},NaN,{names[rng.integers(3)]},{names[t % 3]},NaN,{names[t % 3]}{t}.png\n"
-            for t in range(9)
+            f"{observer},1,{t},NaN,{names[answer]},{names[t % 3]},NaN,{names[t % 3]}{t}.png\n"
+            for t, answer in enumerate(rng.integers(3, size=9))
         ]
         files[f"edge/edge_{observer}_session-1.csv"] = HEADER.replace(
             "Session", "session"
@@ -146,7 +146,7 @@ def test_tidy_parquet(tmp_path: Path) -> None:
     one = datasets.model_vs_human(tmp_path / "trials.parquet")
     other = datasets.model_vs_human(tmp_path)
     assert one.data.identical(other.data)
-    with pytest.raises(ValueError, match="no data set 'colour' in .*; there are: edge, uniform"):
+    with pytest.raises(ValueError, match=r"no data set 'colour' in .*; there are: edge, uniform"):
         datasets.model_vs_human(tmp_path, datasets=["edge", "colour"])
     pyarrow.parquet.write_table(pa.table({"dataset": ["edge"]}), tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match="has no column 'condition'"):
@@ -154,7 +154,9 @@ def test_tidy_parquet(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no model-vs-human data in .*expected raw-data/<dataset>"):
+    with pytest.raises(
+        ValueError, match=r"no model-vs-human data in .*expected raw-data/<dataset>"
+    ):
         datasets.model_vs_human(tmp_path)
 
 

@@ -165,6 +165,15 @@ def test_arviz_takes_the_result_as_it_is(result: al.Result) -> None:
     plt.close("all")
 
 
+def test_counts_alone_suffice() -> None:
+    table = al.tables.from_counts([[100, 20, 20, 20], [160, 0, 0, 0]])
+    summary = al.error_consistency(table, rng=1).summary()
+    np.testing.assert_allclose(summary["estimate"], [1 / 3, np.nan])
+    assert summary["n_trials"].tolist() == [160, 160]
+    with pytest.raises(TypeError, match="expected Trials or a count table, got list; make one"):
+        al.error_consistency([[1, 0], [0, 1]])  # type: ignore[arg-type]
+
+
 def test_real_benchmark_runs(shared_data: Path) -> None:
     trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     result = al.error_consistency(
@@ -192,7 +201,7 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_bad_summaries_and_files(result: al.Result, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="intervals must be among .*; got 'wald'"):
+    with pytest.raises(ValueError, match=r"intervals must be among .*; got 'wald'"):
         result.summary(intervals=["wald"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="ci_prob must lie strictly between"):
         result.summary(1.0)

@@ -38,7 +38,7 @@ def table(**changes: Any) -> pd.DataFrame:
         (
             table(truth=["cat", "dog", "dog", "dog"]),
             {},
-            r"item 'x' has truth 'cat' for observer 'a' \(row 0\) but 'dog' for observer 'b' \(row 2\)",
+            r"item 'x' has truth 'cat' for observer 'a' \(row 0\) but 'dog' for .* 'b' \(row 2\)",
         ),
         (
             table(response=["cat", "cot", "dog", "dog"]),
@@ -149,7 +149,7 @@ def test_one_bad_row_in_a_million(row: int) -> None:
 
 
 def test_bad_files(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no file .*missing.csv"):
+    with pytest.raises(ValueError, match=r"no file .*missing\.csv"):
         Trials.read(tmp_path / "missing.csv")
     empty = tmp_path / "empty.csv"
     empty.touch()

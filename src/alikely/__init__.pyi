@@ -1,4 +1,5 @@
 from . import comparison as comparison
+from . import conjugate as conjugate
 from . import datasets as datasets
 from . import influence as influence
 from . import metrics as metrics
@@ -27,6 +28,7 @@ __all__ = [
     "Trials",
     "compare_models",
     "comparison",
+    "conjugate",
     "contrast",
     "datasets",
     "difference",

@@ -15,7 +15,6 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pooch
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -190,6 +189,9 @@ def normalise_condition(label: str | None) -> str:
 def _download(
     url: str, known_hash: str | None, cache: str | Path | None, progressbar: bool
 ) -> Path:
+    # Only here: the example needs no downloader, and this one brings progress bars along.
+    import pooch
+
     try:
         path = pooch.retrieve(
             url,

@@ -25,7 +25,7 @@ __all__ = ["error_consistency"]
 
 
 def error_consistency(
-    trials: Trials,
+    trials: Trials | xr.Dataset,
     pairs: Pairs = "all",
     by: By = "condition",
     *,
@@ -49,8 +49,9 @@ def error_consistency(
 
     Parameters
     ----------
-    trials : Trials
-        Aligned responses.
+    trials : Trials or xarray.Dataset
+        Aligned responses; or a table from `alikely.tables.from_counts`, when all you have are the
+        four cells of each pair (then ``pairs``, ``by`` and ``no_response`` have nothing to do).
     pairs : str or sequence of (str, str)
         ``"all"``, two kinds such as ``"human-model"`` (the first is the reference), or a list.
     by : {"condition", "dataset"} or None
@@ -89,6 +90,8 @@ def error_consistency(
 
     Raises
     ------
+    TypeError
+        If `trials` is neither.
     ValueError
         If an option is invalid, or the trials do not allow the comparison; the message says why.
 
@@ -114,7 +117,15 @@ def error_consistency(
     seed = seed_sequence(rng)
     bootstrap_seed, posterior_seed, null_seed = seed.spawn(3)
 
-    table = joint_correctness(trials, pairs, by, no_response)
+    if isinstance(trials, Trials):
+        table = joint_correctness(trials, pairs, by, no_response)
+    elif isinstance(trials, xr.Dataset) and "cells" in trials:
+        table = trials
+    else:
+        raise TypeError(
+            f"expected Trials or a count table, got {type(trials).__name__}; make one with "
+            "Trials.from_table, Trials.read or tables.from_counts"
+        )
     groups = {
         "observed_data": table,
         "estimates": estimate(table, ERROR_CONSISTENCY, cluster).assign(

@@ -1,0 +1,114 @@
+"""Speed, as ratios within one run: ``uv run pytest tests/benchmarks --benchmark-only``.
+
+Nothing here is asserted of time; the table of pytest-benchmark gives each group's ratios.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import alikely as al
+from alikely import resampling, sampling
+from alikely.conjugate import joint_draws, pairwise_draws
+from alikely.metrics import consistency
+from alikely.null import null_draws
+from alikely.tables import from_counts, joint_correctness
+
+N_RESAMPLES = 10_000
+
+
+@pytest.fixture(scope="module")
+def humans_and_models() -> xr.Dataset:
+    """52 models, 4 humans, 160 trials of one condition."""
+    trials = al.simulate.observers(4, 52, 160, {"noise": 0.4}, rng=1)
+    return joint_correctness(trials, "human-model")
+
+
+@pytest.mark.benchmark(group="bootstrap of one pair, N = 1000, 10,000 replicates")
+def test_one_pair_here(benchmark: Any) -> None:
+    table = from_counts([600, 150, 100, 150])
+    benchmark.pedantic(
+        resampling.bootstrap, (table,), {"n_resamples": N_RESAMPLES, "rng": 1}, rounds=20
+    )
+
+
+@pytest.mark.benchmark(group="bootstrap of one pair, N = 1000, 10,000 replicates")
+def test_one_pair_scipy(benchmark: Any) -> None:
+    right = tuple(from_counts([600, 150, 100, 150])["correct"].values.astype(float))
+
+    def kappa(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
+        p_a, p_b, n11 = a.mean(axis=axis), b.mean(axis=axis), (a * b).mean(axis=axis)
+        expected = p_a * p_b + (1 - p_a) * (1 - p_b)
+        return (1 - p_a - p_b + 2 * n11 - expected) / (1 - expected)
+
+    options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 1}
+    benchmark.pedantic(
+        stats.bootstrap, (right, kappa), {"n_resamples": N_RESAMPLES, **options}, rounds=2
+    )
+
+
+@pytest.mark.benchmark(group="52 models x 4 humans, N = 160, 10,000 replicates")
+def test_many_pairs_here(benchmark: Any, humans_and_models: xr.Dataset) -> None:
+    benchmark.pedantic(
+        resampling.bootstrap,
+        (humans_and_models,),
+        {"n_resamples": N_RESAMPLES, "rng": 1},
+        rounds=10,
+        warmup_rounds=1,
+    )
+
+
+@pytest.mark.benchmark(group="52 models x 4 humans, N = 160, 10,000 replicates")
+def test_many_pairs_by_index_a_hundredth(benchmark: Any, humans_and_models: xr.Dataset) -> None:
+    """The usual loop over replicates and pairs, 100 of the 10,000 replicates."""
+    correct = humans_and_models["correct"].values
+    first, second = humans_and_models["first"].values, humans_and_models["second"].values
+
+    def loop() -> None:
+        rng = np.random.default_rng(1)
+        for _ in range(N_RESAMPLES // 100):
+            index = rng.integers(0, 160, 160)
+            for a, b in zip(first, second, strict=True):
+                right_a, right_b = correct[a, index], correct[b, index]
+                p_a, p_b = right_a.mean(), right_b.mean()
+                expected = p_a * p_b + (1 - p_a) * (1 - p_b)
+                _ = ((right_a == right_b).mean() - expected) / (1 - expected)
+
+    benchmark.pedantic(loop, rounds=1)
+
+
+@pytest.mark.benchmark(group="posterior")
+def test_ten_thousand_pairs_exact(benchmark: Any) -> None:
+    cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 10_000, rng=1)
+    benchmark.pedantic(pairwise_draws, (cells,), {"n_draws": 4000, "rng": 1}, rounds=1)
+
+
+@pytest.mark.benchmark(group="posterior")
+def test_fifteen_hundred_pairs_jointly(benchmark: Any) -> None:
+    trials = al.simulate.observers(4, 52, 160, {"noise": 0.4}, rng=1)
+    table = joint_correctness(trials, "all")
+    benchmark.pedantic(joint_draws, (table, 4000), {"rng": 1}, rounds=2)
+
+
+@pytest.mark.benchmark(group="posterior")
+def test_thousand_pairs_by_nuts(benchmark: Any) -> None:
+    cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 1000, rng=1)
+    sampling._compiled_copying.cache_clear()
+    benchmark.pedantic(sampling.posterior, (from_counts(cells), "nuts"), {"rng": 1}, rounds=1)
+
+
+@pytest.mark.benchmark(group="null test, 100 pairs, 10,000 draws")
+def test_null_draws(benchmark: Any) -> None:
+    cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 100, rng=1)
+    benchmark.pedantic(null_draws, (cells,), {"rng": 1}, rounds=5)
+
+
+@pytest.mark.benchmark(group="point estimates of a million tables")
+def test_error_consistency(benchmark: Any) -> None:
+    cells = np.random.default_rng(1).integers(1, 100, (1_000_000, 4)).astype(float)
+    benchmark(consistency.error_consistency, cells)
