@@ -350,7 +350,7 @@ def null_percentiles(n_trials: int, ci_prob: float = 0.95, n_grid: int = 210) ->
     --------
     >>> limits = null_percentiles(40, n_grid=30)
     >>> limits.loc[62, ["error_consistency_lb", "error_consistency_ub"]].round(2).tolist()
-    [-0.28, 0.31]
+    [-0.2, 0.26]
     """
     if not (isinstance(n_trials, int | np.integer) and n_trials >= 2):
         raise ValueError(f"n_trials must be a whole number of at least 2, got {n_trials}")
