@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "conjugate": {"metrics", "tables", "priors", "resampling"},
     "models": {"tables", "priors"},
     "sampling": {"metrics", "tables", "priors", "conjugate", "models"},
-    "results": {"metrics", "resampling"},
+    "results": {"metrics", "resampling", "null"},
     "simulate": {"trials", "tables", "metrics"},
     "datasets": {"trials", "simulate"},
     "estimates": {

@@ -146,6 +146,7 @@ def error_consistency(
     tree.attrs = {
         "metric": ERROR_CONSISTENCY.name,
         "model": "copying",
+        "sampler": tree["posterior"].attrs["sampler"] if n_draws else "none",
         "ci_prob": ci_prob,
         "ci_kind": ci_kind,
         "cluster": cluster or "",

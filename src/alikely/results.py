@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from alikely import null
 from alikely._intervals import CiKind, check_interval, interval
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric, consistency
 from alikely.resampling import bca_interval
@@ -130,7 +131,8 @@ class Result:
             ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
             estimate, se``; bounds of each school, with kind and probability in the column names;
             ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
-            test against independent observers), ``p_fisher``, ``bf10``; ``note``: why something
+            test against independent observers; ``p_null_bh`` adjusted over all rows by Benjamini
+            and Hochberg), ``p_fisher``, ``bf10``; ``note``: why something
             is undefined or not to be trusted.
 
         Raises
@@ -175,6 +177,9 @@ class Result:
         for name in ("p_null", "p_fisher", "bf10"):
             if name in estimates:
                 frame[name] = estimates[name].values
+        if "p_null" in frame:
+            after = list(frame).index("p_null") + 1
+            frame.insert(after, "p_null_bh", null.adjusted_p_values(frame["p_null"]))
         frame["note"] = self._notes(frame, width)
         return frame
 

@@ -18,8 +18,9 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 from pymc.logprob.transforms import Transform
 
+from alikely.models._coords import pair_coords
 from alikely.priors import Prior, check_prior
-from alikely.tables import CELLS, check_counts
+from alikely.tables import check_counts
 
 __all__ = ["copying"]
 
@@ -72,10 +73,7 @@ def copying(
     """
     cells = np.atleast_2d(check_counts(counts))
     beta = check_prior(prior)
-    labels = [str(i) for i in range(len(cells))] if pairs is None else [str(pair) for pair in pairs]
-    if len(labels) != len(cells):
-        raise ValueError(f"pairs must name all {len(cells)} tables, got {len(labels)} names")
-    with pm.Model(coords={"pair": labels, "cell": list(CELLS)}) as model:
+    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
         p_a = pm.Beta("p_a", *beta["p_a"], dims="pair")
         if "copy_probability" in beta:

@@ -16,7 +16,8 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
-from alikely.tables import CELLS, check_counts
+from alikely.models._coords import pair_coords
+from alikely.tables import check_counts
 
 __all__ = ["independence"]
 
@@ -58,10 +59,7 @@ def independence(
     cells = np.atleast_2d(check_counts(counts))
     if len(prior) != 2 or not all(parameter > 0 for parameter in prior):
         raise ValueError(f"prior must be two positive Beta parameters, got {prior!r}")
-    labels = [str(i) for i in range(len(cells))] if pairs is None else [str(pair) for pair in pairs]
-    if len(labels) != len(cells):
-        raise ValueError(f"pairs must name all {len(cells)} tables, got {len(labels)} names")
-    with pm.Model(coords={"pair": labels, "cell": list(CELLS)}) as model:
+    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
         p_a = pm.Beta("p_a", *prior, dims="pair")
         p_b = pm.Beta("p_b", *prior, dims="pair")
