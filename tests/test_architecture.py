@@ -33,9 +33,14 @@ ALLOWED: dict[str, set[str]] = {
         "results",
     },
     "comparison": {"metrics", "influence", "conjugate", "sampling", "results"},
+    "ranking": set(),
+    "nesting": {"tables", "metrics", "influence"},
+    "benchmark": {
+        "trials", "tables", "metrics", "resampling", "conjugate", "datasets", "nesting", "ranking",
+    },
     "plots": {"metrics", "null", "results", "comparison"},
     "cli": {
-        "trials", "datasets", "estimates", "comparison", "results", "plots",
+        "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
     },
 }  # fmt: skip
 FRONT = "__init__"  # the package itself: names only, loaded lazily

@@ -80,6 +80,7 @@ def test_conditions_of_two_datasets_with_one_label_stay_apart() -> None:
         ("human-model", [("h", "m"), ("h", "n"), ("k", "m"), ("k", "n")]),
         ("model-human", [("m", "h"), ("m", "k"), ("n", "h"), ("n", "k")]),
         ("model-model", [("m", "n")]),
+        (["model-model", "human-human"], [("m", "n"), ("h", "k")]),
         ([("n", "h")], [("n", "h")]),
         # Humans first, so that the human is the reference of mixed pairs.
         ("all", [("h", "k"), ("h", "m"), ("h", "n"), ("k", "m"), ("k", "n"), ("m", "n")]),

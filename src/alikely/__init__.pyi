@@ -6,10 +6,12 @@ from . import metrics as metrics
 from . import models as models
 from . import null as null
 from . import plots as plots
+from . import ranking as ranking
 from . import resampling as resampling
 from . import sampling as sampling
 from . import simulate as simulate
 from . import tables as tables
+from .benchmark import benchmark_scores as benchmark_scores
 from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
@@ -26,6 +28,7 @@ __version__: str
 __all__ = [
     "Result",
     "Trials",
+    "benchmark_scores",
     "compare_models",
     "comparison",
     "conjugate",
@@ -43,6 +46,7 @@ __all__ = [
     "plot_intervals",
     "plot_null",
     "plots",
+    "ranking",
     "resampling",
     "sampling",
     "simulate",

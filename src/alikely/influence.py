@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.tables import Block, blocks, cluster_numbers
 
-__all__ = ["covariance", "estimate"]
+__all__ = ["covariance", "estimate", "trial_influence"]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -72,7 +72,7 @@ def estimate(
         numbers = cluster_numbers(table, cluster)
         for block in blocks(table):
             membership, _ = _indicator(numbers[block.trials])
-            summed = _influence_rows(block, psi) @ membership
+            summed = trial_influence(block, psi) @ membership
             square[block.rows] = (summed**2).sum(axis=1)
     defined = np.isfinite(value)
     se = np.full(value.shape, np.nan)
@@ -136,8 +136,27 @@ def covariance(
     )
 
 
-def _influence_rows(block: Block, psi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Influence of each trial of a block on each of its pairs; 0 for a trial left out."""
+def trial_influence(block: Block, psi: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Influence of each trial of a block on each of its pairs; 0 for a trial left out.
+
+    Parameters
+    ----------
+    block : Block
+        One group of trials of a table.
+    psi : ndarray, shape (pair, cell)
+        Influence of one trial in each cell, for all pairs of the table.
+
+    Returns
+    -------
+    ndarray, shape (pair of the block, trial of the block)
+
+    Examples
+    --------
+    >>> from alikely.tables import blocks, from_counts
+    >>> (block,) = blocks(from_counts([1, 0, 2, 0]))
+    >>> trial_influence(block, np.array([[0.5, 9.0, -0.25, 9.0]])).tolist()
+    [[0.5, -0.25, -0.25]]
+    """
     codes = block.codes()
     per_pair = psi[block.rows]
     return np.where(codes < 0, 0.0, np.take_along_axis(per_pair, np.maximum(codes, 0), axis=1))
@@ -150,7 +169,7 @@ def _influence_columns(
     if cluster is None:
         for block in blocks(table):
             rows = np.arange(block.rows.start, block.rows.stop)
-            influence = _influence_rows(block, psi)
+            influence = trial_influence(block, psi)
             for start in range(0, influence.shape[1], CHUNK):
                 yield rows, influence[:, start : start + CHUNK]
         return
@@ -159,7 +178,7 @@ def _influence_columns(
     gathered = np.zeros((table.sizes["pair"], columns.max(initial=-1) + 1))
     for block in blocks(table):
         membership, used = _indicator(columns[block.trials])
-        gathered[block.rows, used] += _influence_rows(block, psi) @ membership
+        gathered[block.rows, used] += trial_influence(block, psi) @ membership
     yield np.arange(len(gathered)), gathered
 
 

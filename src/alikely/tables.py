@@ -25,7 +25,7 @@ CELLS = ("n11", "n10", "n01", "n00")
 LEFT_OUT = -1
 
 By = Literal["condition", "dataset"] | None
-Pairs = str | Sequence[tuple[str, str]]
+Pairs = str | Sequence[str] | Sequence[tuple[str, str]]
 
 
 class Block(NamedTuple):
@@ -74,9 +74,10 @@ def joint_correctness(
     ----------
     trials : Trials
         Aligned responses.
-    pairs : str or sequence of (str, str)
-        ``"all"``, two kinds joined by a hyphen such as ``"human-model"``, or a list of observer
-        pairs. The first of a pair is the reference ``a``; in ``"all"`` humans come first.
+    pairs : str, sequence of str, or sequence of (str, str)
+        ``"all"``, two kinds joined by a hyphen such as ``"human-model"``, several of these, or a
+        list of observer pairs. The first of a pair is the reference ``a``; in ``"all"`` humans
+        come first.
     by : {"condition", "dataset"} or None
         Groups in which to count. A condition is nested in its data set; ``None`` pools all trials.
     no_response : {"error", "drop"}
@@ -113,7 +114,8 @@ def joint_correctness(
         correct = np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
     shown = raw != NOT_SHOWN
     first, second = _chosen_pairs(trials, pairs)
-    _require_common_trials(data, shown, first, second, every_pair=not isinstance(pairs, str))
+    named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
+    _require_common_trials(data, shown, first, second, every_pair=named)
 
     group, labels = _groups(data, by)
     n_groups = len(labels)
@@ -341,6 +343,11 @@ def _chosen_pairs(trials: Trials, pairs: Pairs) -> tuple[NDArray[np.intp], NDArr
         )
     kinds = trials.data["kind"].values.astype(object)
     if not isinstance(pairs, str):
+        if pairs and all(isinstance(entry, str) for entry in pairs):
+            parts = [_chosen_pairs(trials, entry) for entry in pairs if isinstance(entry, str)]
+            every = np.concatenate([np.stack(part) for part in parts], axis=1)
+            once = np.unique(every, axis=1, return_index=True)[1]
+            return every[0, np.sort(once)], every[1, np.sort(once)]
         return _listed_pairs(names, pairs)
     if pairs == "all":
         # Humans first, so that the human is the reference of every mixed pair.
@@ -368,7 +375,7 @@ def _chosen_pairs(trials: Trials, pairs: Pairs) -> tuple[NDArray[np.intp], NDArr
 
 
 def _listed_pairs(
-    names: list[str], pairs: Sequence[tuple[str, str]]
+    names: list[str], pairs: Sequence[str] | Sequence[tuple[str, str]]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     position = {name: i for i, name in enumerate(names)}
     chosen = []
