@@ -33,12 +33,14 @@ ALLOWED: dict[str, set[str]] = {
         "results",
     },
     "comparison": {"metrics", "influence", "conjugate", "sampling", "results"},
-    "ranking": set(),
+    "ranking": {"null"},
+    "ceilings": set(),
     "nesting": {"tables", "metrics", "influence"},
     "benchmark": {
         "trials", "tables", "metrics", "resampling", "conjugate", "datasets", "nesting", "ranking",
+        "ceilings",
     },
-    "plots": {"metrics", "null", "results", "comparison"},
+    "plots": {"metrics", "null", "results", "comparison", "benchmark", "ranking"},
     "cli": {
         "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
     },

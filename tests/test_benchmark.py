@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.benchmark import Benchmark, exclude_conditions, fieller_interval
+from alikely.benchmark import Benchmark, exclude_conditions
+from alikely.ceilings import fieller_interval
 from alikely.metrics import consistency
 from alikely.tables import joint_correctness
 from alikely.trials import Trials
@@ -112,6 +113,18 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> 
     matrix = scores.covariance("humans")
     value = float(matrix.sel(system="human-human", system_other="human-human"))
     assert value == pytest.approx(expected, rel=1e-9)
+
+
+def test_round_trip_through_netcdf(scores: Benchmark, tmp_path: Path) -> None:
+    scores.save(tmp_path / "scores.nc")
+    again = Benchmark.load(tmp_path / "scores.nc")
+    pd.testing.assert_frame_equal(again.summary(level=None), scores.summary(level=None))
+    result = al.error_consistency(al.load_example(), "human-human", n_draws=4, n_null=0)
+    result.save(tmp_path / "other.nc")
+    with pytest.raises(ValueError, match="holds no benchmark"):
+        Benchmark.load(tmp_path / "other.nc")
+    with pytest.raises(ValueError, match="holds no alikely result"):
+        al.Result.load(tmp_path / "scores.nc")
 
 
 def test_crossed_is_at_least_either(scores: Benchmark) -> None:
@@ -247,6 +260,55 @@ def test_ranks_and_replicates_fit_together(scores: Benchmark) -> None:
     assert 0 < tau.mean() < 1
 
 
+def test_differences_use_the_covariance(scores: Benchmark) -> None:
+    table = scores.differences("images", rng=1)
+    assert len(table) == 15
+    matrix = scores.covariance("images")
+    row = table.iloc[3]
+    v = [
+        float(matrix.sel(system=a, system_other=b))
+        for a in (row["system"], row["other"])
+        for b in (row["system"], row["other"])
+    ]
+    assert row["se"] == pytest.approx(np.sqrt(v[0] + v[3] - 2 * v[1]), rel=1e-9)
+    half = (table["simultaneous_ci95_ub"] - table["difference"]) / table["se"]
+    np.testing.assert_allclose(half, half[0])
+    # Between one comparison and Bonferroni's bound for fifteen.
+    assert 1.96 < half[0] < 2.94
+    assert (table["p_value_bh"] >= table["p_value"]).all()
+
+
+def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: Benchmark) -> None:
+    """Draw new estimates from the fitted normal and count how often any interval misses."""
+    models = scores.models
+    matrix = scores.covariance("images").sel(system=models, system_other=models).values
+    table = scores.differences("images", rng=2)
+    half = (table["simultaneous_ci95_ub"] - table["difference"]).to_numpy()
+    rng = np.random.default_rng(3)
+    new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
+    j, k = np.triu_indices(len(models), 1)
+    held = (np.abs(new[:, j] - new[:, k]) <= half).all(axis=1).mean()
+    # Two simulations of 20,000.
+    assert held == pytest.approx(0.95, abs=4 * np.sqrt(2 * 0.95 * 0.05 / 20_000))
+
+
+def test_identical_machines_are_said_to_be_so() -> None:
+    trials = two_datasets()
+    table = trials.to_table()
+    twin = table[table["observer"] == trials.observers[-1]].assign(observer="twin")
+    scores = al.benchmark_scores(
+        Trials.from_table(pd.concat([table, twin])), n_resamples=0, n_draws=0
+    )
+    rows = scores.differences("images", rng=1).set_index(["system", "other"])
+    row = rows.loc[(trials.observers[-1], "twin")]
+    assert row["difference"] == 0
+    assert np.isnan(row["p_value"])
+    assert row["note"] == "identical answers: the difference has no variance"
+    assert (rows["note"] == "").sum() == len(rows) - 1
+    with pytest.raises(ValueError, match="have a difference without variance"):
+        scores.ranks("images", rng=1)
+
+
 def test_crossed_replicates_drop_pairs_of_a_human_with_itself() -> None:
     """Duplicates counted as pairs would pull the human row towards 1."""
     trials = two_datasets(n_humans=4)
@@ -337,6 +399,12 @@ def test_few_humans_are_refused_or_flagged() -> None:
         (
             lambda t: al.benchmark_scores(t).summary(level="edge"),
             "level must be one of all, overall; got 'edge'",
+        ),
+        (
+            lambda t: al.benchmark_scores(
+                t.select(observer=["human_1", "human_2", "human_3", "human_4", "model_1"])
+            ).differences(),
+            "differences need two machines with a score and its error, got 1",
         ),
         (
             lambda t: al.benchmark_scores(t, n_draws=0).draws("posterior", "score"),

@@ -84,9 +84,27 @@ def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(pd.read_csv(out / "error_consistency.csv")) == 66
 
 
+def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    arguments = ["benchmark", str(example), "--population", "images", "--out", str(out)]
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # All but the line that names the user's folder.
+    assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
+    scores = al.benchmark_scores(al.Trials.read(example), rng=1)
+    row = scores.summary("images").set_index("system").loc["model_3"]
+    line = next(line for line in lines if line.startswith("model_3"))
+    assert line.split()[1:3] == [f"{row['estimate']:.3f}", f"{row['se']:.3f}"]
+    frame = pd.read_csv(out / "benchmark.csv")
+    assert set(frame["level"]) == {"all", "overall"}
+    assert (out / "benchmark.png").read_bytes().startswith(b"\x89PNG")
+    assert al.Benchmark.load(out / "benchmark.nc").models == scores.models
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["benchmark", "{file}", "--level", "edge"], "level must be one of all, overall"),
         (["compare", "missing.csv"], "no file 'missing.csv'"),
         (["compare", "{file}", "--pairs", "human-robot"], "the kinds here are 'human', 'model'"),
         (["compare", "{file}", "--ci-prob", "95"], "ci_prob must lie strictly between 0 and 1"),

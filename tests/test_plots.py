@@ -72,6 +72,48 @@ def test_null_shows_the_observed_value(clean: al.Result) -> None:
     assert "undefined (both observers always right)" in undefined.get_title()
 
 
+@pytest.fixture(scope="module")
+def scores() -> al.Benchmark:
+    return al.benchmark_scores(al.load_example().select(condition=["blur", "noise"]), rng=1)
+
+
+def test_benchmark_stands_where_the_summary_puts_it(scores: al.Benchmark) -> None:
+    ax = al.plot_benchmark(scores, "images")
+    frame = scores.summary("images").set_index("system")
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(dots.get_xdata(), frame.loc[names, "estimate"])
+    assert list(dots.get_xdata()) == sorted(dots.get_xdata())
+    segments = ax.collections[0].get_segments()
+    ends = np.array([part[:, 0] for part in segments])
+    np.testing.assert_allclose(
+        ends, frame.loc[names, ["analytic_ci95_lb", "analytic_ci95_ub"]].to_numpy()
+    )
+
+
+def test_ranks_are_those_of_the_table(scores: al.Benchmark) -> None:
+    ax = al.plot_ranks(scores, "images", rng=1)
+    table = scores.ranks("images", rng=1).set_index("system")
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    drawn = {
+        names[round(y)]: tuple(part[:, 0])
+        for c in ax.collections
+        for part in c.get_segments()
+        for y in part[:1, 1]
+    }
+    assert drawn == {n: (table.loc[n, "rank_lb"], table.loc[n, "rank_ub"]) for n in names}
+
+
+def test_probability_map_is_ordered_by_score(scores: al.Benchmark) -> None:
+    ax = al.plot_probability_greater(scores)
+    values = np.asarray(ax.images[0].get_array())
+    upper = values[np.triu_indices(6, 1)]
+    assert upper.mean() > 0.5
+    np.testing.assert_allclose(
+        values + values.T + np.eye(6), np.ones((6, 6)) + np.eye(6), atol=0.02
+    )
+
+
 def test_bad_input(clean: al.Result) -> None:
     with pytest.raises(ValueError, match="no entry is labelled 'x'; labels look like 'model_1 x"):
         al.plot_intervals(clean, which=["x"])

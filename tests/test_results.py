@@ -205,7 +205,7 @@ def test_bad_summaries_and_files(result: al.Result, tmp_path: Path) -> None:
         result.summary(intervals=["wald"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="ci_prob must lie strictly between"):
         result.summary(1.0)
-    with pytest.raises(ValueError, match=r"no file .*none.nc'; give the path"):
+    with pytest.raises(ValueError, match=r"no file .*none.nc'; give the path that save wrote to"):
         al.Result.load(tmp_path / "none.nc")
     text = tmp_path / "text.nc"
     text.write_text("no netCDF")

@@ -11,6 +11,7 @@ from . import resampling as resampling
 from . import sampling as sampling
 from . import simulate as simulate
 from . import tables as tables
+from .benchmark import Benchmark as Benchmark
 from .benchmark import benchmark_scores as benchmark_scores
 from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
@@ -18,14 +19,18 @@ from .comparison import difference as difference
 from .comparison import mean as mean
 from .datasets import load_example as load_example
 from .estimates import error_consistency as error_consistency
+from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_null as plot_null
+from .plots import plot_probability_greater as plot_probability_greater
+from .plots import plot_ranks as plot_ranks
 from .results import Result as Result
 from .trials import Trials as Trials
 
 __version__: str
 __all__ = [
+    "Benchmark",
     "Result",
     "Trials",
     "benchmark_scores",
@@ -42,9 +47,12 @@ __all__ = [
     "metrics",
     "models",
     "null",
+    "plot_benchmark",
     "plot_bounds",
     "plot_intervals",
     "plot_null",
+    "plot_probability_greater",
+    "plot_ranks",
     "plots",
     "ranking",
     "resampling",

@@ -7,14 +7,13 @@ References
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
-.. [F54] Fieller (1954). Some problems in interval estimation.
-   doi:10.1111/j.2517-6161.1954.tb00159.x
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -24,8 +23,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely import ranking
+from alikely._files import read_tree, write_tree
 from alikely._intervals import CiKind, check_interval, interval
 from alikely._random import RandomState, seed_sequence
+from alikely.ceilings import ceiled_scores
 from alikely.conjugate import joint_draws
 from alikely.datasets import normalise_condition
 from alikely.metrics import ERROR_CONSISTENCY
@@ -45,7 +46,7 @@ from alikely.resampling import bootstrap
 from alikely.tables import joint_correctness
 from alikely.trials import Trials
 
-__all__ = ["EXCLUSIONS", "Benchmark", "benchmark_scores", "exclude_conditions", "fieller_interval"]
+__all__ = ["EXCLUSIONS", "Benchmark", "benchmark_scores", "exclude_conditions"]
 
 Population = Literal["images", "humans", "crossed"]
 Exclusions = Mapping[str, Sequence[str]]
@@ -81,12 +82,13 @@ class Benchmark:
     Attributes
     ----------
     data : xarray.DataTree
-        ``estimates``: ``estimate`` (level, system), ``n_humans`` (level), ``undefined_entries``
-        (level, system); ``covariance`` (population, level, system, system_other); ``bootstrap``:
-        ``images, humans, crossed`` (resample, level, system); ``posterior``: ``score`` (chain,
-        draw, level, system). A level is a data set, or ``overall``, the unweighted mean over data
-        sets. Systems are the machines, ``human-human`` (over all data sets) and ``ceiling``
-        (human-human over the data sets that machines took part in).
+        ``estimates``: ``estimate`` (level, system), ``n_humans`` (level; humans of different
+        data sets are taken for different persons), ``undefined_entries`` (level, system);
+        ``covariance`` (population, level, system, system_other); ``bootstrap``: ``images, humans,
+        crossed`` (resample, level, system); ``posterior``: ``score`` (chain, draw, level, system).
+        A level is a data set, or ``overall``, the unweighted mean over data sets. Systems are the
+        machines, ``human-human`` (over all data sets) and ``ceiling`` (human-human over the data
+        sets that machines took part in).
     """
 
     data: xr.DataTree
@@ -195,7 +197,7 @@ class Benchmark:
                 frame[f"{school}_{ci_kind}{percent}_lb"] = bounds[:, 0]
                 frame[f"{school}_{ci_kind}{percent}_ub"] = bounds[:, 1]
         ceiling = estimates["system"].values.tolist().index(CEILING)
-        ceiled = _ceiled(value, matrix, ceiling, ci_prob)
+        ceiled = ceiled_scores(value, matrix, ceiling, ci_prob)
         machines = ~np.isin(frame["system"], [HUMANS, CEILING])
         for name, column in zip(
             ("ceiled", "ceiled_se", f"ceiled_ci{percent}_lb", f"ceiled_ci{percent}_ub"),
@@ -211,10 +213,12 @@ class Benchmark:
         self, frame: pd.DataFrame, population: Population, level: str, estimates: xr.Dataset
     ) -> list[str]:
         n_humans = int(estimates["n_humans"])
+        # The mean over data sets has the humans of all of them, but each must have enough.
+        fewest = int(self.estimates["n_humans"].min()) if level == OVERALL else n_humans
         shared: list[str] = []
         if population != "images":
-            if n_humans < FEWEST_HUMANS:
-                shared.append(f"only {n_humans} humans: no statement about new ones")
+            if fewest < FEWEST_HUMANS:
+                shared.append(f"only {fewest} humans: no statement about new ones")
             elif n_humans <= FEW_HUMANS:
                 shared.append(f"only {n_humans} humans: rough")
         notes = []
@@ -255,6 +259,91 @@ class Benchmark:
             raise ValueError(f"this benchmark has no {school} draws of {variable!r}")
         values = self.data[school][variable].sel(level=level)
         return np.asarray(values.values, dtype=np.float64).reshape(-1, values.sizes["system"])
+
+    def differences(
+        self,
+        population: Population = "crossed",
+        level: str = OVERALL,
+        *,
+        ci_prob: float | None = None,
+        rng: RandomState = None,
+    ) -> pd.DataFrame:
+        """Differences of all pairs of machines against the same humans.
+
+        Parameters
+        ----------
+        population : {"images", "humans", "crossed"}
+            What is thought of as drawn anew.
+        level : str
+            A data set, or ``"overall"``.
+        ci_prob : float, optional
+            As in the analysis if not given.
+        rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+            Source of randomness of the simultaneous quantile.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per pair: ``system, other, difference, se``; an interval that holds for all
+            pairs at once (the quantile of the largest standardised difference under the same
+            covariance); ``p_value`` of equality and ``p_value_bh``, adjusted over all pairs by
+            Benjamini and Hochberg; ``note``.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or out of range, or fewer than two machines have a score.
+        """
+        ci_prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+        check_interval(ci_prob, "eti")
+        matrix = self.covariance(population, level)
+        estimates = self.estimates["estimate"].sel(level=level)
+        known = [m for m in self.models if np.isfinite(matrix.sel(system=m, system_other=m))]
+        if len(known) < 2:
+            raise ValueError(
+                f"differences need two machines with a score and its error, got {len(known)} at "
+                f"level {level!r} for population {population!r}"
+            )
+        return ranking.pairwise_differences(
+            known,
+            estimates.sel(system=known).values,
+            matrix.sel(system=known, system_other=known).values,
+            ci_prob,
+            rng,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the benchmark to a netCDF file.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; one that exists is replaced.
+        """
+        write_tree(self.data, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Benchmark:
+        """Read a benchmark that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            netCDF file.
+
+        Returns
+        -------
+        Benchmark
+
+        Raises
+        ------
+        ValueError
+            If the file is missing or holds no benchmark of this package.
+        """
+        tree = read_tree(path)
+        if "covariance" not in tree.children:
+            raise ValueError(f"{str(path)!r} holds no benchmark; write one with Benchmark.save")
+        return cls(tree)
 
     def ranks(
         self, population: Population = "crossed", *, ci_prob: float | None = None,
@@ -429,7 +518,7 @@ def benchmark_scores(
     estimates = xr.Dataset(
         {
             "estimate": (("level", "system"), with_overall(by_dataset)[0]),
-            "n_humans": ("level", [p.n_humans for p in parts] + [min(p.n_humans for p in parts)]),
+            "n_humans": ("level", [p.n_humans for p in parts] + [sum(p.n_humans for p in parts)]),
             "undefined_entries": (("level", "system"), undefined_entries(parts, systems, value)),
         },
         coords={"level": levels, "system": systems},
@@ -489,69 +578,3 @@ def benchmark_scores(
         "seed": str(seed.entropy),
     }
     return Benchmark(tree)
-
-
-def _ceiled(
-    value: NDArray[np.float64], matrix: NDArray[np.float64], ceiling: int, ci_prob: float
-) -> NDArray[np.float64]:
-    """Score over ceiling, its standard error and its Fieller bounds: shape (system, 4)."""
-    out = np.full((len(value), 4), np.nan)
-    c, v_cc = value[ceiling], matrix[ceiling, ceiling]
-    for s in np.flatnonzero(np.isfinite(value) & np.isfinite(c)):
-        ratio = value[s] / c
-        v_rr, v_rc = matrix[s, s], matrix[s, ceiling]
-        variance = (v_rr - 2 * ratio * v_rc + ratio**2 * v_cc) / c**2
-        bounds = fieller_interval(value[s], c, v_rr, v_cc, v_rc, ci_prob)
-        out[s] = ratio, np.sqrt(max(variance, 0.0)), *bounds
-    return out
-
-
-def fieller_interval(
-    numerator: float,
-    denominator: float,
-    variance_numerator: float,
-    variance_denominator: float,
-    covariance: float,
-    ci_prob: float = 0.95,
-) -> tuple[float, float]:
-    """Confidence set of a ratio of two normal estimates [F54]_.
-
-    Parameters
-    ----------
-    numerator, denominator : float
-        Estimates.
-    variance_numerator, variance_denominator, covariance : float
-        Their variances and covariance.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    lower, upper : float
-        Infinite where the denominator cannot be told from 0: the set is then the whole line or
-        all but an interval, and says nothing.
-
-    Raises
-    ------
-    ValueError
-        If `ci_prob` lies outside (0, 1) or a variance is negative.
-
-    Examples
-    --------
-    >>> [round(bound, 3) for bound in fieller_interval(0.2, 0.4, 0.02**2, 0.03**2, 0.0)]
-    [0.383, 0.639]
-    """
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
-    if variance_numerator < 0 or variance_denominator < 0:
-        raise ValueError("variances must not be negative")
-    if not np.isfinite([variance_numerator, variance_denominator, covariance]).all():
-        return np.nan, np.nan
-    z2 = special.ndtri((1 + ci_prob) / 2) ** 2
-    a = denominator**2 - z2 * variance_denominator
-    b = numerator * denominator - z2 * covariance
-    c = numerator**2 - z2 * variance_numerator
-    if a <= 0:
-        return -np.inf, np.inf
-    half = np.sqrt(max(b**2 - a * c, 0.0))
-    return float((b - half) / a), float((b + half) / a)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     import pandas as pd
 
+    from alikely.benchmark import Benchmark, Population
     from alikely.results import Result
 
 __all__ = ["main"]
@@ -89,28 +90,64 @@ def _parser() -> argparse.ArgumentParser:
         help="count within each condition of each data set (default), data set, or over all",
     )
     compare.add_argument(
-        "--no-response",
-        default="error",
-        choices=["error", "drop"],
-        help="count a missing response as an error (default), or drop the trial from the pair",
-    )
-    compare.add_argument(
         "--sampler",
         default="auto",
         choices=["auto", "exact", "nuts"],
         help="exact posterior draws (default), or Markov chains",
     )
-    compare.add_argument(
-        "--resamples",
-        type=int,
-        default=10_000,
-        metavar="N",
-        help="bootstrap replicates (default 10000)",
+    scores = verbs.add_parser(
+        "benchmark",
+        help="score machines against humans: ceilings, new images and humans, ranks",
+        description=(
+            "Mean error consistency of each model with the humans (over conditions, then humans, "
+            "then data sets), the human-human ceiling, intervals for new images and humans, and a "
+            "ranking that admits ties. FILE as for alikely compare, with a column kind."
+        ),
     )
-    compare.add_argument(
-        "--draws", type=int, default=4_000, metavar="N", help="posterior draws (default 4000)"
+    scores.set_defaults(run=_benchmark)
+    scores.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    scores.add_argument(
+        "--exclude",
+        choices=["model-vs-human"],
+        help="leave out the conditions that this benchmark leaves out",
     )
-    for verb, folder in ((demo, "alikely-demo"), (compare, None)):
+    scores.add_argument(
+        "--population",
+        default="crossed",
+        choices=["images", "humans", "crossed"],
+        help="what is thought of as drawn anew; crossed (default): images and humans",
+    )
+    scores.add_argument(
+        "--level", default="overall", help="a data set, or overall (default): the mean over them"
+    )
+    scores.add_argument(
+        "--missing",
+        default="error",
+        choices=["error", "available"],
+        help="refuse models that lack a data set (default), or average over what they have",
+    )
+    for verb in (compare, scores):
+        verb.add_argument(
+            "--no-response",
+            default="error",
+            choices=["error", "drop"],
+            help="count a missing response as an error (default), or drop the trial from the pair",
+        )
+        verb.add_argument(
+            "--resamples",
+            type=int,
+            default=10_000,
+            metavar="N",
+            help="bootstrap replicates (default 10000)",
+        )
+        verb.add_argument(
+            "--draws",
+            type=int,
+            default=4_000,
+            metavar="N",
+            help="posterior draws (default 4000)",
+        )
+    for verb, folder in ((demo, "alikely-demo"), (compare, None), (scores, None)):
         verb.add_argument(
             "--ci-prob",
             type=float,
@@ -164,6 +201,56 @@ def _compare(options: argparse.Namespace) -> None:
         rng=options.seed,
     )
     _report(result, options.out, options.ci_prob)
+
+
+def _benchmark(options: argparse.Namespace) -> None:
+    import alikely as al
+
+    scores = al.benchmark_scores(
+        al.Trials.read(options.file),
+        exclude=options.exclude,
+        missing=options.missing,
+        no_response=options.no_response,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    frame = scores.summary(options.population, options.level)
+    ranks = None
+    if frame["se"].notna().all() and options.level == "overall":
+        ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
+    print(_score_table(frame, ranks, options.ci_prob))
+    if options.out is None:
+        print("\nNothing was written; --out DIR keeps table, draws and plot.")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    every = scores.summary(options.population, level=None)
+    every.to_csv(options.out / "benchmark.csv", index=False)
+    scores.save(options.out / "benchmark.nc")
+    _save_plot(options.out / "benchmark.png", scores, options.population, options.level)
+    print(f"\nWritten to {options.out}: benchmark.csv (all levels), .nc (all draws), .png (plot)")
+
+
+def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float) -> str:
+    """Lay the scores out, best first, in at most 80 columns."""
+    percent = f"{100 * ci_prob:g} %"
+    names = f"{'system':<24} {'score':>6} {'se':>6} {percent:>16} {'of ceiling':>11}"
+    lines = [names + (f" {'rank':>6}" if ranks is not None else "")]
+    lower, upper = (c for c in frame if str(c).startswith("analytic_"))
+    for _, row in frame.sort_values("estimate", ascending=False).iterrows():
+        ceiled = "" if row["ceiled"] != row["ceiled"] else f"{row['ceiled']:.2f}"
+        line = (
+            f"{_short(row['system'], 24):<24} {row['estimate']:6.3f} {row['se']:6.3f} "
+            f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {ceiled:>11}"
+        )
+        if ranks is not None and row["system"] in ranks.index:
+            own = ranks.loc[row["system"]]
+            line += f" {own['rank_lb']:>3}-{own['rank_ub']}"
+        lines.append(line)
+    notes = frame.loc[frame["note"] != "", "note"].str.split("; ").explode().value_counts()
+    lines += [f"! {note} ({count} rows)" for note, count in notes.items()]
+    return "\n".join(lines)
 
 
 def _report(result: Result, folder: Path | None, ci_prob: float) -> None:
@@ -222,6 +309,19 @@ def _bounds(row: pd.Series, school: str) -> str:
     if not values or values[0] != values[0]:
         return f"{'-':>14}"
     return f"[{values[0]:5.2f}, {values[1]:5.2f}]"
+
+
+def _save_plot(path: Path, scores: Benchmark, population: Population, level: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from alikely.plots import plot_benchmark
+
+    plot_benchmark(scores, population, level)
+    plt.savefig(path, dpi=150)
+    plt.close()
 
 
 def _draw(result: Result, path: Path) -> None:

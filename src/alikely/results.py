@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely import null
+from alikely._files import read_tree, write_tree
 from alikely._intervals import CiKind, check_interval, interval
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric, consistency
 from alikely.resampling import bca_interval
@@ -226,7 +227,7 @@ class Result:
         path : str or path
             File to write; one that exists is replaced.
         """
-        self.data.to_netcdf(path, engine="h5netcdf")
+        write_tree(self.data, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
@@ -246,14 +247,8 @@ class Result:
         ValueError
             If the file is missing or holds no result of this package.
         """
-        if not Path(path).is_file():
-            raise ValueError(f"no file {str(path)!r}; give the path that Result.save wrote to")
-        try:
-            with xr.open_datatree(path, engine="h5netcdf") as stored:
-                tree = stored.load()
-        except OSError as error:
-            raise ValueError(f"{str(path)!r} is not a netCDF file: {error}") from None
-        if tree.attrs.get("metric") not in METRICS:
+        tree = read_tree(path)
+        if tree.attrs.get("metric") not in METRICS or "observed_data" not in tree.children:
             raise ValueError(f"{str(path)!r} holds no alikely result; write one with Result.save")
         return cls(tree)
 

@@ -1,0 +1,182 @@
+"""Benchmark scores: ranked, with the ceiling, ranks and who beats whom."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from alikely import ranking
+from alikely._random import RandomState
+from alikely.benchmark import OVERALL, Benchmark, Population
+from alikely.plots._style import SCHOOLS, axes_or_new
+
+__all__ = ["plot_benchmark", "plot_probability_greater", "plot_ranks"]
+
+
+def plot_benchmark(
+    scores: Benchmark,
+    population: Population = "crossed",
+    level: str = OVERALL,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the machines by score with their intervals, and the human ceiling as a band.
+
+    Parameters
+    ----------
+    scores : Benchmark
+        As from `alikely.benchmark_scores`.
+    population : {"images", "humans", "crossed"}
+        What is thought of as drawn anew.
+    level : str
+        A data set, or ``"overall"``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If the population or the level is unknown.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition=["blur", "noise"])
+    >>> ax = al.plot_benchmark(al.benchmark_scores(trials, rng=1), "images")
+    >>> len(ax.get_yticks())
+    6
+    """
+    frame = scores.summary(population, level).set_index("system")
+    lower, upper = (column for column in frame if str(column).startswith("analytic_"))
+    machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values("estimate")
+    ax = axes_or_new(ax, (6.5, 1.2 + 0.24 * len(machines)))
+    position = np.arange(len(machines))
+    color = SCHOOLS["posterior"]
+    ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
+    ax.plot(machines["estimate"], position, "o", color=color, markersize=5)
+    if "ceiling" in frame.index:
+        ceiling = frame.loc["ceiling"]
+        ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
+        ax.axvline(ceiling["estimate"], color="#009E73", label="human-human")
+        ax.legend(frameon=False, loc="lower right", fontsize=8)
+    ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
+    ax.set_yticks(position, machines.index, fontsize=8)
+    what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
+    ax.set_xlabel(f"mean error consistency with humans ({what[population]})")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_ranks(
+    scores: Benchmark,
+    population: Population = "crossed",
+    *,
+    rng: RandomState = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the ranks with their joint confidence sets.
+
+    Parameters
+    ----------
+    scores : Benchmark
+        As from `alikely.benchmark_scores`.
+    population : {"images", "humans", "crossed"}
+        What is thought of as drawn anew.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the rank sets.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        As in `alikely.ranking.rank_sets`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition=["blur", "noise"])
+    >>> ax = al.plot_ranks(al.benchmark_scores(trials, rng=1), "images", rng=1)
+    >>> ax.get_xlabel()
+    'rank'
+    """
+    table = scores.ranks(population, rng=rng).iloc[::-1]
+    ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)))
+    position = np.arange(len(table))
+    tied = table["tied_with_top"].to_numpy()
+    for mask, color, label in (
+        (tied, "#0072B2", "tied with the top"),
+        (~tied, "#999999", "below it"),
+    ):
+        if mask.any():
+            ax.hlines(
+                position[mask],
+                table["rank_lb"][mask],
+                table["rank_ub"][mask],
+                color=color,
+                linewidth=4,
+            )
+            ax.plot(table["rank"][mask], position[mask], "o", color=color, label=label)
+    ax.set_yticks(position, table["system"], fontsize=8)
+    ax.set_xlabel("rank")
+    ax.set_xlim(0.5, len(table) + 0.5)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_probability_greater(
+    scores: Benchmark, level: str = OVERALL, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the posterior probability that one machine is above another (new images).
+
+    Parameters
+    ----------
+    scores : Benchmark
+        As from `alikely.benchmark_scores`, with posterior draws.
+    level : str
+        A data set, or ``"overall"``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If there are no posterior draws.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition=["blur", "noise"])
+    >>> ax = al.plot_probability_greater(al.benchmark_scores(trials, rng=1))
+    >>> ax.images[0].get_array().shape
+    (6, 6)
+    """
+    systems = scores.estimates["system"].values.tolist()
+    estimate = scores.estimates["estimate"].sel(level=level).values
+    present = [
+        i for i, name in enumerate(systems) if name in scores.models and np.isfinite(estimate[i])
+    ]
+    order = sorted(present, key=lambda i: -estimate[i])
+    draws = scores.draws("posterior", "score", level)[:, order]
+    names = [systems[i] for i in order]
+    ax = axes_or_new(ax, (2.0 + 0.3 * len(names), 1.5 + 0.3 * len(names)))
+    image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    ax.figure.colorbar(image, ax=ax, label="P(row above column)", shrink=0.8)
+    return ax
