@@ -131,6 +131,16 @@ def test_independence_model_equals_its_closed_form() -> None:
         assert float(draws.std()) == pytest.approx(exact.std(), rel=4 * np.sqrt(0.5 / ess) + 0.01)
 
 
+@pytest.mark.parametrize(
+    ("sampler", "prior"), [("exact", None), ("exact", {"u": (1.0, 1.0)}), ("nuts", None)]
+)
+def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior: Any) -> None:
+    table = from_counts([[0, 0, 0, 0], [20, 5, 5, 10]])
+    draws = sampling.posterior(table, sampler, prior, n_draws=4000, rng=1)["posterior"]
+    missing = np.isnan(draws["error_consistency"].values).mean(axis=(0, 1))
+    assert missing.tolist() == [1, 0]
+
+
 def test_compiled_once_per_shape() -> None:
     sampling._compiled_copying.cache_clear()
     for cells in ([30, 5, 5, 10], [20, 10, 5, 15]):

@@ -109,9 +109,10 @@ def test_probability_map_is_ordered_by_score(scores: al.Benchmark) -> None:
     values = np.asarray(ax.images[0].get_array())
     upper = values[np.triu_indices(6, 1)]
     assert upper.mean() > 0.5
-    np.testing.assert_allclose(
-        values + values.T + np.eye(6), np.ones((6, 6)) + np.eye(6), atol=0.02
-    )
+    assert np.isnan(np.diag(values)).all()
+    off = ~np.eye(6, dtype=bool)
+    # The scores are continuous: no draw ties two machines.
+    np.testing.assert_allclose((values + values.T)[off], 1)
 
 
 def test_bad_input(clean: al.Result) -> None:

@@ -187,6 +187,9 @@ def joint_draws(
 def _joint_block(
     block: Block, n_draws: int, metrics: Sequence[Metric], seed: np.random.SeedSequence
 ) -> dict[str, NDArray[np.float32]]:
+    if not block.correct.shape[1]:
+        nothing = np.full((n_draws, len(block.a)), np.nan, dtype=np.float32)
+        return {metric.name: nothing for metric in metrics}
     rng = np.random.default_rng(seed)
     # A trial's mass matters only to pairs that both saw it; equal patterns are one kind of trial.
     patterns, counts = np.unique(block.correct, axis=1, return_counts=True)

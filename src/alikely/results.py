@@ -209,7 +209,7 @@ class Result:
         remarks.append(
             np.where(
                 few & (frame["se"].to_numpy() == 0),
-                "an observer never errs: only the posterior has a spread",
+                "an observer never errs (or always): only the posterior has a spread",
                 np.where(few, "few errors: trust the posterior only", ""),
             )
         )

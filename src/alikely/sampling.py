@@ -114,6 +114,8 @@ def posterior(
     if sampler == "nuts" or (sampler == "auto" and "copy_probability" in beta):
         tree = _copying_nuts(table["cells"].values, beta, per_chain, rng, progressbar)
         draws = tree["posterior"].to_dataset().assign_coords(pair=table["pair"].values)
+        # Without a common trial the prior alone would speak.
+        draws = draws.where(table["cells"].sum("cell") > 0)
         draws.attrs.update(sampler="nuts", joint=0)
         tree["posterior"] = draws
         if log_likelihood:
@@ -124,7 +126,10 @@ def posterior(
     if joint:
         drawn = joint_draws(table, per_chain * CHAINS, metrics, rng)
     else:
-        drawn = pairwise_draws(table["cells"].values, beta, per_chain * CHAINS, metrics, rng)
+        cells = table["cells"].values
+        drawn = pairwise_draws(cells, beta, per_chain * CHAINS, metrics, rng)
+        for values in drawn.values():
+            values[:, cells.sum(axis=1) == 0] = np.nan
     shape = (CHAINS, per_chain, table.sizes["pair"])
     reshaped = {name: values.reshape(shape) for name, values in drawn.items()}
     log_cells = [reshaped.pop(metric.name) for metric in metrics[len(METRICS) :]]
