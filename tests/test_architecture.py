@@ -33,16 +33,21 @@ ALLOWED: dict[str, set[str]] = {
         "results",
     },
     "comparison": {"metrics", "influence", "conjugate", "sampling", "results"},
-    "ranking": {"null"},
-    "ceilings": set(),
+    "ranking": set(),
+    "ceilings": {"trials", "tables", "metrics"},
     "nesting": {"tables", "metrics", "influence"},
+    "scoreboard": {"metrics", "resampling", "nesting", "ranking", "contrasts", "ceilings"},
     "benchmark": {
-        "trials", "tables", "metrics", "resampling", "conjugate", "datasets", "nesting", "ranking",
-        "ceilings",
+        "trials", "tables", "metrics", "resampling", "conjugate", "exclusions", "nesting",
+        "ceilings", "cohorts", "scoreboard",
     },
-    "plots": {"metrics", "null", "results", "comparison", "benchmark", "ranking"},
+    "contrasts": {"null"},
+    "exclusions": {"trials", "datasets"},
+    "cohorts": {"trials", "tables", "sampling", "models"},
+    "plots": {"metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts"},
     "cli": {
         "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
+        "scoreboard",
     },
 }  # fmt: skip
 FRONT = "__init__"  # the package itself: names only, loaded lazily

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.benchmark import Benchmark, exclude_conditions
 from alikely.ceilings import fieller_interval
+from alikely.exclusions import exclude_conditions
 from alikely.metrics import consistency
+from alikely.scoreboard import Benchmark
 from alikely.tables import joint_correctness
 from alikely.trials import Trials
 

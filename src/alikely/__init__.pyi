@@ -11,14 +11,19 @@ from . import resampling as resampling
 from . import sampling as sampling
 from . import simulate as simulate
 from . import tables as tables
-from .benchmark import Benchmark as Benchmark
 from .benchmark import benchmark_scores as benchmark_scores
+from .cohorts import cohort_check as cohort_check
+from .cohorts import cohort_scores as cohort_scores
+from .cohorts import compare_cohorts as compare_cohorts
+from .cohorts import exchangeability as exchangeability
+from .cohorts import fit_cohort as fit_cohort
 from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
 from .datasets import load_example as load_example
 from .estimates import error_consistency as error_consistency
+from .exclusions import exclude_conditions as exclude_conditions
 from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_intervals as plot_intervals
@@ -26,6 +31,7 @@ from .plots import plot_null as plot_null
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_ranks as plot_ranks
 from .results import Result as Result
+from .scoreboard import Benchmark as Benchmark
 from .trials import Trials as Trials
 
 __version__: str
@@ -34,6 +40,9 @@ __all__ = [
     "Result",
     "Trials",
     "benchmark_scores",
+    "cohort_check",
+    "cohort_scores",
+    "compare_cohorts",
     "compare_models",
     "comparison",
     "conjugate",
@@ -41,6 +50,9 @@ __all__ = [
     "datasets",
     "difference",
     "error_consistency",
+    "exchangeability",
+    "exclude_conditions",
+    "fit_cohort",
     "influence",
     "load_example",
     "mean",

@@ -11,28 +11,22 @@ References
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
-from alikely import ranking
-from alikely._files import read_tree, write_tree
-from alikely._intervals import CiKind, check_interval, interval
+from alikely._intervals import CiKind, check_interval
 from alikely._random import RandomState, seed_sequence
-from alikely.ceilings import ceiled_scores
+from alikely.ceilings import consensus_ceilings
+from alikely.cohorts import cohort_draws, fit_cohort
 from alikely.conjugate import joint_draws
-from alikely.datasets import normalise_condition
+from alikely.exclusions import Exclusions, exclude_conditions
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.nesting import (
     CEILING,
-    FEWEST_HUMANS,
     HUMANS,
     POPULATIONS,
     covariances,
@@ -43,392 +37,11 @@ from alikely.nesting import (
     with_overall,
 )
 from alikely.resampling import bootstrap
+from alikely.scoreboard import CONSENSUS, OVERALL, Benchmark
 from alikely.tables import joint_correctness
 from alikely.trials import Trials
 
-__all__ = ["EXCLUSIONS", "Benchmark", "benchmark_scores", "exclude_conditions"]
-
-Population = Literal["images", "humans", "crossed"]
-Exclusions = Mapping[str, Sequence[str]]
-
-OVERALL = "overall"
-# Up to this many the spread over humans is a rough guess.
-FEW_HUMANS = 6
-
-# Conditions that the model-vs-human benchmark leaves out of its scores: undistorted ones, where
-# humans make no errors to be consistent with, and those at chance [G21]_.
-EXCLUSIONS: dict[str, Exclusions] = {
-    "model-vs-human": {
-        "colour": ["cr"],
-        "contrast": ["c100", "c03", "c01"],
-        "high-pass": ["inf", "0.55", "0.45", "0.4"],
-        "low-pass": ["0", "15", "40"],
-        "phase-scrambling": ["0", "150", "180"],
-        "power-equalisation": ["0"],
-        "false-colour": ["true"],
-        "rotation": ["0"],
-        "eidolonI": ["1-10-10", "64-10-10", "128-10-10"],
-        "eidolonII": ["1-3-10", "32-3-10", "64-3-10", "128-3-10"],
-        "eidolonIII": ["1-0-10", "16-0-10", "32-0-10", "64-0-10", "128-0-10"],
-        "uniform-noise": ["0", "0.6", "0.9"],
-    }
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Benchmark:
-    """Scores of machines against a group of humans.
-
-    Attributes
-    ----------
-    data : xarray.DataTree
-        ``estimates``: ``estimate`` (level, system), ``n_humans`` (level; humans of different
-        data sets are taken for different persons), ``undefined_entries`` (level, system);
-        ``covariance`` (population, level, system, system_other); ``bootstrap``: ``images, humans,
-        crossed`` (resample, level, system); ``posterior``: ``score`` (chain, draw, level, system).
-        A level is a data set, or ``overall``, the unweighted mean over data sets. Systems are the
-        machines, ``human-human`` (over all data sets) and ``ceiling`` (human-human over the data
-        sets that machines took part in).
-    """
-
-    data: xr.DataTree
-
-    @property
-    def estimates(self) -> xr.Dataset:
-        """Point estimates by level and system."""
-        return self.data["estimates"].to_dataset()
-
-    @property
-    def models(self) -> list[str]:
-        """Names of the machines."""
-        return [s for s in self.estimates["system"].values.tolist() if s not in (HUMANS, CEILING)]
-
-    def covariance(self, population: Population = "crossed", level: str = OVERALL) -> xr.DataArray:
-        """Analytic covariance of the scores of all systems.
-
-        Parameters
-        ----------
-        population : {"images", "humans", "crossed"}
-            What is thought of as drawn anew.
-        level : str
-            A data set, or ``"overall"``.
-
-        Returns
-        -------
-        xarray.DataArray, dims (system, system_other)
-
-        Raises
-        ------
-        ValueError
-            If the population or the level is unknown.
-        """
-        matrix = self.data["covariance"].to_dataset()["covariance"]
-        for name, value in (("population", population), ("level", level)):
-            known = matrix[name].values.tolist()
-            if value not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-        return matrix.sel(population=population, level=level, drop=True)
-
-    def summary(
-        self,
-        population: Population = "crossed",
-        level: str | None = OVERALL,
-        *,
-        ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
-    ) -> pd.DataFrame:
-        """Tidy table of scores, one row per level and system.
-
-        Parameters
-        ----------
-        population : {"images", "humans", "crossed"}
-            Which population the analytic and the bootstrap interval speak for. The posterior
-            speaks for new images and these humans, and is given with ``"images"`` only.
-        level : str or None
-            A data set, ``"all"``, or None for every level.
-        ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-            As in the analysis if not given.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``level, system, estimate, se``; bounds of the schools; for machines ``ceiled`` (score
-            over ceiling, neither clipped nor made absolute), its standard error ``ceiled_se`` by
-            the delta method and its Fieller interval; ``note``.
-
-        Raises
-        ------
-        ValueError
-            If an option is unknown or out of range.
-        """
-        ci_prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
-        ci_kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
-        check_interval(ci_prob, ci_kind)
-        levels = self.estimates["level"].values.tolist() if level is None else [level]
-        frames = [self._level_summary(population, name, ci_prob, ci_kind) for name in levels]
-        return pd.concat(frames, ignore_index=True)
-
-    def _level_summary(
-        self, population: Population, level: str, ci_prob: float, ci_kind: CiKind
-    ) -> pd.DataFrame:
-        matrix = self.covariance(population, level).values
-        estimates = self.estimates.sel(level=level)
-        value = estimates["estimate"].values
-        se = np.sqrt(np.diag(matrix))
-        half = special.ndtri((1 + ci_prob) / 2) * se
-        percent = f"{100 * ci_prob:g}"
-        frame = pd.DataFrame(
-            {
-                "level": level,
-                "system": estimates["system"].values,
-                "estimate": value,
-                "se": se,
-                f"analytic_ci{percent}_lb": value - half,
-                f"analytic_ci{percent}_ub": value + half,
-            }
-        )
-        schools: list[tuple[Literal["bootstrap", "posterior"], str]] = [("bootstrap", population)]
-        if population == "images":
-            schools.append(("posterior", "score"))
-        for school, variable in schools:
-            if school in self.data.children:
-                draws = self.draws(school, variable, level)
-                bounds = interval(draws, ci_prob, ci_kind)
-                frame[f"{school}_{ci_kind}{percent}_lb"] = bounds[:, 0]
-                frame[f"{school}_{ci_kind}{percent}_ub"] = bounds[:, 1]
-        ceiling = estimates["system"].values.tolist().index(CEILING)
-        ceiled = ceiled_scores(value, matrix, ceiling, ci_prob)
-        machines = ~np.isin(frame["system"], [HUMANS, CEILING])
-        for name, column in zip(
-            ("ceiled", "ceiled_se", f"ceiled_ci{percent}_lb", f"ceiled_ci{percent}_ub"),
-            ceiled.T,
-            strict=True,
-        ):
-            frame[name] = np.where(machines, column, np.nan)
-        frame["note"] = self._notes(frame, population, level, estimates)
-        present = np.isfinite(value) | (estimates["undefined_entries"].values > 0)
-        return frame[present]
-
-    def _notes(
-        self, frame: pd.DataFrame, population: Population, level: str, estimates: xr.Dataset
-    ) -> list[str]:
-        n_humans = int(estimates["n_humans"])
-        # The mean over data sets has the humans of all of them, but each must have enough.
-        fewest = int(self.estimates["n_humans"].min()) if level == OVERALL else n_humans
-        shared: list[str] = []
-        if population != "images":
-            if fewest < FEWEST_HUMANS:
-                shared.append(f"only {fewest} humans: no statement about new ones")
-            elif n_humans <= FEW_HUMANS:
-                shared.append(f"only {n_humans} humans: rough")
-        notes = []
-        for ceiled, undefined in zip(
-            frame["ceiled"], estimates["undefined_entries"].values, strict=True
-        ):
-            own = list(shared)
-            if undefined:
-                own.append(f"{int(undefined)} undefined entries left out")
-            if ceiled > 1:
-                own.append("above the ceiling: closer to the humans than they are to each other")
-            notes.append("; ".join(own))
-        return notes
-
-    def draws(
-        self, school: Literal["bootstrap", "posterior"], variable: str, level: str = OVERALL
-    ) -> NDArray[np.float64]:
-        """Replicates or draws of all systems at one level.
-
-        Parameters
-        ----------
-        school : {"bootstrap", "posterior"}
-        variable : str
-            ``images``, ``humans`` or ``crossed`` of the bootstrap; ``score`` of the posterior.
-        level : str
-            A data set, or ``"overall"``.
-
-        Returns
-        -------
-        ndarray, shape (draw, system)
-
-        Raises
-        ------
-        ValueError
-            If the benchmark has no such draws.
-        """
-        if school not in self.data.children or variable not in self.data[school]:
-            raise ValueError(f"this benchmark has no {school} draws of {variable!r}")
-        values = self.data[school][variable].sel(level=level)
-        return np.asarray(values.values, dtype=np.float64).reshape(-1, values.sizes["system"])
-
-    def differences(
-        self,
-        population: Population = "crossed",
-        level: str = OVERALL,
-        *,
-        ci_prob: float | None = None,
-        rng: RandomState = None,
-    ) -> pd.DataFrame:
-        """Differences of all pairs of machines against the same humans.
-
-        Parameters
-        ----------
-        population : {"images", "humans", "crossed"}
-            What is thought of as drawn anew.
-        level : str
-            A data set, or ``"overall"``.
-        ci_prob : float, optional
-            As in the analysis if not given.
-        rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-            Source of randomness of the simultaneous quantile.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per pair: ``system, other, difference, se``; an interval that holds for all
-            pairs at once (the quantile of the largest standardised difference under the same
-            covariance); ``p_value`` of equality and ``p_value_bh``, adjusted over all pairs by
-            Benjamini and Hochberg; ``note``.
-
-        Raises
-        ------
-        ValueError
-            If an option is unknown or out of range, or fewer than two machines have a score.
-        """
-        ci_prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
-        check_interval(ci_prob, "eti")
-        matrix = self.covariance(population, level)
-        estimates = self.estimates["estimate"].sel(level=level)
-        known = [m for m in self.models if np.isfinite(matrix.sel(system=m, system_other=m))]
-        if len(known) < 2:
-            raise ValueError(
-                f"differences need two machines with a score and its error, got {len(known)} at "
-                f"level {level!r} for population {population!r}"
-            )
-        return ranking.pairwise_differences(
-            known,
-            estimates.sel(system=known).values,
-            matrix.sel(system=known, system_other=known).values,
-            ci_prob,
-            rng,
-        )
-
-    def save(self, path: str | Path) -> None:
-        """Write the benchmark to a netCDF file.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write; one that exists is replaced.
-        """
-        write_tree(self.data, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Benchmark:
-        """Read a benchmark that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-            netCDF file.
-
-        Returns
-        -------
-        Benchmark
-
-        Raises
-        ------
-        ValueError
-            If the file is missing or holds no benchmark of this package.
-        """
-        tree = read_tree(path)
-        if "covariance" not in tree.children:
-            raise ValueError(f"{str(path)!r} holds no benchmark; write one with Benchmark.save")
-        return cls(tree)
-
-    def ranks(
-        self, population: Population = "crossed", *, ci_prob: float | None = None,
-        rng: RandomState = None,
-    ) -> pd.DataFrame:  # fmt: skip
-        """Ranking of the machines with confidence sets that admit ties.
-
-        Parameters
-        ----------
-        population : {"images", "humans", "crossed"}
-            What is thought of as drawn anew.
-        ci_prob : float, optional
-            As in the analysis if not given.
-        rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-            Source of randomness.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As from `alikely.ranking.rank_sets`.
-
-        Raises
-        ------
-        ValueError
-            As in `alikely.ranking.rank_sets`.
-        """
-        models = self.models
-        matrix = self.covariance(population).sel(system=models, system_other=models)
-        estimates = self.estimates["estimate"].sel(level=OVERALL, system=models)
-        return ranking.rank_sets(
-            estimates.values,
-            matrix.values,
-            models,
-            ci_prob=float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob,
-            rng=rng,
-        )
-
-
-def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
-    """Leave out conditions of data sets.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    exclude : str or mapping of str to sequence of str
-        Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are compared
-        after `alikely.datasets.normalise_condition`, so that ``0.00`` is ``0``.
-
-    Returns
-    -------
-    Trials
-
-    Raises
-    ------
-    ValueError
-        If the preset is unknown, a data set of the trials lacks a condition that a mapping names
-        for it, or nothing is left.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = exclude_conditions(al.load_example(), {"all": ["clean"]})
-    >>> sorted(set(trials.data["condition"].values))
-    ['blur', 'noise']
-    """
-    if isinstance(exclude, str) and exclude not in EXCLUSIONS:
-        raise ValueError(
-            f"exclude must be one of {', '.join(EXCLUSIONS)} or a mapping, got {exclude!r}"
-        )
-    rules = EXCLUSIONS[exclude] if isinstance(exclude, str) else exclude
-    datasets = trials.data["dataset"].values
-    conditions = np.array([normalise_condition(c) for c in trials.data["condition"].values])
-    drop = np.zeros(trials.n_trials, dtype=bool)
-    for dataset, labels in rules.items():
-        here = datasets == dataset
-        wanted = {normalise_condition(label) for label in labels}
-        missing = sorted(wanted - set(conditions[here])) if here.any() else []
-        if missing and not isinstance(exclude, str):
-            raise ValueError(f"data set {dataset!r} has no condition {missing[0]!r} to exclude")
-        drop |= here & np.isin(conditions, list(wanted))
-    if drop.all():
-        raise ValueError("nothing is left: every condition is excluded")
-    kept = Trials(trials.data.isel(trial=~drop))
-    return kept.select()
+__all__ = ["benchmark_scores"]
 
 
 def benchmark_scores(
@@ -439,6 +52,7 @@ def benchmark_scores(
     exclude: str | Exclusions | None = None,
     missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
+    cohort: bool = False,
     n_resamples: int = 10_000,
     n_draws: int = 4_000,
     ci_prob: float = 0.95,
@@ -457,11 +71,14 @@ def benchmark_scores(
     models, humans : str
         Kinds of the observers to score, and to score them against.
     exclude : str or mapping, optional
-        Conditions to leave out, see `exclude_conditions`.
+        Conditions to leave out, see `alikely.exclude_conditions`.
     missing : {"error", "available"}
         Refuse machines that lack some data sets with machines, or average over what they have.
     no_response : {"error", "drop"}
         Count a missing response as an error, or leave the trial out of that observer's pairs.
+    cohort : bool
+        Also fit the cohort copy model by NUTS (`alikely.fit_cohort`), for scores with a new human;
+        takes minutes.
     n_resamples : int
         Bootstrap replicates; 0 for none.
     n_draws : int
@@ -511,7 +128,7 @@ def benchmark_scores(
     require_balance(parts, systems, missing)
     levels = [part.name for part in parts] + [OVERALL]
     seed = seed_sequence(rng)
-    bootstrap_seed, human_seed, posterior_seed = seed.spawn(3)
+    bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
     value = metric.value(table["cells"].values)
     by_dataset = nested_scores(parts, systems, value[None])
@@ -519,10 +136,18 @@ def benchmark_scores(
         {
             "estimate": (("level", "system"), with_overall(by_dataset)[0]),
             "n_humans": ("level", [p.n_humans for p in parts] + [sum(p.n_humans for p in parts)]),
+            "n_images": ("level", _images(trials, levels)),
             "undefined_entries": (("level", "system"), undefined_entries(parts, systems, value)),
         },
-        coords={"level": levels, "system": systems},
+        coords={"level": levels, "system": systems, **_labels(trials, systems)},
     )
+    if min(part.n_humans for part in parts) > 2:
+        consensus = consensus_ceilings(trials, metric, humans=humans, no_response=no_response)
+        consensus = consensus.set_index("level").loc[levels]
+    else:
+        consensus = pd.DataFrame(np.nan, index=levels, columns=list(CONSENSUS))
+    for name in CONSENSUS:
+        estimates[name] = ("level", consensus[name].to_numpy())
     covariance = xr.DataArray(
         covariances(table, parts, systems, metric),
         dims=("population", "level", "system", "system_other"),
@@ -568,6 +193,16 @@ def benchmark_scores(
             },
             coords={"level": levels, "system": systems},
         )
+    if cohort:
+        fitted = fit_cohort(
+            trials,
+            models=models,
+            humans=humans,
+            no_response=no_response,
+            n_draws=n_draws or 4_000,
+            rng=cohort_seed,
+        )
+        groups["cohort"] = _cohort_scores(fitted, levels, systems)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
         "metric": metric.name,
@@ -578,3 +213,40 @@ def benchmark_scores(
         "seed": str(seed.entropy),
     }
     return Benchmark(tree)
+
+
+def _images(trials: Trials, levels: list[str]) -> list[int]:
+    """Trials of a condition, on average, by data set; of all of them at the last level."""
+    frame = pd.DataFrame({name: trials.data[name].values for name in ("dataset", "condition")})
+    per_dataset = frame.groupby("dataset").size() / frame.groupby("dataset")["condition"].nunique()
+    return [int(per_dataset[name]) for name in levels[:-1]] + [int(per_dataset.sum())]
+
+
+def _labels(trials: Trials, systems: list[str]) -> dict[str, tuple[str, NDArray[np.object_]]]:
+    """Labels of the observers, for the systems among them."""
+    data = trials.data
+    names = [
+        str(c)
+        for c in data.coords
+        if data[c].dims == ("observer",) and c not in ("observer", "kind")
+    ]
+    position = {name: i for i, name in enumerate(trials.observers)}
+    return {
+        name: (
+            "system",
+            np.array([data[name].values[position[s]] if s in position else "" for s in systems]),
+        )
+        for name in names
+    }
+
+
+def _cohort_scores(fitted: xr.DataTree, levels: list[str], systems: list[str]) -> xr.Dataset:
+    """Error consistency under the cohort model, laid out as the other schools."""
+    draws = cohort_draws(fitted)["error_consistency"]
+    human = draws.sel(system=HUMANS)
+    scores = draws.reindex(level=levels, system=systems)
+    taking_part = [x for x in levels[:-1] if np.isfinite(draws.sel(level=x).values[..., 0]).any()]
+    ceiling = human.sel(level=taking_part)
+    scores.loc[{"system": CEILING, "level": taking_part}] = ceiling
+    scores.loc[{"system": CEILING, "level": OVERALL}] = ceiling.mean("level")
+    return scores.astype(np.float32).to_dataset(name="score")

@@ -15,14 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from alikely._random import RandomState, seed_sequence
-from alikely.null import adjusted_p_values
 
 __all__ = [
     "kendall_tau",
-    "pairwise_differences",
     "percentile_ranks",
     "posterior_ranks",
     "probability_greater",
@@ -435,70 +432,3 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float = 0.95) -> NDArray[np.floa
     ranks = _ranks(_draws(draws))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     return np.quantile(ranks, levels, axis=0, method="nearest").T.astype(np.float64)
-
-
-def pairwise_differences(
-    names: Sequence[str],
-    estimates: NDArray[np.float64],
-    matrix: NDArray[np.float64],
-    ci_prob: float = 0.95,
-    rng: RandomState = None,
-) -> pd.DataFrame:
-    """All differences of scores, with intervals that hold at once.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the systems.
-    estimates : ndarray, shape (system,)
-        Scores.
-    matrix : ndarray, shape (system, system)
-        Their covariance.
-    ci_prob : float
-        Probability that all intervals hold, in (0, 1).
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the quantile of the largest standardised difference.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `alikely.benchmark.Benchmark.differences`.
-
-    Examples
-    --------
-    >>> table = pairwise_differences(["a", "b"], np.array([0.5, 0.1]), np.eye(2) * 0.05**2, rng=1)
-    >>> table[["system", "other"]].values.tolist(), bool(table["p_value"][0] < 1e-6)
-    ([['a', 'b']], True)
-    """
-    j, k = np.triu_indices(len(names), k=1)
-    difference = estimates[j] - estimates[k]
-    diagonal = np.diag(matrix)
-    variance = diagonal[j] + diagonal[k] - 2 * matrix[j, k]
-    # Identical systems: what rounding leaves is no spread.
-    variance = np.where(variance > 1e-12 * (diagonal[j] + diagonal[k]), variance, np.nan)
-    se = np.sqrt(variance)
-    z = difference / se
-    values, vectors = np.linalg.eigh(matrix)
-    generator = np.random.default_rng(seed_sequence(rng))
-    normal = generator.standard_normal((20_000, len(names)))
-    normal = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    known = np.isfinite(se)
-    largest = np.zeros(len(normal))
-    for pair in np.flatnonzero(known):
-        np.maximum(largest, np.abs(normal[:, j[pair]] - normal[:, k[pair]]) / se[pair], out=largest)
-    wide = np.quantile(largest, ci_prob)
-    p = 2 * special.ndtr(-np.abs(z))
-    percent = f"{100 * ci_prob:g}"
-    return pd.DataFrame(
-        {
-            "system": np.array(names, dtype=object)[j],
-            "other": np.array(names, dtype=object)[k],
-            "difference": difference,
-            "se": se,
-            f"simultaneous_ci{percent}_lb": difference - wide * se,
-            f"simultaneous_ci{percent}_ub": difference + wide * se,
-            "p_value": p,
-            "p_value_bh": adjusted_p_values(p),
-            "note": np.where(known, "", "identical answers: the difference has no variance"),
-        }
-    )

@@ -215,6 +215,7 @@ def nuts(
     tune: int = 1_000,
     rng: RandomState = None,
     progressbar: bool = False,
+    target_accept: float = TARGET_ACCEPT,
 ) -> xr.DataTree:
     """Sample a PyMC model with NUTS [HG14]_ (nutpie), and say so when the chains went wrong.
 
@@ -230,6 +231,8 @@ def nuts(
         Source of randomness.
     progressbar : bool
         Show the progress of the chains.
+    target_accept : float
+        Mean acceptance aimed at, in (0, 1); higher means shorter steps.
 
     Returns
     -------
@@ -253,7 +256,7 @@ def nuts(
     import nutpie
 
     compiled = nutpie.compile_pymc_model(model)
-    return _sample(compiled, -(-n_draws // CHAINS), tune, rng, progressbar, None)
+    return _sample(compiled, -(-n_draws // CHAINS), tune, rng, progressbar, None, target_accept)
 
 
 def _copying_nuts(
@@ -289,6 +292,7 @@ def _sample(
     rng: RandomState,
     progressbar: bool,
     watched: list[str] | None,
+    target_accept: float = TARGET_ACCEPT,
 ) -> xr.DataTree:
     import nutpie
 
@@ -299,7 +303,7 @@ def _sample(
         chains=CHAINS,
         seed=spawn_integer(seed_sequence(rng)),
         save_warmup=False,
-        target_accept=TARGET_ACCEPT,
+        target_accept=target_accept,
         progress_bar=progressbar,
     )
     _warn_of_trouble(tree, watched)

@@ -19,7 +19,15 @@ from alikely._random import RandomState, seed_sequence
 from alikely.metrics import copying
 from alikely.trials import Trials
 
-__all__ = ["cell_probabilities", "copy_cell_probabilities", "correctness_cells", "observers"]
+__all__ = [
+    "cell_probabilities",
+    "cohort",
+    "copy_cell_probabilities",
+    "correctness_cells",
+    "observers",
+]
+
+TINY = np.finfo(np.float64).tiny
 
 
 def copy_cell_probabilities(
@@ -146,6 +154,91 @@ def correctness_cells(
     leading = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     generator = np.random.default_rng(seed_sequence(rng))
     return generator.multinomial(n, p, size=(*leading, *shape))
+
+
+def cohort(
+    copy_probability: ArrayLike,
+    own_accuracy: ArrayLike,
+    human_accuracy: ArrayLike,
+    human_consistency: ArrayLike,
+    *,
+    n_humans: int = 4,
+    n_trials: int = 160,
+    rng: RandomState = None,
+) -> Trials:
+    """Simulate humans and machines from the cohort copy model.
+
+    Parameters
+    ----------
+    copy_probability : array_like, shape (machine,) or (machine, condition)
+        Probability that a machine copies a random human, in [-1, 1]; negative: inverts.
+    own_accuracy : array_like, as `copy_probability`
+        Probability to be right on its own, in [0, 1].
+    human_accuracy : array_like, scalar or shape (condition,)
+        Mean probability of a human to be right, in (0, 1).
+    human_consistency : array_like, as `human_accuracy`
+        Human-human error consistency, in (0, 1).
+    n_humans, n_trials : int
+        Humans, and trials in each condition; at least 1.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    Trials
+        Conditions ``condition_1, ..``, observers ``human_1, ..`` and ``model_1, ..``.
+
+    Raises
+    ------
+    ValueError
+        If an argument lies outside its range.
+
+    Examples
+    --------
+    >>> trials = cohort([0.0, 0.5], [0.7, 0.7], [0.7, 0.8], 0.4, rng=1)
+    >>> trials.n_trials, len(trials.observers)
+    (320, 6)
+    """
+    mu, consistency = np.broadcast_arrays(
+        *(np.atleast_1d(np.asarray(x, dtype=float)) for x in (human_accuracy, human_consistency))
+    )
+    c, q = np.broadcast_arrays(
+        *(np.asarray(x, dtype=np.float64) for x in (copy_probability, own_accuracy))
+    )
+    if c.ndim < 2:
+        c, q = (np.tile(np.atleast_1d(x)[:, None], len(mu)) for x in (c, q))
+    for name, values, low, high in (
+        ("copy_probability", c, -1, 1),
+        ("own_accuracy", q, 0, 1),
+        ("human_accuracy", mu, TINY, 1 - TINY),
+        ("human_consistency", consistency, TINY, 1 - TINY),
+        ("n_humans", np.array([n_humans]), 1, np.inf),
+        ("n_trials", np.array([n_trials]), 1, np.inf),
+    ):
+        outside = ~((values >= low) & (values <= high))
+        if outside.any():
+            bounds = f"({low:.0f}, {high:.0f})" if low == TINY else f"[{low}, {high}]"
+            raise ValueError(f"{name} must lie in {bounds}, got {values[outside].flat[0]:g}")
+    if c.shape[1] != len(mu):
+        raise ValueError(
+            f"copy_probability must have one column per condition: expected {len(mu)}, got "
+            f"{c.shape[1]}"
+        )
+    generator = np.random.default_rng(seed_sequence(rng))
+    phi = 1 / consistency - 1
+    size = (n_trials, len(mu))
+    p = generator.beta(mu * phi, (1 - mu) * phi, size)
+    humans = generator.random((n_humans, *size)) < p
+    u0 = np.maximum(-c, 0) + (1 - np.abs(c)) * q
+    machines = generator.random((len(c), *size)) < u0[:, None, :] + c[:, None, :] * p
+    correct = np.concatenate([humans, machines]).transpose(0, 2, 1).reshape(len(c) + n_humans, -1)
+    return Trials.from_correct(
+        correct.astype(int),
+        observers=[f"human_{i + 1}" for i in range(n_humans)]
+        + [f"model_{i + 1}" for i in range(len(c))],
+        kind=["human"] * n_humans + ["model"] * len(c),
+        condition=[f"condition_{i + 1}" for i in range(len(mu)) for _ in range(n_trials)],
+    )
 
 
 def observers(

@@ -19,7 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.trials import NOT_SHOWN, Trials
 
-__all__ = ["Block", "blocks", "check_counts", "cluster_numbers", "from_counts", "joint_correctness"]
+__all__ = [
+    "CELLS",
+    "LEFT_OUT",
+    "Block",
+    "blocks",
+    "check_counts",
+    "cluster_numbers",
+    "cohort_counts",
+    "correctness",
+    "from_counts",
+    "joint_correctness",
+]
 
 CELLS = ("n11", "n10", "n01", "n00")
 LEFT_OUT = -1
@@ -106,12 +117,9 @@ def joint_correctness(
     [[2, 1, 1, 1]]
     """
     _choice("by", by, ("condition", "dataset", None))
-    _choice("no_response", no_response, ("error", "drop"))
     data = trials.data
     raw = data["correct"].values
-    correct = np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
-    if no_response == "drop":
-        correct = np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
+    correct = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
     first, second = _chosen_pairs(trials, pairs)
     named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
@@ -149,6 +157,106 @@ def joint_correctness(
         cells[block.rows] = _count(block)
     table["cells"] = (("pair", "cell"), cells)
     return table
+
+
+def cohort_counts(
+    trials: Trials,
+    *,
+    models: str = "model",
+    humans: str = "human",
+    no_response: Literal["error", "drop"] = "error",
+) -> xr.Dataset:
+    """Count trials by how many humans were right, and how often each machine was right there.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    models, humans : str
+        Kinds of the observers.
+    no_response : {"error", "drop"}
+        As in `joint_correctness`; a dropped human is one human less on that trial.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
+        how many humans answered (``n_humans``) and how many of them were right (``n_right``);
+        ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
+        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
+        does not count it. ``human_shown, human_right`` (person, condition): trials of each human
+        of each data set, ``dataset | observer``.
+
+    Raises
+    ------
+    ValueError
+        Unknown option, no observer of one of the kinds, or a condition without humans.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> counts = cohort_counts(al.load_example().select(condition="noise"))
+    >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
+    ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
+    """
+    data = trials.data
+    kind = data["kind"].values
+    for name in (humans, models):
+        if name not in kind:
+            raise ValueError(
+                f"no observer is of kind {name!r}; kinds are {', '.join(sorted(set(kind)))}"
+            )
+    correct = correctness(data["correct"].values, no_response)
+    people, machines = correct[kind == humans], correct[kind == models]
+    group, labels = _groups(data, "condition")
+    answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
+    names = [f"{d} | {c}" for d, c in labels[["dataset", "condition"]].itertuples(index=False)]
+    alone = np.setdiff1d(np.arange(len(names)), group[answered > 0])
+    if len(alone):
+        raise ValueError(
+            f"condition {names[alone[0]]!r} has no human; leave it out with trials.select(...)"
+        )
+    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
+    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
+    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
+    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
+    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
+    membership[np.arange(len(group)), [number[key] for key in keys]] = 1
+    of_trial = data["dataset"].values
+    persons = [
+        (observer, dataset)
+        for dataset in dict.fromkeys(of_trial.tolist())
+        for observer in np.flatnonzero(kind == humans)
+        if (correct[observer, of_trial == dataset] != LEFT_OUT).any()
+    ]
+    in_condition = group[:, None] == np.arange(len(names))
+    answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
+    return xr.Dataset(
+        {
+            "n_trials": ("stratum", membership.sum(axis=0)),
+            "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
+            "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
+            "human_shown": (
+                ("person", "condition"),
+                (answers != LEFT_OUT).astype(np.int64) @ in_condition,
+            ),
+            "human_right": (
+                ("person", "condition"),
+                (answers == 1).astype(np.int64) @ in_condition,
+            ),
+        },
+        coords={
+            "machine": data["observer"].values[kind == models].astype(object),
+            "condition": names,
+            "dataset": ("condition", labels["dataset"].to_numpy(object)),
+            "person": [f"{d} | {trials.observers[o]}" for o, d in persons],
+            "person_dataset": ("person", np.array([d for _, d in persons], object)),
+            "stratum_condition": ("stratum", strata[:, 0]),
+            "n_humans": ("stratum", strata[:, 1]),
+            "n_right": ("stratum", strata[:, 2]),
+        },
+        attrs={"no_response": no_response},
+    )
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
@@ -265,6 +373,36 @@ def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
         )
     frame = pd.DataFrame({"label": table[cluster].values, "dataset": table["trial_dataset"].values})
     return np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)
+
+
+def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
+    """What to compare: 1 right, 0 wrong, -1 left out.
+
+    Parameters
+    ----------
+    raw : ndarray of int8
+        ``correct`` of `alikely.Trials.data`.
+    no_response : {"error", "drop"}
+        Whether a missing response is wrong, or left out.
+
+    Returns
+    -------
+    ndarray of int8, shape of `raw`
+
+    Raises
+    ------
+    ValueError
+        If `no_response` is unknown.
+
+    Examples
+    --------
+    >>> correctness(np.array([1, 0, -1, -2], dtype=np.int8), "error").tolist()
+    [1, 0, 0, -1]
+    """
+    _choice("no_response", no_response, ("error", "drop"))
+    if no_response == "drop":
+        return np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
+    return np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
 
 
 def check_counts(cells: ArrayLike) -> NDArray[np.int64]:

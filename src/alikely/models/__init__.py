@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from alikely.models.cohort import cohort
 from alikely.models.copying import copying
 from alikely.models.independence import independence
+from alikely.models.pooled_pairs import pooled_pairs
 
-__all__ = ["copying", "independence"]
+__all__ = ["cohort", "copying", "independence", "pooled_pairs"]

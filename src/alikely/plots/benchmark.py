@@ -8,8 +8,8 @@ from matplotlib.ticker import MaxNLocator
 
 from alikely import ranking
 from alikely._random import RandomState
-from alikely.benchmark import OVERALL, Benchmark, Population
 from alikely.plots._style import SCHOOLS, axes_or_new
+from alikely.scoreboard import OVERALL, Benchmark, Population
 
 __all__ = ["plot_benchmark", "plot_probability_greater", "plot_ranks"]
 

@@ -1,0 +1,268 @@
+"""How a population of humans answers: exchangeable, or with accuracies of their own.
+
+References
+----------
+.. [R60] Rasch (1960). Probabilistic models for some intelligence and attainment tests.
+.. [S48] Skellam (1948). A probability distribution derived from the binomial distribution by
+   regarding the probability of success as variable between the sets of trials.
+   doi:10.1111/j.2517-6161.1948.tb00014.x
+.. [T82] Thissen (1982). Marginal maximum likelihood estimation for the one-parameter logistic
+   model. doi:10.1007/BF02296273
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+from numpy.typing import NDArray
+
+__all__ = ["Population", "exchangeable", "individual", "spread"]
+
+# An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
+NODES = np.linspace(-5, 5, 61)
+# A logistic curve is nearly a normal one of 1.7 times the width: 1 / 1.7**2.
+FLATTENING = 0.346
+
+
+class Population(NamedTuple):
+    """What machines need to know of the humans.
+
+    Attributes
+    ----------
+    accuracy : tensor, shape (condition,)
+        Mean accuracy of the humans: how often a copied answer is right.
+    expected : tensor, shape (stratum,)
+        Mean probability of a human to be right on a trial, given how many were.
+    consistency : callable
+        Error consistency with a new human, from positions of conditions, copy probabilities and
+        accuracies of machines.
+    """
+
+    accuracy: Any
+    expected: Any
+    consistency: Callable[[NDArray[np.intp], Any, Any], Any]
+
+
+def spread(name: str, mean: float, n_groups: int) -> Any:
+    """Standard deviation of effects, kept off zero, where effects and spread form a funnel.
+
+    With fewer than three groups nothing can be learned of it, and it is what it is expected to be.
+    """
+    return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
+
+
+def _levels(counts: xr.Dataset) -> Any:
+    """Log odds of a human to be right on a random trial, by condition."""
+    shown, right = (counts[name].sum("person").values for name in ("human_shown", "human_right"))
+    # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
+    start = np.log(right + 0.5) - np.log(shown - right + 0.5)
+    mean = pm.Normal("human_level_mean", 0, 1.5)
+    sd = spread("human_level_sd", 1, len(start))
+    return pm.Normal("human_level", mean, sd, initval=start, dims="condition")
+
+
+def _by_dataset(name: str, center: tuple[float, float], counts: xr.Dataset) -> Any:
+    """Parameter of each condition around that of its data set."""
+    datasets = counts["dataset"].values.tolist()
+    names = list(dict.fromkeys(datasets))
+    position = np.array([names.index(name) for name in datasets])
+    # Few conditions a data set say little about whose spread it is: a total and a share mix better.
+    total = pm.HalfNormal(f"{name}_sd", 0.5)
+    share = pm.Beta(f"{name}_dataset_share", 1, 1)
+    shared = pm.Normal(f"{name}_dataset", 0, 1, dims="dataset")
+    own = pm.Normal(f"{name}_condition", 0, 1, dims="condition")
+    deviation = pt.sqrt(share) * shared[position] + pt.sqrt(1 - share) * own
+    return pm.Normal(f"{name}_mean", *center) + total * deviation
+
+
+def _count_likelihood(
+    counts: xr.Dataset, log_share: Callable[[NDArray[np.intp], int], Any]
+) -> None:
+    """Multinomial number of right humans, one variable for each number of humans."""
+    model = pm.modelcontext(None)
+    place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
+    for n in np.unique(n_humans[n_humans > 0]).tolist():
+        strata = np.flatnonzero(n_humans == n)
+        conditions = place[strata].reshape(-1, n + 1)[:, 0]
+        dims = (f"condition_{n}", f"right_{n}")
+        model.add_coords(
+            {dims[0]: counts["condition"].values[conditions], dims[1]: np.arange(n + 1)}
+        )
+        observed = pm.Data(
+            f"human_data_{n}", counts["n_trials"].values[strata].reshape(-1, n + 1), dims=dims
+        )
+        pm.Multinomial(
+            f"human_counts_{n}",
+            n=observed.sum(axis=-1),
+            p=pt.exp(log_share(conditions, n)),
+            observed=observed,
+            dims=dims,
+        )
+
+
+def exchangeable(counts: xr.Dataset) -> Population:
+    """Humans alike: the number of right ones is beta-binomial [S48]_.
+
+    Parameters
+    ----------
+    counts : xarray.Dataset
+        As from `alikely.tables.cohort_counts`.
+
+    Returns
+    -------
+    Population
+        Registers ``human_accuracy`` and ``human_error_consistency`` in the model of the context.
+    """
+    mu = pm.math.invlogit(_levels(counts))
+    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts))
+    pm.Deterministic("human_accuracy", mu, dims="condition")
+    pm.Deterministic("human_error_consistency", alike, dims="condition")
+    phi = 1 / alike - 1
+    alpha, beta = mu * phi, (1 - mu) * phi
+
+    def log_share(conditions: NDArray[np.intp], n: int) -> Any:
+        betabinomial = pm.BetaBinomial.dist(alpha[conditions, None], beta[conditions, None], n)
+        return pm.logp(betabinomial, np.arange(n + 1)[None])
+
+    def consistency(at: NDArray[np.intp], copying: Any, accuracy: Any) -> Any:
+        variance = mu[at] * (1 - mu[at])
+        chance = mu[at] * (1 - accuracy) + (1 - mu[at]) * accuracy
+        return 2 * copying * alike[at] * variance / chance
+
+    _count_likelihood(counts, log_share)
+    here = counts["stratum_condition"].values
+    expected = (alpha[here] + counts["n_right"].values) / (phi[here] + counts["n_humans"].values)
+    return Population(mu, expected, consistency)
+
+
+def individual(counts: xr.Dataset) -> Population:
+    """Humans with accuracies of their own: a Rasch model of humans and items [R60]_.
+
+    Human ``h`` is right on a trial of latent ease ``z ~ Normal(0, 1)`` with log odds
+    ``level + human_effect[h] + spread z``. Given how many humans were right, ``z`` does not depend
+    on which, so that counts and each human's total stay sufficient. ``z`` is integrated out on a
+    grid [T82]_.
+
+    Parameters
+    ----------
+    counts : xarray.Dataset
+        As from `alikely.tables.cohort_counts`.
+
+    Returns
+    -------
+    Population
+        Registers ``human_accuracy, human_error_consistency`` (the mean over pairs),
+        ``human_effect`` (person) and the potential ``who_was_right``.
+
+    Raises
+    ------
+    ValueError
+        If a human of a data set lacks a trial, or a data set has a single human.
+    """
+    people = _people(counts)
+    shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
+    n_conditions = counts.sizes["condition"]
+    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts))
+    # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
+    level = _levels(counts) * pt.sqrt(1 + FLATTENING * width_of_items**2)
+    deviate = pm.Normal("human_deviate", 0, 1, dims="person")
+    sd = pm.HalfNormal("human_effect_sd", 0.5)
+    dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
+    same = (dataset[:, None] == dataset).astype(float)
+    centred = deviate - (same / same.sum(axis=1, keepdims=True)) @ deviate
+    effect = pm.Deterministic("human_effect", sd * centred, dims="person")
+
+    # By condition: answers of its humans at every node, all in one frame of at most H humans.
+    width = max(len(rows) for rows in people)
+    there = np.array([[h < len(rows) for h in range(width)] for rows in people])
+    who = np.array([list(rows) + [0] * (width - len(rows)) for rows in people])
+    log_odds = (
+        level[:, None, None] + effect[who][:, :, None] + width_of_items[:, None, None] * NODES
+    )
+    right = pm.math.invlogit(log_odds)
+    size = there.sum(axis=1)
+    mean_right = (right * there[:, :, None]).sum(axis=1) / size[:, None]
+    all_wrong = -(pt.softplus(log_odds) * there[:, :, None]).sum(axis=1)
+    own = (right * shares).sum(axis=-1)
+    mu = pm.Deterministic("human_accuracy", (mean_right * shares).sum(axis=-1), dims="condition")
+
+    pairs = np.array(
+        [(d, i, j) for d in range(n_conditions) for i in range(size[d]) for j in range(i)]
+    )
+    d, i, j = pairs.T
+    covariance = ((right[d, i] * right[d, j]) * shares).sum(axis=-1) - own[d, i] * own[d, j]
+    kappa = 2 * covariance / (own[d, i] * (1 - own[d, j]) + own[d, j] * (1 - own[d, i]))
+    mean_of = (d == np.arange(n_conditions)[:, None]) / np.bincount(d)[:, None]
+    pm.Deterministic("human_error_consistency", mean_of @ kappa, dims="condition")
+
+    # Sum over which s humans are right of the product of their odds: symmetric polynomials.
+    odds = pt.exp(effect[who]) * there
+    symmetric = pt.concatenate(
+        [pt.ones((n_conditions, 1)), pt.zeros((n_conditions, width))], axis=1
+    )
+    for h in range(width):
+        one_more = pt.concatenate([pt.zeros((n_conditions, 1)), symmetric[:, :-1]], axis=1)
+        symmetric += odds[:, h, None] * one_more
+    impossible = np.arange(width + 1) > size[:, None]
+    log_symmetric = pt.log(symmetric + impossible)
+
+    # Log weight of node z when s are right; constant in z where it cancels.
+    s_all = np.arange(width + 1)
+    log_joint = (
+        s_all[None, :, None] * (level[:, None, None] + width_of_items[:, None, None] * NODES)
+        + all_wrong[:, None, :]
+        + np.log(shares)
+    )
+    log_total = pt.logsumexp(log_joint, axis=-1)
+
+    def log_share(conditions: NDArray[np.intp], n: int) -> Any:
+        return (log_symmetric + log_total)[conditions, : n + 1]
+
+    _count_likelihood(counts, log_share)
+    place, n_right = counts["stratum_condition"].values, counts["n_right"].values
+    # Who was right, given how many: the conditional likelihood of the effects.
+    trials = counts["n_trials"].values
+    totals = counts["human_right"].values.sum(axis=1)
+    pm.Potential(
+        "who_was_right", (totals * effect).sum() - (trials * log_symmetric[place, n_right]).sum()
+    )
+    posterior = pt.exp(log_joint - log_total[:, :, None])
+    expected = (posterior * mean_right[:, None, :]).sum(axis=-1)[place, n_right]
+
+    def consistency(at: NDArray[np.intp], copying: Any, accuracy: Any) -> Any:
+        shared = ((mean_right[:, None, :] * right) * shares).sum(axis=-1) - mu[:, None] * own
+        q = accuracy[:, None]
+        chance = own[at] * (1 - q) + (1 - own[at]) * q
+        kappa = 2 * copying[:, None] * shared[at] / chance
+        return (kappa * there[at]).sum(axis=1) / size[at]
+
+    return Population(mu, expected, consistency)
+
+
+def _people(counts: xr.Dataset) -> list[NDArray[np.intp]]:
+    """Persons of each condition; all must have answered every trial of it."""
+    shown = counts["human_shown"].values
+    trials = np.zeros(counts.sizes["condition"], dtype=np.int64)
+    np.add.at(trials, counts["stratum_condition"].values, counts["n_trials"].values)
+    out = []
+    for d, name in enumerate(counts["condition"].values.tolist()):
+        rows = np.flatnonzero(shown[:, d])
+        lacking = rows[shown[rows, d] != trials[d]]
+        if len(lacking):
+            person = counts["person"].values[lacking[0]]
+            raise ValueError(
+                f"human effects need every human on every trial; {person!r} answered "
+                f"{shown[lacking[0], d]} of {trials[d]} trials of {name!r}: count missing "
+                "responses as errors, or use human_effects=False"
+            )
+        if len(rows) < 2:
+            raise ValueError(
+                f"human effects need at least 2 humans in each condition, {name!r} has {len(rows)}"
+            )
+        out.append(rows)
+    return out
