@@ -42,6 +42,8 @@ ALLOWED: dict[str, set[str]] = {
         "ceilings", "cohorts", "scoreboard",
     },
     "contrasts": {"null"},
+    "sensitivity": {"trials", "tables", "metrics", "exclusions", "nesting"},
+    "reconstruction": {"metrics"},
     "exclusions": {"trials", "datasets"},
     "cohorts": {"trials", "tables", "sampling", "models"},
     "plots": {"metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts"},

@@ -26,12 +26,19 @@ from .estimates import error_consistency as error_consistency
 from .exclusions import exclude_conditions as exclude_conditions
 from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
+from .plots import plot_cohort as plot_cohort
+from .plots import plot_correlations as plot_correlations
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_null as plot_null
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_ranks as plot_ranks
+from .plots import plot_sensitivity as plot_sensitivity
+from .plots import plot_stability as plot_stability
+from .reconstruction import reconstruct_score as reconstruct_score
 from .results import Result as Result
 from .scoreboard import Benchmark as Benchmark
+from .sensitivity import sensitivity as sensitivity
+from .sensitivity import sensitivity_band as sensitivity_band
 from .trials import Trials as Trials
 
 __version__: str
@@ -61,14 +68,21 @@ __all__ = [
     "null",
     "plot_benchmark",
     "plot_bounds",
+    "plot_cohort",
+    "plot_correlations",
     "plot_intervals",
     "plot_null",
     "plot_probability_greater",
     "plot_ranks",
+    "plot_sensitivity",
+    "plot_stability",
     "plots",
     "ranking",
+    "reconstruct_score",
     "resampling",
     "sampling",
+    "sensitivity",
+    "sensitivity_band",
     "simulate",
     "tables",
 ]

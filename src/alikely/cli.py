@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alikely.benchmark import Benchmark, Population
     from alikely.results import Result
+    from alikely.scoreboard import Benchmark, Population
 
 __all__ = ["main"]
 

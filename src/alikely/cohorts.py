@@ -148,9 +148,7 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
 
     Examples
     --------
-    >>> import alikely as al
-    >>> tree = al.fit_cohort(al.load_example().select(condition="noise"), n_draws=400, rng=1)
-    >>> cohort_draws(tree)["ceiled"].dims
+    >>> cohort_draws(tree)["ceiled"].dims  # tree = al.fit_cohort(trials)
     ('chain', 'draw', 'level', 'system')
     """
     layout, posterior = _layout(tree), tree["posterior"].to_dataset()
@@ -217,9 +215,7 @@ def cohort_scores(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> tree = al.fit_cohort(al.load_example().select(condition="noise"), n_draws=400, rng=1)
-    >>> cohort_scores(tree)["system"].tolist()[-1]
+    >>> cohort_scores(tree)["system"].tolist()[-1]  # tree = al.fit_cohort(trials)
     'human-human'
     """
     check_interval(ci_prob, ci_kind)
@@ -276,9 +272,7 @@ def cohort_check(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> tree = al.fit_cohort(al.load_example().select(condition="noise"), n_draws=400, rng=1)
-    >>> cohort_check(tree, rng=1)["n_right"].tolist()
+    >>> cohort_check(tree, rng=1)["n_right"].tolist()  # tree = al.fit_cohort(trials)
     [0, 1, 2, 3, 4]
     """
     check_interval(ci_prob, "eti")
@@ -350,12 +344,9 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> line = al.fit_cohort(trials, n_draws=2000, rng=1)
-    >>> free = al.fit_cohort(trials, n_draws=2000, saturated=True, rng=1)
-    >>> sorted(compare_cohorts({"line": line, "free": free})["model"])
-    ['free', 'line']
+    >>> half = tree.isel(draw=slice(500))  # tree = al.fit_cohort(trials)
+    >>> sorted(compare_cohorts({"all": tree, "half": half})["model"])
+    ['all', 'half']
     """
     if len(trees) < 2:
         raise ValueError(f"a comparison needs at least two fits, got {len(trees)}")
@@ -377,8 +368,8 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
         p = tree["posterior"].to_dataset()["row_probability"].values
         flat = p.reshape(-1, p.shape[-1])
         log_likelihood = np.concatenate([np.log(flat), np.log1p(-flat)], axis=1)[:, used]
-        log_weights, pareto_k = array_stats.psislw(-log_likelihood, axis=0)
-        loo = np.logaddexp.reduce(log_weights + log_likelihood, axis=0)
+        log_weights, pareto_k = array_stats.psislw(log_likelihood.T)
+        loo = np.logaddexp.reduce(log_weights.T + log_likelihood, axis=0)
         everything = np.logaddexp.reduce(log_likelihood, axis=0) - np.log(len(flat))
         pointwise[name] = loo
         rows.append(

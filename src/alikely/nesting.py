@@ -257,9 +257,12 @@ def covariances(
         for change in left[:, :, block.rows]:
             shift = change @ influence
             both[d] += factor * shift @ shift.T
-    enough = np.array([part.n_humans >= FEWEST_HUMANS for part in parts])
-    crossed = np.stack([_crossed(*matrices) for matrices in zip(images, people, both, strict=True)])
-    people[~enough] = crossed[~enough] = np.nan
+    crossed = np.full(shape, np.nan)
+    for d, part in enumerate(parts):
+        if part.n_humans >= FEWEST_HUMANS:
+            crossed[d] = _crossed(images[d], people[d], both[d])
+        else:
+            people[d] = np.nan
     by_dataset = np.stack([images, people, crossed])
     absent = np.isnan(present)
     hole = absent[:, :, None] | absent[:, None, :]

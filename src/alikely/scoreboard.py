@@ -116,8 +116,8 @@ class Benchmark:
         pandas.DataFrame
             ``level, system, estimate, se``; ``bootstrap_se`` (with ``"crossed"`` by the two-factor
             correction of `alikely.resampling.two_factor_variance`); bounds of the schools;
-            for machines ``ceiled`` (score over ceiling, neither clipped nor made absolute), its standard error
-            ``ceiled_se`` by the delta method and its Fieller interval; ``note``.
+            for machines ``ceiled`` (score over ceiling, neither clipped nor made absolute), its
+            standard error ``ceiled_se`` by the delta method and its Fieller interval; ``note``.
 
         Raises
         ------
@@ -356,6 +356,58 @@ class Benchmark:
         unit = "n_images" if population == "images" else "n_humans"
         n_units = int(self.estimates[unit].sel(level=level)) if small_sample else None
         return contrasts.equality_test(values, matrix, n_units)
+
+    def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
+        """Do data sets rank the machines alike? Spearman correlations of all pairs of data sets.
+
+        Parameters
+        ----------
+        ci_prob : float, optional
+            As in the analysis if not given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `alikely.ranking.rank_correlations`, over new images.
+
+        Raises
+        ------
+        ValueError
+            If the benchmark has no bootstrap, or as in `alikely.ranking.rank_correlations`.
+        """
+        levels = self.estimates["level"].values.tolist()[:-1]
+        systems = self.estimates["system"].values.tolist()
+        chosen = [systems.index(name) for name in self.models]
+        replicates = [self.draws("bootstrap", "images", name)[:, chosen] for name in levels]
+        return ranking.rank_correlations(
+            levels,
+            self.estimates["estimate"].sel(level=levels, system=self.models).values,
+            np.stack(replicates, axis=1),
+            float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob,
+        )
+
+    def stability(self, population: Population = "images") -> NDArray[np.float64]:
+        """Kendall's tau between the ranking and that of each bootstrap replicate.
+
+        Parameters
+        ----------
+        population : {"images", "humans", "crossed"}
+            What was resampled.
+
+        Returns
+        -------
+        ndarray, shape (replicate,)
+            In [-1, 1].
+
+        Raises
+        ------
+        ValueError
+            If the benchmark has no bootstrap, or as in `alikely.ranking.kendall_tau`.
+        """
+        systems = self.estimates["system"].values.tolist()
+        chosen = [systems.index(name) for name in self.models]
+        estimates = self.estimates["estimate"].sel(level=OVERALL, system=self.models).values
+        return ranking.kendall_tau(estimates, self.draws("bootstrap", population)[:, chosen])
 
     def ceilings(self, population: Population = "crossed") -> pd.DataFrame:
         """Human-human scores and consensus bounds of every level, tested against 0.

@@ -80,14 +80,11 @@ def pooled_pairs(table: xr.Dataset) -> pm.Model:
         dim: np.array([coords[dim].index(label) for label in labels])
         for dim, labels in names.items()
     }
-    n_pairs = table.sizes["pair"]
     coords |= {"pair": table["pair"].values.tolist(), "cell": table["cell"].values.tolist()}
     with pm.Model(coords=coords) as model:
         cells = pm.Data("cells", table["cells"].values, dims=("pair", "cell"))
         p_a = pm.Beta("p_a", 1, 1, dims="pair")
-        eta = pm.Normal(
-            "eta", pm.Normal("eta_mean", 0, 1.5), spread("eta_sd", 1, n_pairs), dims="pair"
-        )
+        eta = pm.Normal("eta", 0, 2, dims="pair")
         delta = pm.Normal("delta_mean", 0, 2) + pm.HalfNormal("delta_sd", 0.5) * pm.Normal(
             "delta_deviate", 0, 1, dims="pair"
         )

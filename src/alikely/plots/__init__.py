@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from alikely.plots.benchmark import plot_benchmark, plot_probability_greater, plot_ranks
 from alikely.plots.bounds import plot_bounds
+from alikely.plots.cohort import plot_cohort
 from alikely.plots.intervals import plot_intervals
 from alikely.plots.null import plot_null
+from alikely.plots.stability import plot_correlations, plot_sensitivity, plot_stability
 
 __all__ = [
     "plot_benchmark",
     "plot_bounds",
+    "plot_cohort",
+    "plot_correlations",
     "plot_intervals",
     "plot_null",
     "plot_probability_greater",
     "plot_ranks",
+    "plot_sensitivity",
+    "plot_stability",
 ]
