@@ -149,7 +149,7 @@ def experiment(rng: np.random.Generator, n_humans: int, n_items: int, shared: fl
     return latent + ability[:, None] > -0.6
 
 
-@pytest.mark.parametrize("shared", [0.55, 0.85])
+@pytest.mark.parametrize("shared", [0.594, 0.888])
 def test_coverage_for_new_images_and_new_humans(
     shared: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,7 +193,9 @@ def test_coverage_for_new_images_and_new_humans(
         print("\n" + "\n".join(lines))
 
 
-def test_independent_machines_score_zero_on_the_ceiled_scale() -> None:
+def test_independent_machines_score_zero_on_the_ceiled_scale(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """No absolute value, no clipping: the convention that takes both scores above 0."""
     rng = np.random.default_rng(3)
     n_machines = 200
@@ -207,7 +209,12 @@ def test_independent_machines_score_zero_on_the_ceiled_scale() -> None:
     ceiled = scores.summary("images").set_index("system").loc[scores.models, "ceiled"]
     noise = 4 * ceiled.std() / np.sqrt(n_machines)
     assert abs(ceiled.mean()) < noise
-    assert np.abs(ceiled).mean() > 4 * noise / 4
+    # The leaderboard's convention: made absolute, and clipped at 1.
+    convention = np.minimum(np.abs(ceiled), 1).mean()
+    with capsys.disabled():
+        print(f"\n  independent machines: {ceiled.mean():+.3f} +- {noise / 4:.3f} of the ceiling; "
+              f"made absolute and clipped: {convention:+.3f}")  # fmt: skip
+    assert convention > noise
 
 
 def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:

@@ -89,6 +89,7 @@ def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFix
 def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     arguments = ["benchmark", str(example), "--population", "images", "--out", str(out)]
+    arguments.append("--sensitivity")
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     # All but the line that names the user's folder.
@@ -97,6 +98,10 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     row = scores.summary("images").set_index("system").loc["model_3"]
     line = next(line for line in lines if line.startswith("model_3"))
     assert line.split()[1:3] == [f"{row['estimate']:.3f}", f"{row['se']:.3f}"]
+    band = next(line for line in reversed(lines) if line.startswith("model_3"))
+    assert band.split()[-1] in {"no_response", "grouping", "both_perfect"}
+    assert len(pd.read_csv(out / "sensitivity.csv")) == 8 * 8
+    assert pd.read_csv(out / "ceilings.csv")["lower"].notna().all()
     frame = pd.read_csv(out / "benchmark.csv")
     assert set(frame["level"]) == {"all", "overall"}
     assert (out / "benchmark.png").read_bytes().startswith(b"\x89PNG")

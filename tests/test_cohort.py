@@ -316,6 +316,19 @@ def test_pooled_pairs_steady_the_estimates_without_moving_their_mean() -> None:
         al.models.pooled_pairs(al.tables.joint_correctness(trials, "all", "condition"))
 
 
+def test_the_benchmark_shows_the_cohort_beside_its_own_intervals() -> None:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    scores = al.benchmark_scores(trials, cohort=True, n_resamples=0, rng=1)
+    table = scores.summary("crossed").set_index("system")
+    assert table["cohort_eti95_lb"].notna().all()
+    assert "cohort_eti95_lb" not in scores.summary("images")
+    inside = (table["cohort_eti95_lb"] < table["estimate"]) & (
+        table["estimate"] < table["cohort_eti95_ub"]
+    )
+    assert inside.all()
+    assert table.loc["ceiling", "cohort_eti95_lb"] == table.loc["human-human", "cohort_eti95_lb"]
+
+
 def no_machine(tree: Any) -> None:
     al.fit_cohort(al.load_example(), models="robot")
 

@@ -233,10 +233,20 @@ def test_bad_arguments(call: object, message: str) -> None:
         call()  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", ["copying", "independence"])
+def example_of(name: str) -> pm.Model:
+    """The model of the card: of one pair, or of the bundled example."""
+    if name == "cohort":
+        return al.models.cohort(al.tables.cohort_counts(al.load_example()))
+    if name == "pooled_pairs":
+        table = al.tables.joint_correctness(al.load_example(), "human-model", "condition")
+        return al.models.pooled_pairs(table)
+    return getattr(al.models, name)([100, 20, 20, 20])
+
+
+@pytest.mark.parametrize("name", al.models.__all__)
 def test_the_card_tells_the_truth(name: str) -> None:
     """The card's graph, parameters and priors are those of the model that is built."""
-    model = getattr(al.models, name)([100, 20, 20, 20])
+    model = example_of(name)
     text = (CARDS / name / "README.md").read_text()
     # The order of nodes in a plate varies from process to process.
     drawn = text.partition("```mermaid\n")[2].partition("\n```")[0]
@@ -245,7 +255,7 @@ def test_the_card_tells_the_truth(name: str) -> None:
     assert set(card["parameters"]) == {variable.name for variable in model.free_RVs}
     assert card["deterministics"] == [variable.name for variable in model.deterministics]
     assert card["dims"] == list(model.coords)
-    assert list(card["data"]) == ["cells"]
+    assert list(card["data"]) == [variable.name for variable in model.data_vars]
     for parameter, stated in card["priors"].items():
         node = model[parameter].owner
         given = [float(np.ravel(value.eval())[0]) for value in node.inputs[-2:]]

@@ -104,6 +104,16 @@ def _parser() -> argparse.ArgumentParser:
             "ranking that admits ties. FILE as for alikely compare, with a column kind."
         ),
     )
+    scores.add_argument(
+        "--cohort",
+        action="store_true",
+        help="also fit the cohort copy model, for scores with a new human (minutes)",
+    )
+    scores.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="also show what missing responses, excluded conditions and pooling decide",
+    )
     scores.set_defaults(run=_benchmark)
     scores.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
     scores.add_argument(
@@ -206,11 +216,13 @@ def _compare(options: argparse.Namespace) -> None:
 def _benchmark(options: argparse.Namespace) -> None:
     import alikely as al
 
+    trials = al.Trials.read(options.file)
     scores = al.benchmark_scores(
-        al.Trials.read(options.file),
+        trials,
         exclude=options.exclude,
         missing=options.missing,
         no_response=options.no_response,
+        cohort=options.cohort,
         n_resamples=options.resamples,
         n_draws=options.draws,
         ci_prob=options.ci_prob,
@@ -221,6 +233,10 @@ def _benchmark(options: argparse.Namespace) -> None:
     if frame["se"].notna().all() and options.level == "overall":
         ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
     print(_score_table(frame, ranks, options.ci_prob))
+    choices = None
+    if options.sensitivity:
+        choices = al.sensitivity(trials, exclude=options.exclude, missing=options.missing)
+        print(_sensitivity_table(al.sensitivity_band(choices)))
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table, draws and plot.")
         return
@@ -229,7 +245,30 @@ def _benchmark(options: argparse.Namespace) -> None:
     every.to_csv(options.out / "benchmark.csv", index=False)
     scores.save(options.out / "benchmark.nc")
     _save_plot(options.out / "benchmark.png", scores, options.population, options.level)
-    print(f"\nWritten to {options.out}: benchmark.csv (all levels), .nc (all draws), .png (plot)")
+    scores.ceilings(options.population).to_csv(options.out / "ceilings.csv", index=False)
+    written = "benchmark.csv (all levels), .nc (all draws), .png (plot), ceilings.csv"
+    if choices is not None:
+        choices.to_csv(options.out / "sensitivity.csv", index=False)
+        written += ", sensitivity.csv"
+    print(f"\nWritten to {options.out}: {written}")
+
+
+def _sensitivity_table(band: pd.DataFrame) -> str:
+    lines = [
+        "",
+        "Range over silent choices (missing responses, conditions, pooling, perfection):",
+        f"{'system':<24}{'score':>7}{'range':>18}{'rank':>6}{'ranks':>8}  decided by",
+    ]
+    for row in band.sort_values("score", ascending=False).to_dict("records"):
+        ranked = row["rank"] == row["rank"]
+        own = f"{row['rank']:.0f}" if ranked else ""
+        ranks = f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else ""
+        span = f"[{row['lowest']:.3f}, {row['highest']:.3f}]"
+        name = str(row["system"])[:23]
+        lines.append(
+            f"{name:<24}{row['score']:>7.3f}{span:>18}{own:>6}{ranks:>8}  {row['decides']}"
+        )
+    return "\n".join(lines)
 
 
 def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float) -> str:

@@ -16,7 +16,9 @@ import alikely as al
 from alikely import resampling, sampling
 from alikely.conjugate import joint_draws, pairwise_draws
 from alikely.metrics import consistency
+from alikely.nesting import CEILING, HUMANS, nested_scores, parts_of, with_overall
 from alikely.null import null_draws
+from alikely.resampling import bootstrap
 from alikely.tables import from_counts, joint_correctness
 
 N_RESAMPLES = 10_000
@@ -112,3 +114,72 @@ def test_null_draws(benchmark: Any) -> None:
 def test_error_consistency(benchmark: Any) -> None:
     cells = np.random.default_rng(1).integers(1, 100, (1_000_000, 4)).astype(float)
     benchmark(consistency.error_consistency, cells)
+
+
+@pytest.fixture(scope="module")
+def benchmark_trials() -> al.Trials:
+    """As large as model-vs-human: 14 data sets, 43 conditions, 4 humans, 22 models."""
+    per_dataset = [3] * 13 + [4]
+    conditions = [(f"dataset_{d}", f"{c}") for d, n in enumerate(per_dataset) for c in range(n)]
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((43, 160))
+    loading = np.repeat([0.8, 0.5], [4, 22])[:, None, None]
+    noise = rng.standard_normal((26, 43, 160))
+    right = loading * z + np.sqrt(1 - loading**2) * noise > -0.6
+    return al.Trials.from_correct(
+        right.reshape(26, -1).astype(int),
+        kind=["human"] * 4 + ["model"] * 22,
+        dataset=[d for d, _ in conditions for _ in range(160)],
+        condition=[c for _, c in conditions for _ in range(160)],
+    )
+
+
+@pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
+def test_whole_benchmark(benchmark: Any, benchmark_trials: al.Trials) -> None:
+    benchmark.pedantic(
+        al.benchmark_scores, (benchmark_trials,), {"rng": 1}, rounds=2, warmup_rounds=1
+    )
+
+
+@pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
+def test_whole_benchmark_of_images(benchmark: Any, benchmark_trials: al.Trials) -> None:
+    """The replicates of the scores for new images alone, as the loop below has them."""
+    table = joint_correctness(benchmark_trials, ["human-human", "human-model"], "condition")
+    kind = dict(
+        zip(benchmark_trials.observers, benchmark_trials.data["kind"].values.tolist(), strict=True)
+    )
+    parts = parts_of(table, kind, "human")
+    systems = [*parts[0].models, HUMANS, CEILING]
+
+    def replicates() -> None:
+        drawn = bootstrap(table, n_resamples=N_RESAMPLES, rng=1).values
+        with_overall(nested_scores(parts, systems, drawn))
+
+    benchmark.pedantic(replicates, rounds=3, warmup_rounds=1)
+
+
+@pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
+def test_whole_benchmark_by_index_a_fiftieth(benchmark: Any, benchmark_trials: al.Trials) -> None:
+    """The same scores for new images by resampling indices: 200 of the 10,000 replicates."""
+    data = benchmark_trials.data
+    correct = data["correct"].values
+    labels = np.char.add(data["dataset"].values.astype(str), data["condition"].values.astype(str))
+    groups = [np.flatnonzero(labels == label) for label in dict.fromkeys(labels)]
+
+    def one(rng: np.random.Generator) -> None:
+        total = np.zeros((26, 26))
+        for trials in groups:
+            index = rng.choice(trials, len(trials))
+            for a in range(4):
+                for b in range(a + 1, 26):
+                    right_a, right_b = correct[a, index], correct[b, index]
+                    p_a, p_b = right_a.mean(), right_b.mean()
+                    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
+                    total[a, b] += ((right_a == right_b).mean() - expected) / (1 - expected)
+
+    def loop() -> None:
+        rng = np.random.default_rng(1)
+        for _ in range(N_RESAMPLES // 50):
+            one(rng)
+
+    benchmark.pedantic(loop, rounds=1)

@@ -189,7 +189,7 @@ def _machines(layout: dict[str, Any]) -> tuple[Any, Any]:
     )
     # An entry of its own says little about its odds ratio: deviates in units of their spread.
     deviate = pm.Normal("log_odds_ratio_deviate", 0, 1, dims="entry")
-    return accuracy, ratio + pm.HalfNormal("log_odds_ratio_sd", 0.5) * deviate
+    return accuracy, ratio + pm.HalfNormal("log_odds_ratio_sd", 1) * deviate
 
 
 def _effect(name: str, dim: str, n: dict[str, int], scale: float) -> Any:
