@@ -88,6 +88,23 @@ def test_ceilings_are_tested_against_zero(scores: Benchmark, trials: Trials) -> 
     assert two.ceilings("images")[["lower", "upper"]].isna().all().all()
 
 
+def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
+    right = np.random.default_rng(1).integers(0, 2, (7, 30))
+    right[3], right[[1, 2, 4]] = right[0], 1 - right[0]
+    kind = ["human"] * 5 + ["model"] * 2
+    opposed = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
+    table = opposed.summary("crossed")
+    assert table["ceiled"].isna().all()
+    assert table["note"].str.contains("the ceiling is not above 0").all()
+    right = np.random.default_rng(9).integers(0, 2, (7, 30))
+    right[1, :20] = right[0, :20]
+    guessing = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
+    table = guessing.summary("images")
+    assert table.set_index("system").loc["ceiling", "estimate"] > 0
+    assert np.isinf(table["ceiled_ci95_ub"][0])
+    assert table["note"].str.contains("cannot be told from 0").all()
+
+
 def test_equality_of_two_is_a_z_test_and_hotelling_that_of_paired_t() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal([0.2, 0.4], 0.3, (12, 2))

@@ -41,11 +41,12 @@ def ceiled_scores(
     Returns
     -------
     ndarray, shape (system, 4)
-        Ratio, its standard error by the delta method, and its Fieller bounds [F54]_.
+        Ratio, its standard error by the delta method, and its Fieller bounds [F54]_; NaN with a
+        ceiling that is not above 0, of which nothing is a share.
     """
     out = np.full((len(value), 4), np.nan)
     c, v_cc = value[ceiling], matrix[ceiling, ceiling]
-    for s in np.flatnonzero(np.isfinite(value) & np.isfinite(c)):
+    for s in np.flatnonzero(np.isfinite(value) & (c > 0)):
         ratio = value[s] / c
         v_rr, v_rc = matrix[s, s], matrix[s, ceiling]
         variance = (v_rr - 2 * ratio * v_rc + ratio**2 * v_cc) / c**2

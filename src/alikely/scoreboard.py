@@ -172,7 +172,7 @@ class Benchmark:
             strict=True,
         ):
             frame[name] = np.where(machines, column, np.nan)
-        frame["note"] = self._notes(frame, population, level, estimates)
+        frame["note"] = self._notes(frame, population, level, estimates, ceiled[:, 2:])
         present = np.isfinite(value) | (estimates["undefined_entries"].values > 0)
         return frame[present]
 
@@ -198,7 +198,12 @@ class Benchmark:
         return np.asarray(np.sqrt(v[population] * n / (n - 1)))
 
     def _notes(
-        self, frame: pd.DataFrame, population: Population, level: str, estimates: xr.Dataset
+        self,
+        frame: pd.DataFrame,
+        population: Population,
+        level: str,
+        estimates: xr.Dataset,
+        bounds: NDArray[np.float64],
     ) -> list[str]:
         n_humans = int(estimates["n_humans"])
         # The mean over data sets has the humans of all of them, but each must have enough.
@@ -209,6 +214,11 @@ class Benchmark:
                 shared.append(f"only {fewest} humans: no statement about new ones")
             elif n_humans <= FEW_HUMANS:
                 shared.append(f"only {n_humans} humans: rough")
+        ceiling = float(estimates["estimate"].sel(system=CEILING))
+        if ceiling <= 0:
+            shared.append("the ceiling is not above 0: no share of it")
+        elif np.isinf(bounds).any():
+            shared.append("the ceiling cannot be told from 0: a share of it may be anything")
         notes = []
         for ceiled, undefined in zip(
             frame["ceiled"], estimates["undefined_entries"].values, strict=True
