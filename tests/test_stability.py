@@ -97,7 +97,7 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     assert table["ceiled"].isna().all()
     assert table["note"].str.contains("the ceiling is not above 0").all()
     right = np.random.default_rng(9).integers(0, 2, (7, 30))
-    right[1, :20] = right[0, :20]
+    right[1, :24] = right[0, :24]
     guessing = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
     table = guessing.summary("images")
     assert table.set_index("system").loc["ceiling", "estimate"] > 0

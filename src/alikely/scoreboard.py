@@ -217,7 +217,8 @@ class Benchmark:
         ceiling = float(estimates["estimate"].sel(system=CEILING))
         if ceiling <= 0:
             shared.append("the ceiling is not above 0: no share of it")
-        elif np.isinf(bounds).any():
+        open_ended = ceiling > 0 and bool(np.isinf(bounds).any())
+        if open_ended:
             shared.append("the ceiling cannot be told from 0: a share of it may be anything")
         notes = []
         for ceiled, undefined in zip(
@@ -226,7 +227,7 @@ class Benchmark:
             own = list(shared)
             if undefined:
                 own.append(f"{int(undefined)} undefined entries left out")
-            if ceiled > 1:
+            if ceiled > 1 and not open_ended:
                 own.append("above the ceiling: closer to the humans than they are to each other")
             notes.append("; ".join(own))
         return notes
