@@ -185,7 +185,7 @@ def fits(n_humans: int, n_sets: int) -> Any:
         data = compiled.with_data(shown=layout["shown"], right=layout["right"], **humans)
         tree = nutpie.sample(
             data, draws=500, tune=500, chains=2, seed=i, progress_bar=False, save_warmup=False,
-            target_accept=0.9,
+            target_accept=0.95,
         )  # fmt: skip
         draws = tree["posterior"]["copy_probability"].values.reshape(1000, 4, 5).mean(axis=2)
         yield c, draws, int(tree["sample_stats"]["diverging"].sum())
