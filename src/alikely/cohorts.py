@@ -39,6 +39,7 @@ __all__ = [
 
 OVERALL = "overall"
 HUMANS = "human-human"
+MANY_CONDITIONS = 10
 
 
 def fit_cohort(
@@ -101,7 +102,12 @@ def fit_cohort(
 
     counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
     model = cohort(counts, human_effects=human_effects, saturated=saturated)
-    tree = nuts(model, n_draws, 1_000, rng, progressbar, target_accept=0.9)
+    # A few conditions say little about spreads: the posterior has corners that need short steps, and
+    # long chains, of which every fourth draw is kept.
+    few = counts.sizes["condition"] < MANY_CONDITIONS
+    thin, target = (4, 0.99) if few else (1, 0.9)
+    tree = nuts(model, n_draws * thin, 1_000, rng, progressbar, target_accept=target)
+    tree = tree.isel(draw=slice(None, None, thin))
     layout = cohort_layout(counts)
     machine, condition = layout["machine_of_entry"], layout["condition_of_entry"]
     stratum = layout["stratum_of_row"]
