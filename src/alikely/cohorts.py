@@ -103,9 +103,9 @@ def fit_cohort(
     counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
     model = cohort(counts, human_effects=human_effects, saturated=saturated)
     # A few conditions say little about spreads: the posterior has corners that need short steps,
-    # and long chains, of which every fourth draw is kept.
+    # and longer chains. Of every 4 or 2 draws one is kept.
     few = counts.sizes["condition"] < MANY_CONDITIONS
-    thin, target = (4, 0.99) if few else (1, 0.9)
+    thin, target = (4, 0.99) if few else (2, 0.9)
     tree = nuts(model, n_draws * thin, 1_000, rng, progressbar, target_accept=target)
     tree = tree.isel(draw=slice(None, None, thin))
     layout = cohort_layout(counts)

@@ -159,6 +159,8 @@ def nested_scores(
     ``values`` is (draw, pair), ``people`` how often each human is drawn, (draw, human) per data
     set; a pair of a human with its own duplicate is no pair.
     """
+    if people is None and not np.isnan(values).any():
+        return _plain_scores(parts, systems, values)
     n_draws = max(len(values), 1 if people is None else len(people[0]))
     out = np.full((n_draws, len(parts), len(systems)), np.nan)
     for d, part in enumerate(parts):
@@ -171,6 +173,21 @@ def nested_scores(
             columns = [systems.index(name) for name in part.models]
             per_human = _mean(_take(values, part.mixed), 1.0, axis=1)
             out[:, d, columns] = _mean(per_human, times[:, :, None], axis=1)
+    return out
+
+
+def _plain_scores(
+    parts: list[Part], systems: list[str], values: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """Scores where nothing is undefined: the same weights in every draw, one matrix product."""
+    out = np.full((len(values), len(parts), len(systems)), np.nan)
+    for d, part in enumerate(parts):
+        entries = np.union1d(part.alike, part.mixed)
+        entries = entries[entries >= 0]
+        defined = np.ones(values.shape[1], dtype=bool)
+        weights = _weights(part, systems, defined, np.ones(part.n_humans))[:, entries]
+        there = weights.any(axis=1)
+        out[:, d, there] = values[:, entries] @ weights[there].T.astype(values.dtype)
     return out
 
 

@@ -255,8 +255,11 @@ def nuts(
     """
     import nutpie
 
-    compiled = nutpie.compile_pymc_model(model)
-    return _sample(compiled, -(-n_draws // CHAINS), tune, rng, progressbar, None, target_accept)
+    # Frozen: log factorials of data that cannot change are worked out once, not at every step.
+    compiled = nutpie.compile_pymc_model(model, freeze_model=True)
+    # What is sampled is watched; what follows from it may be ten times as much.
+    watched = [variable.name for variable in model.free_RVs]
+    return _sample(compiled, -(-n_draws // CHAINS), tune, rng, progressbar, watched, target_accept)
 
 
 def _copying_nuts(
@@ -291,7 +294,7 @@ def _sample(
     tune: int,
     rng: RandomState,
     progressbar: bool,
-    watched: list[str] | None,
+    watched: list[str],
     target_accept: float = TARGET_ACCEPT,
 ) -> xr.DataTree:
     import nutpie
@@ -310,9 +313,8 @@ def _sample(
     return tree
 
 
-def _warn_of_trouble(tree: xr.DataTree, watched: list[str] | None) -> None:
-    draws = tree["posterior"].to_dataset()
-    draws = draws if watched is None else draws[watched]
+def _warn_of_trouble(tree: xr.DataTree, watched: list[str]) -> None:
+    draws = tree["posterior"].to_dataset()[watched]
     troubles = []
     divergences = int(tree["sample_stats"]["diverging"].sum())
     if divergences:

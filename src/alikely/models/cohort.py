@@ -174,11 +174,13 @@ def _machines(layout: dict[str, Any]) -> tuple[Any, Any]:
     mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
     sd_condition = spread("level_condition_sd", 1, n["condition"])
     by_machine = _effect("level_machine", "machine", n, 1)[machine]
-    if n["entry"] >= MANY * max(n["condition"], n["machine"]):
+    if n["entry"] >= MANY * n["condition"]:
         by_condition = pm.Normal("level_condition", mean, sd_condition, dims="condition")
-        level = pm.Normal("level", by_condition[condition] + by_machine, sd, dims="entry")
     else:
         by_condition = mean + sd_condition * pm.Normal("level_condition", 0, 1, dims="condition")
+    if n["entry"] >= MANY * max(n["condition"], n["machine"]):
+        level = pm.Normal("level", by_condition[condition] + by_machine, sd, dims="entry")
+    else:
         deviate = pm.Normal("level_deviate", 0, 1, dims="entry")
         level = by_condition[condition] + by_machine + sd * deviate
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
