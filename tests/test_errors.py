@@ -15,6 +15,7 @@ from scipy.spatial import distance
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from alikely.metrics import errors
+from alikely.metrics.rows import Mixture, row_divergence, row_influence
 
 TABLES = arrays(np.int64, (4, 4), elements=st.integers(0, 30))
 
@@ -67,7 +68,7 @@ def test_influence_is_the_derivative() -> None:
 def test_undefined_agreement_says_why() -> None:
     tables = np.array([[[0, 0], [0, 0]], [[0, 0], [0, 4]], [[1, 0], [0, 1]]])
     assert np.isnan(errors.misclassification_agreement(tables)).tolist() == [True, True, False]
-    assert errors.misclassification_undefined_reason(tables).tolist() == [
+    assert errors.label_undefined_reason(errors.label_statistics(tables)).tolist() == [
         "no joint error",
         "one and the same wrong label throughout",
         "",
@@ -113,6 +114,91 @@ def test_divergence_by_hand() -> None:
     assert errors.error_divergence(a, b).item() == pytest.approx(expected)
     assert errors.error_similarity(expected) == pytest.approx(1 / (1 + expected))
     assert np.isnan(errors.error_divergence(np.eye(3), np.eye(3)))
+
+
+@pytest.mark.parametrize("mixture", ["mean", "pooled"])
+def test_errors_may_be_listed(mixture: Mixture) -> None:
+    """Only the errors that occur, with how many responses there could be: the same divergence."""
+    rng = np.random.default_rng(4)
+    a, b = rng.poisson(0.3, (2, 9, 9))
+    true, response = np.nonzero((a + b) * ~np.eye(9, dtype=bool))
+    listed = a[true, response], b[true, response], true, 9
+    for base in (2, np.e, 10):
+        dense = errors.error_divergence(a, b, mixture=mixture, base=base)
+        found = row_divergence(*listed, mixture=mixture, base=base)
+        assert found == pytest.approx(dense.item(), abs=1e-12)
+    assert np.isnan(row_divergence(np.zeros((2, 0)), np.zeros((2, 0)), [], 9)).tolist() == [1, 1]
+    by_class = errors.class_divergence(a, b, mixture=mixture)
+    weight = ((a + b) * ~np.eye(9, dtype=bool)).sum(axis=1)
+    assert (by_class * weight).sum() / weight.sum() == pytest.approx(
+        errors.error_divergence(a, b, mixture=mixture).item()
+    )
+
+
+@pytest.mark.parametrize("mixture", ["mean", "pooled"])
+def test_influence_of_an_error_is_the_derivative(mixture: Mixture) -> None:
+    a, b = np.array([5.0, 1, 2, 4, 3]), np.array([1.0, 5, 2, 0, 6])
+    true, options = [0, 0, 1, 3, 3], {"alpha": 0.3, "mixture": mixture, "base": 2}
+    by_a, by_b = row_influence(a, b, true, 5, **options)
+    step = 1e-5
+    for k, one in enumerate(np.eye(5) * step):
+        for found, (up, down) in (
+            (by_a, ((a + one, b), (a - one, b))),
+            (by_b, ((a, b + one), (a, b - one))),
+        ):
+            slope = row_divergence(*up, true, 5, **options) - row_divergence(
+                *down, true, 5, **options
+            )
+            assert found[k] == pytest.approx(float(slope) / (2 * step), abs=1e-7)
+
+
+@pytest.mark.parametrize("mixture", ["mean", "pooled"])
+def test_expected_divergence_is_the_mean_over_exchanges(mixture: Mixture) -> None:
+    rng = np.random.default_rng(5)
+    a, b = (rng.poisson(m, (4, 4)) * ~np.eye(4, dtype=bool) for m in (2.0, 0.8))
+    exact = errors.expected_divergence(a, b, mixture=mixture)
+    n = a.sum(axis=1)
+    dealt = np.stack(
+        [rng.multivariate_hypergeometric((a + b)[t], n[t], size=4_000) for t in range(4)], axis=1
+    )
+    drawn = errors.error_divergence(dealt, (a + b) - dealt, mixture=mixture)
+    error = drawn.std() / np.sqrt(len(drawn))
+    assert abs(drawn.mean() - exact) < 4 * error
+    assert np.isnan(errors.expected_divergence(np.eye(3), np.eye(3)))
+
+
+def test_expected_divergence_is_the_bias_of_equal_systems() -> None:
+    """2,000 data sets of two systems with one error distribution: excess 0 on average."""
+    rng = np.random.default_rng(6)
+    excess = []
+    for _ in range(2_000):
+        p = rng.dirichlet(np.full(4, 0.5), 2)
+        a, b = np.zeros((2, 5, 5))
+        for t in range(2):
+            keep = np.arange(5) != t
+            a[t, keep] = rng.multinomial(12, p[t])
+            b[t, keep] = rng.multinomial(5, p[t])
+        excess.append(errors.error_divergence(a, b).item() - errors.expected_divergence(a, b))
+    assert abs(np.mean(excess)) < 4 * np.std(excess) / np.sqrt(len(excess))
+
+
+def test_expected_agreement_is_the_mean_over_deals() -> None:
+    rng = np.random.default_rng(7)
+    true = np.repeat(np.arange(4), [12, 8, 1, 0])
+    one, other = ((true + rng.integers(1, 4, len(true)) ** 2 % 3 + 1) % 4 for _ in range(2))
+
+    def table(labels: np.ndarray) -> np.ndarray:
+        return np.bincount(true * 4 + labels, minlength=16).reshape(4, 4)
+
+    exact = errors.expected_agreement(table(one), table(other))
+    drawn = []
+    for _ in range(4_000):
+        dealt = other.copy()
+        for t in range(4):
+            dealt[true == t] = rng.permutation(other[true == t])
+        joint = np.bincount(one * 4 + dealt, minlength=16).reshape(4, 4)
+        drawn.append(errors.misclassification_agreement(joint).item())
+    assert abs(np.mean(drawn) - exact.item()) < 4 * np.std(drawn) / np.sqrt(len(drawn))
 
 
 def test_bayes_factor_against_its_sequential_form() -> None:

@@ -13,40 +13,168 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely.metrics._cells import divide
+from alikely.metrics.rows import (
+    Mixture,
+    check_base,
+    check_options,
+    contribution,
+    row_divergence,
+    smoothed_rows,
+)
+
 __all__ = [
+    "class_divergence",
     "error_divergence",
     "error_similarity",
+    "expected_agreement",
+    "expected_divergence",
     "jensen_shannon_divergence",
+    "label_agreement",
+    "label_influence",
+    "label_statistics",
+    "label_undefined_reason",
     "misclassification_agreement",
     "misclassification_influence",
-    "misclassification_undefined_reason",
     "same_distribution_bayes_factor",
 ]
 
 Floats = NDArray[np.float64]
-Mixture = Literal["mean", "pooled"]
-BASES = (2, np.e, 10)
 
 
-def _joint(counts: ArrayLike) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Shares, both margins, observed and expected agreement of joint-error tables."""
+def label_statistics(counts: ArrayLike) -> Floats:
+    """Joint-error tables as what agreement depends on: how often labels agree, and both margins.
+
+    Parameters
+    ----------
+    counts : array_like, shape (..., class, class)
+        Trials on which both systems are wrong, by the label of the first and of the second.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., 1 + 2 * class)
+        Number of equal labels, labels of the first, labels of the second.
+
+    Raises
+    ------
+    ValueError
+        If the tables are not square.
+
+    Examples
+    --------
+    >>> label_statistics([[0, 3], [2, 8]]).tolist()
+    [8.0, 3.0, 10.0, 2.0, 11.0]
+    """
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
         raise ValueError(
             f"joint errors must be a square table of classes on the last two axes, got shape "
             f"{table.shape}"
         )
-    total = table.sum(axis=(-2, -1))
-    with np.errstate(invalid="ignore"):
-        share = table / np.where(total > 0, total, np.nan)[..., None, None]
-    row, column = share.sum(axis=-1), share.sum(axis=-2)
-    return share, row, column, np.trace(share, axis1=-2, axis2=-1), (row * column).sum(axis=-1)
+    same = np.trace(table, axis1=-2, axis2=-1)[..., None]
+    return np.concatenate([same, table.sum(axis=-1), table.sum(axis=-2)], axis=-1)
+
+
+def _shares(statistics: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """Observed and expected agreement, and both margins, as shares of the joint errors."""
+    array = np.asarray(statistics, dtype=np.float64)
+    first, second = np.split(array[..., 1:], 2, axis=-1)
+    total = first.sum(axis=-1)[..., None]
+    # The margins of weights add up to the same number in different orders of summation.
+    other = second.sum(axis=-1)[..., None]
+    row, column = divide(first, total), divide(second, other)
+    return divide(array[..., 0], total[..., 0]), (row * column).sum(axis=-1), row, column
+
+
+def label_agreement(statistics: ArrayLike) -> Floats:
+    """Misclassification agreement from label statistics.
+
+    Parameters
+    ----------
+    statistics : array_like, shape (..., 1 + 2 * class)
+        As from `label_statistics`.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        As from `misclassification_agreement`.
+
+    Examples
+    --------
+    >>> label_agreement([8, 3, 10, 2, 11]).round(3).item()
+    -0.226
+    """
+    observed, expected, _, _ = _shares(statistics)
+    out = np.full(observed.shape, np.nan)
+    # Rounding of shares leaves this much of a margin that is all one class.
+    np.divide(observed - expected, 1 - expected, out=out, where=expected < 1 - 1e-12)
+    return out
+
+
+def label_influence(statistics: ArrayLike) -> Floats:
+    """Influence of one joint error on misclassification agreement, by what it adds to [FCE69]_.
+
+    Parameters
+    ----------
+    statistics : array_like, shape (..., 1 + 2 * class)
+        As from `label_statistics`.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., 1 + 2 * class)
+        The influence of a joint error is the sum of that of its label of the first, of its label
+        of the second and, if they are equal, of the agreement. NaN where the agreement is
+        undefined.
+
+    Examples
+    --------
+    >>> psi = label_influence([8, 3, 10, 2, 11])
+    >>> (psi[0] + psi[2] + psi[4]).round(2).item()
+    0.28
+    """
+    observed, expected, row, column = _shares(statistics)
+    rest = np.where(expected < 1 - 1e-12, 1 - expected, np.nan)[..., None]
+    po, pe = observed[..., None], expected[..., None]
+    margins = np.concatenate([column, row], axis=-1)
+    # Expected agreement moves with the other's frequency of either label.
+    moved = -(1 - po) * (margins - pe) / rest**2 - po / rest / 2
+    return np.concatenate([1 / rest, moved], axis=-1)
+
+
+def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
+    """Why misclassification agreement is undefined.
+
+    Parameters
+    ----------
+    statistics : array_like, shape (..., 1 + 2 * class)
+        As from `label_statistics`.
+
+    Returns
+    -------
+    ndarray of str, shape (...)
+        Empty where it is defined.
+
+    Examples
+    --------
+    >>> label_undefined_reason([[0, 0, 0, 0, 0], [3, 3, 0, 3, 0]]).tolist()
+    ['no joint error', 'one and the same wrong label throughout']
+    """
+    array = np.asarray(statistics, dtype=np.float64)
+    return np.where(
+        np.isfinite(label_agreement(array)),
+        "",
+        np.where(
+            array[..., 1:].sum(axis=-1) > 0,
+            "one and the same wrong label throughout",
+            "no joint error",
+        ),
+    )
 
 
 def misclassification_agreement(counts: ArrayLike) -> Floats:
@@ -73,38 +201,7 @@ def misclassification_agreement(counts: ArrayLike) -> Floats:
     >>> misclassification_agreement([[0, 3, 1], [2, 8, 0], [0, 1, 5]]).round(3).item()
     0.407
     """
-    _, _, _, observed, expected = _joint(counts)
-    out = np.full(observed.shape, np.nan)
-    # Rounding of shares leaves this much of a margin that is all one class.
-    np.divide(observed - expected, 1 - expected, out=out, where=expected < 1 - 1e-12)
-    return out
-
-
-def misclassification_undefined_reason(counts: ArrayLike) -> NDArray[Any]:
-    """Why misclassification agreement is undefined.
-
-    Parameters
-    ----------
-    counts : array_like, shape (..., class, class)
-        As in `misclassification_agreement`.
-
-    Returns
-    -------
-    ndarray of str, shape (...)
-        Empty where it is defined.
-
-    Examples
-    --------
-    >>> misclassification_undefined_reason([[[0, 0], [0, 0]], [[3, 0], [0, 0]]]).tolist()
-    ['no joint error', 'one and the same wrong label throughout']
-    """
-    value = misclassification_agreement(counts)
-    total = np.asarray(counts).sum(axis=(-2, -1))
-    return np.where(
-        np.isfinite(value),
-        "",
-        np.where(total > 0, "one and the same wrong label throughout", "no joint error"),
-    )
+    return label_agreement(label_statistics(counts))
 
 
 def misclassification_influence(counts: ArrayLike) -> Floats:
@@ -128,13 +225,10 @@ def misclassification_influence(counts: ArrayLike) -> Floats:
     >>> misclassification_influence(counts).round(2)[1].tolist()
     [-1.08, 0.31, -1.18]
     """
-    share, row, column, observed, expected = _joint(counts)
-    defined = expected < 1 - 1e-12
-    rest = np.where(defined, 1 - expected, np.nan)[..., None, None]
-    same = np.eye(share.shape[-1]) - observed[..., None, None]
-    # Expected agreement moves with the other's frequency of either label.
-    moved = column[..., :, None] + row[..., None, :] - 2 * expected[..., None, None]
-    return np.asarray(same / rest - (1 - observed[..., None, None]) * moved / rest**2)
+    psi = label_influence(label_statistics(counts))
+    first, second = np.split(psi[..., 1:], 2, axis=-1)
+    same = np.eye(first.shape[-1]) * psi[..., :1, None]
+    return np.asarray(same + first[..., :, None] + second[..., None, :])
 
 
 def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Floats:
@@ -161,16 +255,11 @@ def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Fl
     >>> jensen_shannon_divergence([1, 0], [0, 1]).item()
     1.0
     """
-    _check_base(base)
+    check_base(base)
     one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     middle = (one + other) / 2
     nats = (special.rel_entr(one, middle) + special.rel_entr(other, middle)).sum(axis=-1) / 2
     return np.asarray(nats / np.log(base))
-
-
-def _check_base(base: float) -> None:
-    if base not in BASES:
-        raise ValueError(f"base must be 2, e or 10, got {base}")
 
 
 def error_divergence(
@@ -215,29 +304,150 @@ def error_divergence(
     >>> error_divergence(a, b).round(3).item()
     0.13
     """
-    one, other = _error_rows(rows_a), _error_rows(rows_b)
-    _check_base(base)
-    if one.shape[-2:] != other.shape[-2:]:
-        raise ValueError(
-            f"both systems must have the same classes, got shapes {one.shape} and {other.shape}"
-        )
-    if not alpha > 0:
-        raise ValueError(f"alpha must be above 0, got {alpha}; 0.5 is Jeffreys' choice")
-    if mixture not in ("mean", "pooled"):
-        raise ValueError(f"mixture must be 'mean' or 'pooled', got {mixture!r}")
-    n_a, n_b = one.sum(axis=-1), other.sum(axis=-1)
-    p, q = _smooth(one, alpha), _smooth(other, alpha)
-    if mixture == "mean":
-        divergence = jensen_shannon_divergence(p, q, base)
-    else:
-        pooled = _smooth(one + other, alpha)
-        nats = (special.rel_entr(p, pooled) + special.rel_entr(q, pooled)).sum(axis=-1) / 2
-        divergence = nats / np.log(base)
-    weight = n_a + n_b
-    total = weight.sum(axis=-1)
-    out = np.full(np.shape(total), np.nan)
-    np.divide((weight * divergence).sum(axis=-1), total, out=out, where=total > 0)
-    return out
+    one, other = _two_rows(rows_a, rows_b)
+    check_options(alpha, mixture, base)
+    k = one.shape[-1]
+    listed = [_off_diagonal(table).reshape(*table.shape[:-2], -1) for table in (one, other)]
+    true = np.repeat(np.arange(k), k - 1)
+    return row_divergence(*listed, true, k, alpha=alpha, mixture=mixture, base=base)
+
+
+def class_divergence(
+    rows_a: ArrayLike,
+    rows_b: ArrayLike,
+    *,
+    alpha: float = 0.5,
+    mixture: Mixture = "mean",
+    base: float = 2,
+) -> Floats:
+    """Error divergence of each true class.
+
+    Parameters
+    ----------
+    rows_a, rows_b, alpha, mixture, base
+        As in `error_divergence`.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., class)
+        NaN for a class that neither system ever erred on.
+
+    Raises
+    ------
+    ValueError
+        As in `error_divergence`.
+
+    Examples
+    --------
+    >>> a, b = [[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 1, 5], [2, 0, 2], [1, 2, 0]]
+    >>> class_divergence(a, b).round(3).tolist()
+    [0.25, 0.0, 0.062]
+    """
+    one, other = _two_rows(rows_a, rows_b)
+    check_options(alpha, mixture, base)
+    k = one.shape[-1]
+    a, b = _off_diagonal(one), _off_diagonal(other)
+    # Every class is a row of its own here: nothing to sum over.
+    flat = [table.reshape(*table.shape[:-2], -1) for table in (a, b)]
+    rows = smoothed_rows(*flat, np.repeat(np.arange(k), k - 1), k, alpha, mixture)
+    return np.where((a + b).sum(axis=-1) > 0, rows.divergence / np.log(base), np.nan)
+
+
+def expected_divergence(
+    rows_a: ArrayLike,
+    rows_b: ArrayLike,
+    *,
+    alpha: float = 0.5,
+    mixture: Mixture = "mean",
+    base: float = 2,
+) -> float:
+    """Class-level error divergence that equal systems would show with as many errors.
+
+    The mean over all ways to share out the errors of each true class between the two systems, each
+    keeping its number: exact, by the hypergeometric distribution of every cell.
+
+    Parameters
+    ----------
+    rows_a, rows_b : array_like of int, shape (class, class)
+        Errors by true class and response, as in `error_divergence`.
+    alpha, mixture, base
+        As in `error_divergence`.
+
+    Returns
+    -------
+    float
+        NaN if neither system made an error.
+
+    Raises
+    ------
+    ValueError
+        As in `error_divergence`.
+
+    Examples
+    --------
+    >>> a, b = [[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 1, 5], [2, 0, 2], [1, 2, 0]]
+    >>> round(expected_divergence(a, b), 3)
+    0.059
+    """
+    one, other = _two_rows(rows_a, rows_b)
+    check_options(alpha, mixture, base)
+    k = one.shape[-1]
+    a, b = _off_diagonal(one), _off_diagonal(other)
+    n_a, n_b = a.sum(axis=-1), b.sum(axis=-1)
+    both = (a + b).ravel()
+    row = np.repeat(np.arange(k), k - 1)
+    low = np.maximum(0, both - n_b[row]).astype(np.intp)
+    high = np.minimum(both, n_a[row]).astype(np.intp)
+    # One line for each number of a cell's errors that may fall to the first system.
+    sizes = high - low + 1
+    cell = np.repeat(np.arange(len(both)), sizes)
+    x = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes - low, sizes)
+    at, total = row[cell], both[cell]
+    n = n_a + n_b
+    probability = np.exp(
+        _log_choose(total, x)
+        + _log_choose(n[at] - total, n_a[at] - x)
+        - _log_choose(n[at], n_a[at])
+    )
+    prior = alpha * (k - 1)
+    p, q = (x + alpha) / (n_a[at] + prior), (total - x + alpha) / (n_b[at] + prior)
+    middle = (p + q) / 2 if mixture == "mean" else (total + alpha) / (n[at] + prior)
+    rows = np.bincount(at, probability * contribution(p, q, middle), minlength=k)
+    return float(divide((n * rows).sum(), n.sum()) / np.log(base))
+
+
+def _log_choose(n: Floats, k: Floats) -> Floats:
+    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+
+
+def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
+    """Misclassification agreement that the true classes alone bring about.
+
+    Some classes invite some errors: labels agree beyond chance even if, within each true class,
+    those of one system are dealt out at random over the joint errors. This is the mean over all
+    such ways.
+
+    Parameters
+    ----------
+    labels_a, labels_b : array_like, shape (..., class, class)
+        Labels that each system gave on the joint errors, by true class.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        In [-1, 1]; NaN as in `misclassification_agreement`.
+
+    Examples
+    --------
+    >>> one, other = [[0, 4, 0], [3, 0, 1], [0, 0, 0]], [[0, 4, 0], [2, 0, 2], [0, 0, 0]]
+    >>> expected_agreement(one, other).round(3).item()
+    0.6
+    """
+    a, b = np.asarray(labels_a, np.float64), np.asarray(labels_b, np.float64)
+    n = a.sum(axis=-1)
+    same = (a * b).sum(axis=-1) / np.where(n > 0, n, 1)
+    parts = [same.sum(axis=-1, keepdims=True), a.sum(axis=-2), b.sum(axis=-2)]
+    return label_agreement(np.concatenate(parts, axis=-1))
 
 
 def error_similarity(divergence: ArrayLike) -> Floats:
@@ -295,13 +505,8 @@ def same_distribution_bayes_factor(
     >>> bool(same_distribution_bayes_factor(a, b)[0] > 1)
     True
     """
-    one, other = _error_rows(rows_a), _error_rows(rows_b)
-    if one.shape[-2:] != other.shape[-2:]:
-        raise ValueError(
-            f"both systems must have the same classes, got shapes {one.shape} and {other.shape}"
-        )
-    if not alpha > 0:
-        raise ValueError(f"alpha must be above 0, got {alpha}; 0.5 is Jeffreys' choice")
+    one, other = _two_rows(rows_a, rows_b)
+    check_options(alpha, "mean", 2)
 
     def evidence(counts: Floats) -> Floats:
         k = counts.shape[-1] - 1
@@ -315,6 +520,16 @@ def same_distribution_bayes_factor(
     return evidence(one + other) - evidence(one) - evidence(other)
 
 
+def _two_rows(rows_a: ArrayLike, rows_b: ArrayLike) -> tuple[Floats, Floats]:
+    one, other = _error_rows(rows_a), _error_rows(rows_b)
+    if one.shape[-2:] != other.shape[-2:]:
+        raise ValueError(
+            f"both systems must have the same classes, got shapes {one.shape} and {other.shape}; "
+            "count both with the same list of classes"
+        )
+    return one, other
+
+
 def _error_rows(rows: ArrayLike) -> Floats:
     table = np.array(rows, dtype=np.float64)
     if table.ndim < 2 or table.shape[-1] != table.shape[-2] or table.shape[-1] < 2:
@@ -326,8 +541,7 @@ def _error_rows(rows: ArrayLike) -> Floats:
     return table
 
 
-def _smooth(rows: Floats, alpha: float) -> Floats:
-    """Posterior mean of each row's distribution; 0 for the true class."""
-    k = rows.shape[-1]
-    smoothed = (rows + alpha) / (rows.sum(axis=-1, keepdims=True) + alpha * (k - 1))
-    return np.where(np.eye(k, dtype=bool), 0.0, smoothed)
+def _off_diagonal(table: Floats) -> Floats:
+    """Errors alone: shape (..., class, class - 1)."""
+    k = table.shape[-1]
+    return table[..., ~np.eye(k, dtype=bool)].reshape(*table.shape[:-1], k - 1)
