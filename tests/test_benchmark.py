@@ -438,3 +438,30 @@ def test_machines_that_lack_a_dataset() -> None:
     estimate = scores.estimates["estimate"].sel(system=trials.observers[-1])
     assert np.isnan(estimate.sel(level="two"))
     assert float(estimate.sel(level="overall")) == float(estimate.sel(level="one"))
+
+
+@pytest.mark.parametrize("metric", ["misclassification_agreement", "error_similarity"])
+def test_scores_of_other_metrics_are_means_of_their_pairs(metric: str) -> None:
+    """The nesting by hand; images-only errors from the bootstrap of the same pairs."""
+    trials = al.load_example()
+    scores = al.benchmark_scores(trials, metric=metric, n_resamples=1000, n_draws=400, rng=1)  # type: ignore[arg-type]
+    pairs = getattr(al, metric)(trials, "human-model", n_resamples=0, n_draws=0)
+    frame = pairs.pairs.assign(value=pairs.estimates["estimate"].values)
+    own = frame.groupby(["observer_b", "observer_a"])["value"].mean()
+    expected = own.groupby("observer_b").mean()
+    found = scores.summary("images").set_index("system")
+    np.testing.assert_allclose(found.loc[expected.index, "estimate"], expected)
+    assert ("posterior" in scores.data.children) == (metric == "misclassification_agreement")
+    spread = scores.data["bootstrap"]["images"].sel(level="overall").std("resample")
+    if metric == "misclassification_agreement":
+        # Within conditions some machines have few joint errors, where the two part.
+        ratio = found["se"] / spread.sel(system=found.index).values
+        assert 0.5 < ratio.median() < 2
+    assert scores.data.attrs["metric"] == metric
+
+
+def test_bad_metric() -> None:
+    with pytest.raises(ValueError, match="metric must be one of 'error_consistency'"):
+        al.benchmark_scores(al.load_example(), metric="kappa")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the cohort model predicts error consistency"):
+        al.benchmark_scores(al.load_example(), metric="misclassification_agreement", cohort=True)

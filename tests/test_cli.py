@@ -59,6 +59,31 @@ def test_compare_prints_what_python_computes(
     assert "Nothing was written" in printed
 
 
+def test_compare_all_metrics(
+    example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    arguments = ["compare", str(example), "--pairs", "human-human", "--metric", "all"]
+    assert main([*arguments, "--resamples", "200", "--draws", "200", "--out", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
+    trials = al.Trials.read(example)
+    options = {"n_resamples": 200, "n_draws": 200, "rng": 1}
+    agreement = al.misclassification_agreement(trials, "human-human", **options).summary()
+    written = pd.read_csv(out / "misclassification_agreement.csv")
+    np.testing.assert_allclose(written["estimate"], agreement["estimate"])
+    np.testing.assert_allclose(written["expected"], agreement["expected"])
+    similarity = al.Result.load(out / "error_similarity.nc").summary().iloc[-1]
+    line = next(line for line in reversed(lines) if "human_3     human_4" in line)
+    errors = similarity["n_errors_a"] + similarity["n_errors_b"]
+    assert line.split()[3:5] == [str(errors), f"{similarity['estimate']:.2f}"]
+    correlations = pd.read_csv(out / "metric_correlations.csv")
+    assert len(correlations) == 3 * 5
+    row = correlations.query("domain == 'global' and other == 'error_similarity'").iloc[0]
+    line = next(line for line in lines if line.startswith("EC, CLES    all pairs"))
+    assert f"{row['correlation']:.2f}" in line
+
+
 def test_eighty_columns_suffice_for_long_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

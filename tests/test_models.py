@@ -240,6 +240,13 @@ def example_of(name: str) -> pm.Model:
     if name == "pooled_pairs":
         table = al.tables.joint_correctness(al.load_example(), "human-model", "condition")
         return al.models.pooled_pairs(table)
+    if name == "error_distributions":
+        rows = [[[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 4, 2], [2, 0, 1], [1, 3, 0]]]
+        return al.models.error_distributions(rows)
+    if name == "class_copying":
+        tables = np.zeros((1, 3, 3, 3), dtype=int)
+        tables[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
+        return al.models.class_copying(tables)
     return getattr(al.models, name)([100, 20, 20, 20])
 
 

@@ -1,6 +1,7 @@
 from . import comparison as comparison
 from . import conjugate as conjugate
 from . import datasets as datasets
+from . import error_tables as error_tables
 from . import influence as influence
 from . import metrics as metrics
 from . import models as models
@@ -21,14 +22,21 @@ from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
+from .correlations import metric_correlations as metric_correlations
 from .datasets import load_example as load_example
 from .estimates import error_consistency as error_consistency
+from .estimates import error_similarity as error_similarity
+from .estimates import misclassification_agreement as misclassification_agreement
 from .exclusions import exclude_conditions as exclude_conditions
 from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
+from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
 from .plots import plot_correlations as plot_correlations
+from .plots import plot_error_row as plot_error_row
 from .plots import plot_intervals as plot_intervals
+from .plots import plot_matrix as plot_matrix
+from .plots import plot_metrics as plot_metrics
 from .plots import plot_null as plot_null
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_ranks as plot_ranks
@@ -57,20 +65,28 @@ __all__ = [
     "datasets",
     "difference",
     "error_consistency",
+    "error_similarity",
+    "error_tables",
     "exchangeability",
     "exclude_conditions",
     "fit_cohort",
     "influence",
     "load_example",
     "mean",
+    "metric_correlations",
     "metrics",
+    "misclassification_agreement",
     "models",
     "null",
     "plot_benchmark",
     "plot_bounds",
+    "plot_classes",
     "plot_cohort",
     "plot_correlations",
+    "plot_error_row",
     "plot_intervals",
+    "plot_matrix",
+    "plot_metrics",
     "plot_null",
     "plot_probability_greater",
     "plot_ranks",

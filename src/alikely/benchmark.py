@@ -23,8 +23,10 @@ from alikely._random import RandomState, seed_sequence
 from alikely.ceilings import consensus_ceilings
 from alikely.cohorts import cohort_draws, fit_cohort
 from alikely.conjugate import joint_draws
+from alikely.error_draws import label_draws
 from alikely.exclusions import Exclusions, exclude_conditions
-from alikely.metrics import ERROR_CONSISTENCY
+from alikely.influence import estimate
+from alikely.metrics import ERROR_CONSISTENCY, ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT
 from alikely.nesting import (
     CEILING,
     HUMANS,
@@ -43,10 +45,17 @@ from alikely.trials import Trials
 
 __all__ = ["benchmark_scores"]
 
+MetricName = Literal["error_consistency", "misclassification_agreement", "error_similarity"]
+METRICS = {
+    metric.name: metric
+    for metric in (ERROR_CONSISTENCY, MISCLASSIFICATION_AGREEMENT, ERROR_SIMILARITY)
+}
+
 
 def benchmark_scores(
     trials: Trials,
     *,
+    metric: MetricName = "error_consistency",
     models: str = "model",
     humans: str = "human",
     exclude: str | Exclusions | None = None,
@@ -59,7 +68,7 @@ def benchmark_scores(
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
 ) -> Benchmark:
-    """Score machines by their error consistency with humans, as benchmarks do [G21]_.
+    """Score machines by how alike their errors and those of humans are, as benchmarks do [G21]_.
 
     Error consistency per human, machine and condition; unweighted means over conditions, then
     humans, then data sets. The human row takes pairs of humans in place of human and machine.
@@ -68,6 +77,9 @@ def benchmark_scores(
     ----------
     trials : Trials
         Aligned responses.
+    metric : {"error_consistency", "misclassification_agreement", "error_similarity"}
+        What is averaged. Consensus ceilings and the cohort model are of error consistency alone.
+        Of the similarity there are no posterior draws: independent rows would hold it down.
     models, humans : str
         Kinds of the observers to score, and to score them against.
     exclude : str or mapping, optional
@@ -95,7 +107,8 @@ def benchmark_scores(
     Raises
     ------
     ValueError
-        If there are fewer than two humans in a data set, a machine is missing somewhere, or as in
+        If the metric is unknown, or asked for with the cohort model of another; if there are
+        fewer than two humans in a data set, a machine is missing somewhere, or as in
         `alikely.tables.joint_correctness`.
 
     Notes
@@ -117,11 +130,18 @@ def benchmark_scores(
     check_interval(ci_prob, ci_kind)
     if missing not in ("error", "available"):
         raise ValueError(f"missing must be 'error' or 'available', got {missing!r}")
+    if metric not in METRICS:
+        raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}; got {metric!r}")
+    if cohort and metric != "error_consistency":
+        raise ValueError(
+            f"the cohort model predicts error consistency, not {metric}; leave out cohort=True"
+        )
     if exclude is not None:
         trials = exclude_conditions(trials, exclude)
-    metric = ERROR_CONSISTENCY
+    estimand = METRICS[metric]
+    labels = estimand.counts != "correctness"
     kinds = [f"{humans}-{humans}", f"{humans}-{models}"]
-    table = joint_correctness(trials, kinds, "condition", no_response)
+    table = joint_correctness(trials, kinds, "condition", no_response, labels=labels)
     kind = dict(zip(trials.observers, trials.data["kind"].values.tolist(), strict=True))
     parts = parts_of(table, kind, humans)
     systems = [*dict.fromkeys(name for part in parts for name in part.models), HUMANS, CEILING]
@@ -130,7 +150,7 @@ def benchmark_scores(
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
-    value = metric.value(table["cells"].values)
+    value = estimate(table, estimand)["estimate"].values
     by_dataset = nested_scores(parts, systems, value[None])
     estimates = xr.Dataset(
         {
@@ -141,15 +161,15 @@ def benchmark_scores(
         },
         coords={"level": levels, "system": systems, **_labels(trials, systems)},
     )
-    if min(part.n_humans for part in parts) > 2:
-        consensus = consensus_ceilings(trials, metric, humans=humans, no_response=no_response)
+    if not labels and min(part.n_humans for part in parts) > 2:
+        consensus = consensus_ceilings(trials, estimand, humans=humans, no_response=no_response)
         consensus = consensus.set_index("level").loc[levels]
     else:
         consensus = pd.DataFrame(np.nan, index=levels, columns=list(CONSENSUS))
     for name in CONSENSUS:
         estimates[name] = ("level", consensus[name].to_numpy())
     covariance = xr.DataArray(
-        covariances(table, parts, systems, metric),
+        covariances(table, parts, systems, estimand),
         dims=("population", "level", "system", "system_other"),
         coords={
             "population": list(POPULATIONS),
@@ -160,7 +180,7 @@ def benchmark_scores(
     )
     groups = {"estimates": estimates, "covariance": covariance.to_dataset(name="covariance")}
     if n_resamples:
-        replicates = bootstrap(table, metric, n_resamples, rng=bootstrap_seed).values
+        replicates = bootstrap(table, estimand, n_resamples, rng=bootstrap_seed).values
         generator = np.random.default_rng(human_seed)
         drawn = [
             generator.multinomial(
@@ -180,9 +200,12 @@ def benchmark_scores(
             },
             coords={"level": levels, "system": systems},
         )
-    if n_draws:
+    if n_draws and estimand.counts != "rows":
         per_chain = -(-n_draws // 4)
-        drawn_values = joint_draws(table, 4 * per_chain, [metric], posterior_seed)[metric.name]
+        if labels:
+            drawn_values = label_draws(table, n_draws, estimand, posterior_seed)
+        else:
+            drawn_values = joint_draws(table, 4 * per_chain, [estimand], posterior_seed)[metric]
         scores = with_overall(nested_scores(parts, systems, drawn_values)).astype(np.float32)
         groups["posterior"] = xr.Dataset(
             {
@@ -205,7 +228,7 @@ def benchmark_scores(
         groups["cohort"] = _cohort_scores(fitted, levels, systems)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
-        "metric": metric.name,
+        "metric": metric,
         "ci_prob": ci_prob,
         "ci_kind": ci_kind,
         "exclude": str(exclude or ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+FRONT_DOORS = {
+    "ec": "error_consistency",
+    "ma": "misclassification_agreement",
+    "cles": "error_similarity",
+}
+SHORT = {name: short.upper() for short, name in FRONT_DOORS.items()}
+# What each metric rests on, and what the table calls it.
+COUNTED = {
+    "EC": ("n_trials", "trials"),
+    "MA": ("n_joint_errors", "joint"),
+    "CLES": ("n_errors", "errors"),
+}
 ROWS_SHOWN = 40
 ROWS_DRAWN = 40
 
@@ -67,12 +80,13 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
     compare = verbs.add_parser(
         "compare",
-        help="error consistency of all pairs of a csv or parquet file",
+        help="compare the errors of all pairs of a csv or parquet file",
         description=(
-            "Error consistency of pairs of observers, with analytic, bootstrap and posterior "
-            "intervals. FILE has one row per observer and trial, with columns observer, item (or "
-            "image), truth, response, and optionally condition, dataset, repeat, kind; or correct "
-            "(0/1) in place of truth and response. An empty response means: shown, not answered."
+            "Error consistency of pairs of observers (or another metric), with bootstrap and "
+            "posterior intervals. FILE has one row per observer and trial, with columns "
+            "observer, item (or image), truth, response, and optionally condition, dataset, "
+            "repeat, kind; or correct (0/1) in place of truth and response. An empty response "
+            "means: shown, not answered."
         ),
     )
     compare.set_defaults(run=_compare)
@@ -88,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
         default="condition",
         choices=["condition", "dataset", "none"],
         help="count within each condition of each data set (default), data set, or over all",
+    )
+    compare.add_argument(
+        "--metric",
+        default="ec",
+        choices=[*FRONT_DOORS, "all"],
+        help="ec: error consistency (default); ma: misclassification agreement, whether both give "
+        "the same wrong answer; cles: class-level error similarity, whether both mistake the same "
+        "for the same; all: these three and how they correlate over pairs",
     )
     compare.add_argument(
         "--sampler",
@@ -199,18 +221,47 @@ def _compare(options: argparse.Namespace) -> None:
     import alikely as al
 
     trials = al.Trials.read(options.file)
-    result = al.error_consistency(
-        trials,
-        pairs=options.pairs,
-        by=None if options.by == "none" else options.by,
-        no_response=options.no_response,
-        n_resamples=options.resamples,
-        n_draws=options.draws,
-        sampler=options.sampler,
-        ci_prob=options.ci_prob,
-        rng=options.seed,
-    )
-    _report(result, options.out, options.ci_prob)
+    results: list[Result] = []
+    for metric in FRONT_DOORS if options.metric == "all" else [options.metric]:
+        result = getattr(al, FRONT_DOORS[metric])(
+            trials,
+            pairs=options.pairs,
+            by=None if options.by == "none" else options.by,
+            no_response=options.no_response,
+            n_resamples=options.resamples,
+            n_draws=options.draws,
+            sampler=options.sampler,
+            ci_prob=options.ci_prob,
+            rng=options.seed,
+        )
+        if results:
+            print()
+        _report(result, options.out, options.ci_prob)
+        results.append(result)
+    if len(results) > 1:
+        correlations = al.metric_correlations(results, ci_prob=options.ci_prob, rng=options.seed)
+        print(_correlation_table(correlations, options.ci_prob))
+        if options.out is not None:
+            correlations.to_csv(options.out / "metric_correlations.csv", index=False)
+            print(f"Written to {options.out}: metric_correlations.csv")
+
+
+def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> str:
+    """Lay out the mean over domains and the correlation over all pairs."""
+    lower, upper = (name for name in correlations if str(name).startswith("bootstrap_"))
+    lines = [
+        "",
+        "Spearman correlation of the metrics over pairs (intervals over systems):",
+        f"{'metrics':<12}{'over':<20}{'pairs':>7}{'rho':>7}{f'{100 * ci_prob:g} %':>17}",
+    ]
+    kinds = {"mean": "mean of conditions", "global": "all pairs together"}
+    for _, row in correlations[correlations["domain"].isin(kinds)].iterrows():
+        both = f"{SHORT[row['metric']]}, {SHORT[row['other']]}"
+        lines.append(
+            f"{both:<12}{kinds[row['domain']]:<20}{row['n_pairs']:>7}{_number(row['correlation']):>7}"
+            f"  [{row[lower]:5.2f}, {row[upper]:5.2f}]"
+        )
+    return "\n".join(lines)
 
 
 def _benchmark(options: argparse.Namespace) -> None:
@@ -287,31 +338,33 @@ def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float
             own = ranks.loc[row["system"]]
             line += f" {own['rank_lb']:>3}-{own['rank_ub']}"
         lines.append(line)
-    notes = frame.loc[frame["note"] != "", "note"].str.split("; ").explode().value_counts()
-    lines += [f"! {note} ({count} rows)" for note, count in notes.items()]
+    lines += _note_lines(frame["note"])
     return "\n".join(lines)
 
 
 def _report(result: Result, folder: Path | None, ci_prob: float) -> None:
     """Print the table, write the files, say where they are."""
-    frame = result.summary()
-    print(_table(frame, ci_prob))
+    frame, name = result.summary(), result.metric.name
+    if "n_errors_a" in frame:
+        frame["n_errors"] = frame["n_errors_a"] + frame["n_errors_b"]
+    print(_table(frame, ci_prob, SHORT[name]))
     n_undefined = int(frame["estimate"].isna().sum())
     print(f"\n{len(frame)} pairs; {n_undefined} with an undefined estimate.")
     if folder is None:
         print("Nothing was written; --out DIR keeps table, draws and plot.")
         return
     folder.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(folder / "error_consistency.csv", index=False)
-    result.save(folder / "error_consistency.nc")
-    _draw(result, folder / "error_consistency.png")
-    print(f"Written to {folder}: error_consistency.csv, .nc (all draws), .png (plot)")
+    frame.to_csv(folder / f"{name}.csv", index=False)
+    result.save(folder / f"{name}.nc")
+    _draw(result, folder / f"{name}.png")
+    print(f"Written to {folder}: {name}.csv, .nc (all draws), .png (plot)")
 
 
-def _table(frame: pd.DataFrame, ci_prob: float) -> str:
+def _table(frame: pd.DataFrame, ci_prob: float, short: str) -> str:
     """Lay the summary out in at most 80 columns, readable without colour."""
     percent = f"{100 * ci_prob:g} %"
-    names = f"{'condition':<10} {'reference':<11} {'other':<12} {'trials':>6} {'EC':>5}"
+    column, counted = COUNTED[short]
+    names = f"{'condition':<10} {'reference':<11} {'other':<12} {counted:>6} {short:>5}"
     lines = [
         f"{'':<{len(names)}} {'bootstrap':>14} {'posterior':>14}",
         f"{names} {percent:>14} {percent:>14}",
@@ -324,15 +377,20 @@ def _table(frame: pd.DataFrame, ci_prob: float) -> str:
             lines.append(f"-- {dataset}")
         lines.append(
             f"{_short(row['condition'], 10):<10} {_short(row['observer_a'], 11):<11} "
-            f"{_short(row['observer_b'], 12):<12} {row['n_trials']:>6} {_number(row['estimate'])} "
+            f"{_short(row['observer_b'], 12):<12} {row[column]:>6} {_number(row['estimate'])} "
             f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
             + ("!" if row["note"] else "")
         )
     if len(frame) > ROWS_SHOWN:
         lines.append(f"... and {len(frame) - ROWS_SHOWN} more; --out DIR keeps all of them")
-    notes = frame.loc[frame["note"] != "", "note"].str.split("; ").explode().value_counts()
-    lines += [f"! {note} ({count} rows)" for note, count in notes.items()]
+    lines += _note_lines(frame["note"])
     return "\n".join(lines)
+
+
+def _note_lines(notes: pd.Series) -> list[str]:
+    counts = notes[notes != ""].str.split("; ").explode().value_counts()
+    lines = [f"! {note} ({count} rows)" for note, count in counts.items()]
+    return [textwrap.fill(line, 80, subsequent_indent="  ") for line in lines]
 
 
 def _short(text: str, width: int) -> str:

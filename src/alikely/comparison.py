@@ -406,7 +406,7 @@ def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
 
 
 def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    reasons = result.metric.reason(result.table["cells"].values[chosen])
+    reasons = result.estimates["undefined"].values[chosen]
     return next((f"an entry is undefined: {reason}" for reason in reasons if reason), "")
 
 

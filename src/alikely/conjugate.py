@@ -18,15 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._parallel import in_parallel
 from alikely._random import RandomState, seed_sequence
+from alikely.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
 from alikely.priors import Prior, check_prior
-from alikely.resampling import weighted_cells
 from alikely.tables import LEFT_OUT, Block, blocks, check_counts
 
 __all__ = [
     "independence_draws",
     "joint_draws",
     "pairwise_draws",
+    "stick_masses",
 ]
 
 METRICS = (ERROR_CONSISTENCY, COPY_PROBABILITY)
@@ -214,6 +215,33 @@ def _joint_block(
     return out
 
 
+def stick_masses(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    """Shares of the pieces that the prior's part is broken into [S94]_.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : int
+        Number of draws.
+
+    Returns
+    -------
+    ndarray, shape (size, STICKS)
+        Each row sums to 1.
+
+    Examples
+    --------
+    >>> stick_masses(np.random.default_rng(1), 2).sum(axis=1).round(12).tolist()
+    [1.0, 1.0]
+    """
+    shares = rng.beta(1.0, MASS, size=(size, STICKS))
+    shares[:, -1] = 1.0
+    remaining = np.cumprod(1 - shares[:, :-1], axis=1)
+    shares[:, 1:] *= remaining
+    return shares
+
+
 def _prior_cells(
     rng: np.random.Generator,
     size: int,
@@ -222,11 +250,7 @@ def _prior_cells(
     b: NDArray[np.intp],
 ) -> NDArray[np.float64]:
     """Cells of the prior's part of the process: shape (size, pair, 4), of mass Gamma(2) each."""
-    shares = rng.beta(1.0, MASS, size=(size, STICKS))
-    shares[:, -1] = 1.0
-    remaining = np.cumprod(1 - shares[:, :-1], axis=1)
-    pieces = rng.standard_gamma(MASS, size=(size, 1)) * shares
-    pieces[:, 1:] *= remaining
+    pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
     right = rng.integers(0, 2, size=(size, n_observers, STICKS), dtype=np.int8).astype(np.float64)
     both = (right * pieces[:, None, :]) @ right.transpose(0, 2, 1)
     alone = np.diagonal(both, axis1=1, axis2=2)

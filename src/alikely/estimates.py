@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -11,17 +11,27 @@ from numpy.typing import NDArray
 import alikely
 from alikely import null
 from alikely._intervals import CiKind, check_interval
+from alikely._pairs import Pairs
 from alikely._random import RandomState, seed_sequence
+from alikely.error_draws import chained, label_draws, row_draws
+from alikely.error_models import class_copying_draws, shared_base_draws
+from alikely.error_tables import agreement_of_classes, class_comparison
 from alikely.influence import estimate
-from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics import (
+    ERROR_CONSISTENCY,
+    MISCLASSIFICATION_AGREEMENT,
+    Metric,
+    error_similarity_metric,
+)
+from alikely.metrics.rows import Mixture
 from alikely.priors import Prior
 from alikely.resampling import bootstrap
 from alikely.results import Result
-from alikely.sampling import Sampler, posterior
-from alikely.tables import By, Pairs, joint_correctness
+from alikely.sampling import Sampler, check_sampler, posterior
+from alikely.tables import By, joint_correctness
 from alikely.trials import Trials
 
-__all__ = ["error_consistency"]
+__all__ = ["error_consistency", "error_similarity", "misclassification_agreement"]
 
 
 def error_consistency(
@@ -111,21 +121,11 @@ def error_consistency(
     (18, 4)
     """
     check_interval(ci_prob, ci_kind)
-    for name, number in (("n_resamples", n_resamples), ("n_draws", n_draws), ("n_null", n_null)):
-        if number < 0:
-            raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
+    _check_numbers(n_resamples=n_resamples, n_draws=n_draws, n_null=n_null)
     seed = seed_sequence(rng)
     bootstrap_seed, posterior_seed, null_seed = seed.spawn(3)
 
-    if isinstance(trials, Trials):
-        table = joint_correctness(trials, pairs, by, no_response)
-    elif isinstance(trials, xr.Dataset) and "cells" in trials:
-        table = trials
-    else:
-        raise TypeError(
-            f"expected Trials or a count table, got {type(trials).__name__}; make one with "
-            "Trials.from_table, Trials.read or tables.from_counts"
-        )
+    table = _counted(trials, pairs, by, no_response)
     groups = {
         "observed_data": table,
         "estimates": estimate(table, ERROR_CONSISTENCY, cluster).assign(
@@ -143,17 +143,279 @@ def error_consistency(
             table, sampler, prior, n_draws, posterior_seed, progressbar, log_likelihood
         )
         tree.update({name: sampled[name] for name in sampled.children if name not in groups})
-    tree.attrs = {
-        "metric": ERROR_CONSISTENCY.name,
-        "model": "copying",
-        "sampler": tree["posterior"].attrs["sampler"] if n_draws else "none",
+    tree.attrs = _attributes(tree, ERROR_CONSISTENCY, "copying", ci_prob, ci_kind, cluster, seed)
+    return Result(tree)
+
+
+def misclassification_agreement(
+    trials: Trials | xr.Dataset,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    *,
+    no_response: Literal["error", "drop"] = "error",
+    n_resamples: int = 10_000,
+    n_draws: int = 4_000,
+    sampler: Sampler = "auto",
+    cluster: str | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> Result:
+    """Misclassification agreement of pairs of observers: where both err, do they say the same.
+
+    Misclassification agreement (MA) is Cohen's kappa of two observers' wrong labels, over the
+    trials on which both are wrong [X25]_.
+
+    Parameters
+    ----------
+    trials : Trials or xarray.Dataset
+        Aligned responses with class labels; or a table from `alikely.tables.joint_correctness`
+        with ``labels=True``.
+    pairs, by : str or sequence, and {"condition", "dataset"} or None
+        As in `error_consistency`. Joint errors are few: within conditions intervals are wide.
+    no_response : {"error", "drop"}
+        Take a missing response for an error with a label of its own, ``(no response)``, or leave
+        the trial out of that observer's pairs.
+    n_resamples : int
+        Bootstrap replicates; 0 for none.
+    n_draws : int
+        Posterior draws; 0 for none.
+    sampler : {"auto", "exact", "nuts"}
+        ``"exact"`` (and ``"auto"``): the joint posterior of `alikely.error_draws.label_draws`.
+        ``"nuts"``: the copy model of wrong labels, `alikely.models.class_copying`, group by group.
+    cluster : str, optional
+        As in `error_consistency`.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        As in `error_consistency`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same result.
+    progressbar : bool
+        Show the progress of Markov chains.
+
+    Returns
+    -------
+    Result
+        One entry per pair and group. Beside the estimate ``n_joint_errors`` and ``expected``: the
+        agreement that the true classes alone would bring about, since some classes invite some
+        errors.
+
+    Raises
+    ------
+    TypeError
+        If `trials` is neither.
+    ValueError
+        If an option is invalid, there are no class labels, or the trials do not allow the
+        comparison; the message says why.
+
+    References
+    ----------
+    .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+       decision-making systems. doi:10.1609/aaai.v39i26.34974
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.misclassification_agreement(al.load_example(), "human-human", rng=1)
+    >>> result.summary()[["estimate", "expected", "n_joint_errors"]].shape
+    (18, 3)
+    """
+    check_interval(ci_prob, ci_kind)
+    _check_numbers(n_resamples=n_resamples, n_draws=n_draws)
+    check_sampler(sampler)
+    seed = seed_sequence(rng)
+    bootstrap_seed, posterior_seed = seed.spawn(2)
+    metric = MISCLASSIFICATION_AGREEMENT
+
+    table = _counted(trials, pairs, by, no_response, labels=True)
+    groups = {
+        "observed_data": table,
+        "estimates": estimate(table, metric, cluster).assign(agreement_of_classes(table)),
+    }
+    if n_resamples:
+        replicates = bootstrap(table, metric, n_resamples, cluster=cluster, rng=bootstrap_seed)
+        groups["bootstrap"] = replicates.to_dataset()
+    if n_draws:
+        if sampler == "nuts":
+            draws = class_copying_draws(table, n_draws, posterior_seed, progressbar)
+        else:
+            draws = label_draws(table, n_draws, metric, posterior_seed)
+        groups["posterior"] = chained(draws, table, metric, sampler)
+    tree = xr.DataTree.from_dict(groups)
+    model = "class_copying" if sampler == "nuts" else "labels"
+    tree.attrs = _attributes(tree, metric, model, ci_prob, ci_kind, cluster, seed)
+    return Result(tree)
+
+
+def error_similarity(
+    trials: Trials | xr.Dataset,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    *,
+    no_response: Literal["error", "drop"] = "error",
+    alpha: float = 0.5,
+    mixture: Mixture = "mean",
+    base: float = 2,
+    n_resamples: int = 10_000,
+    n_draws: int = 4_000,
+    sampler: Sampler = "auto",
+    cluster: str | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> Result:
+    """Class-level error similarity of pairs of observers: do they mistake the same for the same.
+
+    For each true class the distributions of both observers' wrong answers are compared, whether or
+    not they err on the same trials. Their mean divergence (CLED) gives the similarity (CLES),
+    ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared: no common trial is
+    needed, only common classes.
+
+    Parameters
+    ----------
+    trials : Trials or xarray.Dataset
+        Responses with class labels; or a table from `alikely.tables.joint_correctness` with
+        ``labels=True``.
+    pairs, by : str or sequence, and {"condition", "dataset"} or None
+        As in `error_consistency`; ``by=None`` compares observers of different data sets too.
+    no_response : {"error", "drop"}
+        Take a missing response for an error with a label of its own, ``(no response)``, or leave
+        it out.
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`.
+    n_resamples : int
+        Bootstrap replicates; 0 for none.
+    n_draws : int
+        Posterior draws; 0 for none.
+    sampler : {"auto", "exact", "nuts"}
+        ``"exact"`` (and ``"auto"``): independent conjugate rows, which never come close to equal
+        ones. ``"nuts"``: rows around a shared base, `alikely.models.error_distributions`, group
+        by group (minutes): the better posterior where errors are few.
+    cluster : str, optional
+        As in `error_consistency`.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        As in `error_consistency`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same result.
+    progressbar : bool
+        Show the progress of Markov chains.
+
+    Returns
+    -------
+    Result
+        One entry per pair and group. The estimate is the similarity; beside it ``divergence``,
+        ``expected_divergence`` (what equal observers with as many errors would show: divergences
+        of samples are above 0), ``excess_divergence``, and ``log_bayes_factor`` (nats; positive
+        for the same distribution of errors). ``result.estimates`` has the divergence and the
+        Bayes factor of each class.
+
+    Raises
+    ------
+    TypeError
+        If `trials` is neither.
+    ValueError
+        If an option is invalid, there are no class labels, or the trials do not allow the
+        comparison; the message says why.
+
+    References
+    ----------
+    .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+       decision-making systems. doi:10.1609/aaai.v39i26.34974
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_similarity(al.load_example(), "human-human", rng=1)
+    >>> result.summary()[["estimate", "divergence", "expected_divergence"]].shape
+    (18, 3)
+    """
+    check_interval(ci_prob, ci_kind)
+    _check_numbers(n_resamples=n_resamples, n_draws=n_draws)
+    check_sampler(sampler)
+    seed = seed_sequence(rng)
+    bootstrap_seed, posterior_seed = seed.spawn(2)
+    options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
+    metric = error_similarity_metric(**options)
+
+    table = _counted(trials, pairs, by, no_response, labels=True, disjoint=True)
+    groups = {
+        "observed_data": table,
+        "estimates": estimate(table, metric, cluster).assign(class_comparison(table, **options)),
+    }
+    if n_resamples:
+        replicates = bootstrap(table, metric, n_resamples, cluster=cluster, rng=bootstrap_seed)
+        groups["bootstrap"] = replicates.to_dataset()
+    if n_draws:
+        if sampler == "nuts":
+            draws = shared_base_draws(
+                table,
+                n_draws,
+                mixture=mixture,
+                base=base,
+                rng=posterior_seed,
+                progressbar=progressbar,
+            )
+        else:
+            draws = row_draws(table, n_draws, rng=posterior_seed, **options)
+        groups["posterior"] = chained(draws, table, metric, sampler)
+    tree = xr.DataTree.from_dict(groups)
+    model = "shared_base" if sampler == "nuts" else "independent_rows"
+    tree.attrs = _attributes(tree, metric, model, ci_prob, ci_kind, cluster, seed) | options
+    return Result(tree)
+
+
+def _check_numbers(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 0:
+            raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
+
+
+def _counted(
+    trials: Trials | xr.Dataset,
+    pairs: Pairs,
+    by: By,
+    no_response: Literal["error", "drop"],
+    *,
+    labels: bool = False,
+    disjoint: bool = False,
+) -> xr.Dataset:
+    """Table of counts, made of trials or given as it is."""
+    if isinstance(trials, Trials):
+        return joint_correctness(trials, pairs, by, no_response, labels=labels, disjoint=disjoint)
+    if not (isinstance(trials, xr.Dataset) and "cells" in trials):
+        raise TypeError(
+            f"expected Trials or a count table, got {type(trials).__name__}; make one with "
+            "Trials.from_table, Trials.read or tables.from_counts"
+        )
+    if labels and "response" not in trials:
+        raise ValueError(
+            "this table holds correctness only, and wrong answers are compared by their class; "
+            "count it with joint_correctness(..., labels=True), or use error_consistency"
+        )
+    return trials
+
+
+def _attributes(
+    tree: xr.DataTree,
+    metric: Metric,
+    model: str,
+    ci_prob: float,
+    ci_kind: CiKind,
+    cluster: str | None,
+    seed: np.random.SeedSequence,
+) -> dict[str, Any]:
+    drawn = "posterior" in tree.children
+    return {
+        "metric": metric.name,
+        "model": model,
+        "sampler": tree["posterior"].attrs["sampler"] if drawn else "none",
         "ci_prob": ci_prob,
         "ci_kind": ci_kind,
         "cluster": cluster or "",
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
     }
-    return Result(tree)
 
 
 def _tests(

@@ -15,10 +15,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.evaluation import evaluator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.tables import Block, blocks, cluster_numbers
+from alikely.tables import blocks, cluster_numbers
 
-__all__ = ["covariance", "estimate", "trial_influence"]
+__all__ = ["covariance", "estimate"]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -42,7 +43,8 @@ def estimate(
     Returns
     -------
     xarray.Dataset
-        ``estimate`` and ``se`` (pair); NaN where undefined.
+        ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it
+        is not.
 
     Raises
     ------
@@ -60,25 +62,30 @@ def estimate(
     >>> result["estimate"].values.round(4), result["se"].values.round(4)
     (array([0.3333]), array([0.0843]))
     """
-    cells = table["cells"].values.astype(np.float64)
-    value = metric.value(cells)
-    psi = metric.influence(cells)
-    n_trials = cells.sum(axis=-1)
-    if cluster is None:
+    if cluster is None and metric.counts == "correctness":
+        # Counts suffice: no pass over the trials.
+        cells = table["cells"].values.astype(np.float64)
+        value, psi = metric.value(cells), metric.influence(cells)
         # An empty cell has no say, even where its influence is undefined.
         square = np.where(cells > 0, cells * psi**2, 0).sum(axis=-1)
+        square /= np.maximum(cells.sum(axis=-1), 1) ** 2
+        reasons = metric.reason(cells).astype(object)
     else:
-        square = np.empty(len(cells))
-        numbers = cluster_numbers(table, cluster)
+        value, square = np.full((2, table.sizes["pair"]), np.nan)
+        reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
+        numbers = None if cluster is None else cluster_numbers(table, cluster)
         for block in blocks(table):
-            membership, _ = _indicator(numbers[block.trials])
-            summed = trial_influence(block, psi) @ membership
-            square[block.rows] = (summed**2).sum(axis=1)
-    defined = np.isfinite(value)
-    se = np.full(value.shape, np.nan)
-    se[defined] = np.sqrt(square[defined]) / n_trials[defined]
+            ready = evaluator(block, metric)
+            slopes = ready.slopes()
+            if numbers is not None:
+                slopes = slopes @ _indicator(numbers[block.trials])[0]
+            value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
+            square[block.rows] = (slopes**2).sum(axis=1)
+            reasons[block.rows] = ready.reasons()
+    se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
     return xr.Dataset(
-        {"estimate": ("pair", value), "se": ("pair", se)}, coords={"pair": table["pair"]}
+        {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)},
+        coords={"pair": table["pair"]},
     )
 
 
@@ -116,60 +123,30 @@ def covariance(
     >>> bool(np.allclose(np.sqrt(np.diag(matrix)), estimate(table)["se"]))
     True
     """
-    cells = table["cells"].values.astype(np.float64)
-    psi = metric.influence(cells)
-    n_trials = cells.sum(axis=-1)
-    n_pairs = len(cells)
+    n_pairs = table.sizes["pair"]
     total = np.zeros((n_pairs, n_pairs))
-    for rows, influence in _influence_columns(table, psi, cluster):
+    for rows, influence in _influence_columns(table, metric, cluster):
         total[np.ix_(rows, rows)] += influence @ influence.T
-    undefined = ~np.isfinite(metric.value(cells))
+    undefined = np.isnan(np.diag(total))
     total[undefined] = np.nan
     total[:, undefined] = np.nan
-    scale = np.where(n_trials > 0, n_trials, 1)
     names = table["pair"].values
     return xr.DataArray(
-        total / np.outer(scale, scale),
+        total,
         dims=("pair", "pair_other"),
         coords={"pair": names, "pair_other": names},
         name="covariance",
     )
 
 
-def trial_influence(block: Block, psi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Influence of each trial of a block on each of its pairs; 0 for a trial left out.
-
-    Parameters
-    ----------
-    block : Block
-        One group of trials of a table.
-    psi : ndarray, shape (pair, cell)
-        Influence of one trial in each cell, for all pairs of the table.
-
-    Returns
-    -------
-    ndarray, shape (pair of the block, trial of the block)
-
-    Examples
-    --------
-    >>> from alikely.tables import blocks, from_counts
-    >>> (block,) = blocks(from_counts([1, 0, 2, 0]))
-    >>> trial_influence(block, np.array([[0.5, 9.0, -0.25, 9.0]])).tolist()
-    [[0.5, -0.25, -0.25]]
-    """
-    codes = block.codes()
-    per_pair = psi[block.rows]
-    return np.where(codes < 0, 0.0, np.take_along_axis(per_pair, np.maximum(codes, 0), axis=1))
-
-
 def _influence_columns(
-    table: xr.Dataset, psi: NDArray[np.float64], cluster: str | None
+    table: xr.Dataset, metric: Metric, cluster: str | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
     """Influence matrices (some pairs, some trials or clusters); no two share a trial or cluster."""
     if cluster is None:
         for block in blocks(table):
             rows = np.arange(block.rows.start, block.rows.stop)
-            influence = trial_influence(block, psi)
+            influence = evaluator(block, metric).slopes()
             for start in range(0, influence.shape[1], CHUNK):
                 yield rows, influence[:, start : start + CHUNK]
         return
@@ -178,7 +155,7 @@ def _influence_columns(
     gathered = np.zeros((table.sizes["pair"], columns.max(initial=-1) + 1))
     for block in blocks(table):
         membership, used = _indicator(columns[block.trials])
-        gathered[block.rows, used] += trial_influence(block, psi) @ membership
+        gathered[block.rows, used] += evaluator(block, metric).slopes() @ membership
     yield np.arange(len(gathered)), gathered
 
 

@@ -17,7 +17,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely.influence import trial_influence
+from alikely.evaluation import evaluator
+from alikely.influence import estimate
 from alikely.metrics import Metric
 from alikely.tables import blocks
 
@@ -246,12 +247,9 @@ def covariances(
     table: xr.Dataset, parts: list[Part], systems: list[str], metric: Metric
 ) -> NDArray[np.float64]:
     """Covariances of the scores: shape (population, level, system, system)."""
-    cells = table["cells"].values.astype(np.float64)
-    value = metric.value(cells)
+    value = estimate(table, metric)["estimate"].values
     defined = np.isfinite(value)
     known = np.where(defined, value, 0.0)
-    psi = np.where(defined[:, None], metric.influence(cells), 0.0)
-    scale = np.maximum(cells.sum(axis=1), 1)
     present = nested_scores(parts, systems, value[None])[0]
     shape = (len(parts), len(systems), len(systems))
     images, people, both = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -268,7 +266,8 @@ def covariances(
     for block in blocks(table):
         d = dataset_of[str(table["dataset"].values[block.rows.start])]
         full, left, factor = shifts[d]
-        influence = trial_influence(block, psi) / scale[block.rows, None]
+        # An undefined entry has no weight; NaN times 0 would be NaN.
+        influence = np.nan_to_num(evaluator(block, metric).slopes())
         moved = full[:, block.rows] @ influence
         images[d] += moved @ moved.T
         for change in left[:, :, block.rows]:

@@ -20,15 +20,16 @@ from scipy import special
 
 from alikely._parallel import in_parallel
 from alikely._random import RandomState, seed_sequence
+from alikely.evaluation import evaluator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.tables import Block, blocks, cluster_numbers
 
 __all__ = [
     "bca_interval",
+    "bca_of_table",
     "bootstrap",
     "bootstrap_counts",
     "two_factor_variance",
-    "weighted_cells",
 ]
 
 # Numbers held at a time by one worker (weights plus cells), about 60 MB in float32.
@@ -179,35 +180,6 @@ def two_factor_variance(
     return np.minimum(np.maximum(corrected, np.maximum(r * v1, s * v2)), v0)
 
 
-def weighted_cells(
-    weights: NDArray[np.floating], codes: NDArray[np.int8], n_cells: int = 4
-) -> NDArray[np.floating]:
-    """Cells of all pairs under weights of the trials, by one matrix product.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (resample, trial)
-        Weight of each trial in each replicate.
-    codes : ndarray of int, shape (pair, trial)
-        Cell of each trial, -1 for a trial that is left out.
-    n_cells : int
-        Number of cells of the table.
-
-    Returns
-    -------
-    ndarray, shape (resample, pair, cell)
-        In the dtype of the weights.
-
-    Examples
-    --------
-    >>> weighted_cells(np.array([[2.0, 0.0, 1.0]]), np.array([[0, 3, 1]], dtype=np.int8)).tolist()
-    [[[2.0, 1.0, 0.0, 0.0]]]
-    """
-    indicator = codes[:, None, :] == np.arange(n_cells, dtype=codes.dtype)[:, None]
-    flat = indicator.reshape(-1, codes.shape[1]).astype(weights.dtype)
-    return (weights @ flat.T).reshape(len(weights), len(codes), n_cells)
-
-
 def bca_interval(
     cells: ArrayLike,
     replicates: ArrayLike,
@@ -248,8 +220,7 @@ def bca_interval(
     >>> bca_interval([[100, 20, 20, 20]], draws).round(1).tolist()
     [[0.2, 0.5]]
     """
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    _check_probability(ci_prob)
     counts = np.atleast_2d(np.asarray(cells, dtype=np.float64))
     draws = np.asarray(replicates, dtype=np.float64)
     value = metric.value(counts)
@@ -260,8 +231,69 @@ def bca_interval(
     square = (counts * deviation**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         acceleration = (counts * deviation**3).sum(axis=1) / (6 * square**1.5)
+    return _bca(value, acceleration, draws, ci_prob)
+
+
+def bca_of_table(
+    table: xr.Dataset, replicates: ArrayLike, metric: Metric, ci_prob: float = 0.95
+) -> NDArray[np.float64]:
+    """Bias-corrected and accelerated intervals of any metric, from its influence function.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        Count table, with labels for a metric of wrong labels.
+    replicates : array_like, shape (resample, pair)
+        As in `bca_interval`.
+    metric : Metric
+        Estimand.
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray, shape (pair, 2)
+        NaN as in `bca_interval`.
+
+    Raises
+    ------
+    ValueError
+        If `ci_prob` lies outside (0, 1).
+
+    Examples
+    --------
+    >>> from alikely.tables import from_counts
+    >>> table = from_counts([100, 20, 20, 20])
+    >>> bca_of_table(table, bootstrap(table, rng=1), ERROR_CONSISTENCY).round(1).tolist()
+    [[0.2, 0.5]]
+    """
+    if metric.counts == "correctness":
+        return bca_interval(table["cells"].values, replicates, metric, ci_prob)
+    _check_probability(ci_prob)
+    value, acceleration = np.full((2, table.sizes["pair"]), np.nan)
+    for block in blocks(table):
+        ready = evaluator(block, metric)
+        slopes = ready.slopes()
+        value[block.rows] = ready.values(np.ones((1, slopes.shape[1])))[0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            skew = (slopes**3).sum(axis=1) / (slopes**2).sum(axis=1) ** 1.5
+        acceleration[block.rows] = skew / 6
+    return _bca(value, acceleration, np.asarray(replicates, dtype=np.float64), ci_prob)
+
+
+def _check_probability(ci_prob: float) -> None:
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+
+
+def _bca(
+    value: NDArray[np.float64],
+    acceleration: NDArray[np.float64],
+    draws: NDArray[np.float64],
+    ci_prob: float,
+) -> NDArray[np.float64]:
     tails = special.ndtri([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    bounds = np.full((len(counts), 2), np.nan)
+    bounds = np.full((len(value), 2), np.nan)
     for pair in np.flatnonzero(np.isfinite(value) & np.isfinite(acceleration)):
         defined = draws[~np.isnan(draws[:, pair]), pair]
         if not len(defined):
@@ -289,23 +321,26 @@ def _bootstrap_block(
     seed: np.random.SeedSequence,
 ) -> NDArray[np.float32]:
     rng = np.random.default_rng(seed)
-    codes = block.codes()
-    if not codes.shape[1]:
-        return np.full((n_resamples, len(codes)), np.nan, dtype=np.float32)
-    if units is None:
-        # Trials that all pairs see alike are exchangeable: resample the patterns, by their counts.
-        codes, counts = np.unique(codes, axis=1, return_counts=True)
-        member = np.arange(len(counts))
-    else:
+    n_pairs, n_trials = len(block.a), block.correct.shape[1]
+    if not n_trials:
+        return np.full((n_resamples, n_pairs), np.nan, dtype=np.float32)
+    if units is not None:
         used, member = np.unique(units, return_inverse=True)
         counts = np.ones(len(used), dtype=np.intp)
-    n_cells = metric.n_cells
-    out = np.empty((n_resamples, len(codes)), dtype=np.float32)
-    step = max(1, CHUNK // (int(counts.sum()) + n_cells * len(codes)))
+    elif metric.counts == "correctness":
+        # Trials that all pairs see alike are exchangeable: resample the patterns, by their counts.
+        _, first, counts = np.unique(block.codes(), axis=1, return_index=True, return_counts=True)
+        block = block._replace(correct=block.correct[:, first])
+        member = np.arange(len(counts))
+    else:
+        counts, member = np.ones(n_trials, dtype=np.intp), np.arange(n_trials)
+    ready = evaluator(block, metric)
+    out = np.empty((n_resamples, n_pairs), dtype=np.float32)
+    step = max(1, CHUNK // (int(counts.sum()) + ready.width))
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)
         weights = _unit_weights(counts, size, kind, rng)[:, member]
-        out[start : start + size] = metric.value(weighted_cells(weights, codes, n_cells))
+        out[start : start + size] = ready.values(weights)
     return out
 
 

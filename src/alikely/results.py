@@ -16,12 +16,39 @@ from scipy import special
 from alikely import null
 from alikely._files import read_tree, write_tree
 from alikely._intervals import CiKind, check_interval, interval
-from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric, consistency
-from alikely.resampling import bca_interval
+from alikely.metrics import (
+    COPY_PROBABILITY,
+    ERROR_CONSISTENCY,
+    ERROR_SIMILARITY,
+    MISCLASSIFICATION_AGREEMENT,
+    Metric,
+    consistency,
+    error_similarity_metric,
+)
+from alikely.resampling import bca_of_table
 
 __all__ = ["Result"]
 
-METRICS = {metric.name: metric for metric in (ERROR_CONSISTENCY, COPY_PROBABILITY)}
+METRICS = {
+    metric.name: metric
+    for metric in (
+        ERROR_CONSISTENCY,
+        COPY_PROBABILITY,
+        MISCLASSIFICATION_AGREEMENT,
+        ERROR_SIMILARITY,
+    )
+}
+# Beside the estimate, as far as the analysis has them.
+BESIDE = (
+    "n_joint_errors",
+    "n_errors_a",
+    "n_errors_b",
+    "expected",
+    "divergence",
+    "expected_divergence",
+    "excess_divergence",
+    "log_bayes_factor",
+)
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 School = Literal["analytic", "bootstrap", "bca", "posterior"]
 SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
@@ -58,7 +85,12 @@ class Result:
     @property
     def metric(self) -> Metric:
         """The estimand."""
-        return METRICS[str(self.data.attrs["metric"])]
+        attrs = self.data.attrs
+        if "mixture" in attrs:
+            return error_similarity_metric(
+                float(attrs["alpha"]), attrs["mixture"], float(attrs["base"])
+            )
+        return METRICS[str(attrs["metric"])]
 
     @property
     def table(self) -> xr.Dataset:
@@ -79,9 +111,9 @@ class Result:
     @property
     def undefined(self) -> pd.Series:
         """Why an estimate is undefined, for the entries where it is; by label of the entry."""
-        table = self.table
+        estimates = self.estimates
         reasons = pd.Series(
-            self.metric.reason(table["cells"].values), index=table["pair"].values, dtype=object
+            estimates["undefined"].values, index=estimates["pair"].values, dtype=object
         )
         return reasons[reasons != ""]
 
@@ -160,6 +192,9 @@ class Result:
             estimate=estimates["estimate"].values,
             se=estimates["se"].values,
         )
+        for name in BESIDE:
+            if name in estimates:
+                frame[name] = estimates[name].values
         percent = f"{100 * ci_prob:g}"
         width: NDArray[np.float64] | None = None
         for school in intervals:
@@ -195,24 +230,35 @@ class Result:
             value = estimates["estimate"].values
             return np.stack([value - half, value + half], axis=1)
         if school == "bca":
-            return bca_interval(
-                self.table["cells"].values, self.draws("bootstrap"), self.metric, ci_prob
-            )
+            return bca_of_table(self.table, self.draws("bootstrap"), self.metric, ci_prob)
         return interval(self.draws(school), ci_prob, ci_kind)
 
     def _notes(self, frame: pd.DataFrame, width: NDArray[np.float64] | None) -> list[str]:
         cells = self.table["cells"].values
-        right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
-        rarest = np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
-        remarks = [self.metric.reason(cells).astype(object)]
+        remarks = [self.estimates["undefined"].values.astype(object)]
+        if self.metric.counts == "correctness":
+            right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
+            rarest = np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
+            alone = "an observer never errs (or always): only the posterior has a spread"
+        elif self.metric.counts == "labels":
+            rarest = cells[:, 3]
+            alone = "fewer than 2 joint errors, or all alike: only the posterior has a spread"
+        else:
+            rarest = np.minimum(frame["n_errors_a"], frame["n_errors_b"]).to_numpy()
+            alone = "fewer than 2 errors: only the posterior has a spread"
         few = (remarks[0] == "") & (rarest < FEW_ERRORS)
+        seldom = "few errors: trust the posterior only"
+        if self.metric.counts == "rows":
+            seldom = "few errors: mostly smoothing; see expected_divergence"
         remarks.append(
-            np.where(
-                few & (frame["se"].to_numpy() == 0),
-                "an observer never errs (or always): only the posterior has a spread",
-                np.where(few, "few errors: trust the posterior only", ""),
-            )
+            np.where(few & (frame["se"].to_numpy() == 0), alone, np.where(few, seldom, ""))
         )
+        if self.data.attrs["model"] == "independent_rows" and width is not None:
+            draws = self.draws("posterior")
+            held = np.quantile(draws, 0.975, axis=0) < frame["estimate"].to_numpy()
+            remarks.append(
+                np.where(held, "independent rows hold similarity down: use sampler='nuts'", "")
+            )
         if width is not None:
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
         if self.data.attrs["cluster"] and width is not None:

@@ -27,7 +27,14 @@ from alikely.tables import CELLS, check_counts
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Sampler", "SamplingWarning", "nuts", "posterior", "trial_log_likelihood"]
+__all__ = [
+    "Sampler",
+    "SamplingWarning",
+    "check_sampler",
+    "nuts",
+    "posterior",
+    "trial_log_likelihood",
+]
 
 Sampler = Literal["auto", "exact", "nuts"]
 CHAINS = 4
@@ -44,7 +51,7 @@ def _log_share(cell: int) -> Metric:
     def no_influence(cells: ArrayLike) -> NDArray[np.float64]:
         raise TypeError("a log likelihood is evaluated at draws only")
 
-    return Metric(f"log_{CELLS[cell]}", len(CELLS), value, no_influence, no_influence)
+    return Metric(f"log_{CELLS[cell]}", "correctness", value, no_influence, no_influence)
 
 
 LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
@@ -53,6 +60,12 @@ LARGEST_LOG_LIKELIHOOD = 300_000_000
 
 class SamplingWarning(UserWarning):
     """The Markov chains did not do what they should; the draws may mislead."""
+
+
+def check_sampler(sampler: str) -> None:
+    """Refuse the name of an unknown sampler (`ValueError`)."""
+    if sampler not in ("auto", "exact", "nuts"):
+        raise ValueError(f"sampler must be 'auto', 'exact' or 'nuts', got {sampler!r}")
 
 
 def posterior(
@@ -105,8 +118,7 @@ def posterior(
     >>> dict(tree["posterior"].sizes) == {"chain": 4, "draw": 1000, "pair": 1}
     True
     """
-    if sampler not in ("auto", "exact", "nuts"):
-        raise ValueError(f"sampler must be 'auto', 'exact' or 'nuts', got {sampler!r}")
+    check_sampler(sampler)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     beta = check_prior(prior)

@@ -9,34 +9,37 @@ correctness they were counted from, so that whatever needs the dependence betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.trials import NOT_SHOWN, Trials
+from alikely._pairs import Pairs, chosen_pairs, require_common_trials
+from alikely.trials import NO_RESPONSE, NOT_SHOWN, Trials
 
 __all__ = [
     "CELLS",
     "LEFT_OUT",
     "Block",
+    "answers",
     "blocks",
     "check_counts",
     "cluster_numbers",
     "cohort_counts",
     "correctness",
     "from_counts",
+    "groups_of_trials",
     "joint_correctness",
 ]
 
 CELLS = ("n11", "n10", "n01", "n00")
 LEFT_OUT = -1
+SILENT = "(no response)"
 
 By = Literal["condition", "dataset"] | None
-Pairs = str | Sequence[str] | Sequence[tuple[str, str]]
 
 
 class Block(NamedTuple):
@@ -52,6 +55,12 @@ class Block(NamedTuple):
         1 right, 0 wrong, -1 left out (not shown, or no response that is dropped).
     trials : ndarray of int, shape (trial,)
         Where the group's trials stand on the ``trial`` dim of the table.
+    response : ndarray of int, shape (observer, trial)
+        Classes of the answers, -1 left out; empty in a table without labels.
+    truth : ndarray of int, shape (trial,)
+        True classes; empty likewise.
+    n_classes : int
+        Number of classes; 0 in a table without labels.
     """
 
     rows: slice
@@ -59,6 +68,9 @@ class Block(NamedTuple):
     b: NDArray[np.intp]
     correct: NDArray[np.int8]
     trials: NDArray[np.intp]
+    response: NDArray[np.int32] = np.empty((0, 0), np.int32)
+    truth: NDArray[np.int32] = np.empty(0, np.int32)
+    n_classes: int = 0
 
     def codes(self) -> NDArray[np.int8]:
         """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
@@ -78,6 +90,9 @@ def joint_correctness(
     pairs: Pairs = "all",
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
+    *,
+    labels: bool = False,
+    disjoint: bool = False,
 ) -> xr.Dataset:
     """Count the four correctness cells of pairs of observers.
 
@@ -94,6 +109,11 @@ def joint_correctness(
     no_response : {"error", "drop"}
         Whether a trial that was shown but got no response is an error (the convention of the
         model-vs-human benchmark) or is left out of the observer's pairs.
+    labels : bool
+        Keep the answers too, for metrics of wrong labels. A missing response that counts as an
+        error is then a class of its own, ``(no response)``.
+    disjoint : bool
+        Admit pairs without a common trial, for metrics that need none.
 
     Returns
     -------
@@ -102,12 +122,14 @@ def joint_correctness(
         ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
         ``correct`` (observer, trial) int8 (1, 0, -1 left out); ``trial_group`` (trial).
         A pair has an entry in each group in which both its observers were shown a trial.
+        With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on
+        the dim ``class``, responses -1 where left out.
 
     Raises
     ------
     ValueError
         Unknown kind, observer or option; fewer than two observers; two observers of one data set
-        without a common trial.
+        without a common trial; labels asked for where only correctness is known.
 
     Examples
     --------
@@ -116,17 +138,17 @@ def joint_correctness(
     >>> joint_correctness(trials)["cells"].values.tolist()
     [[2, 1, 1, 1]]
     """
-    _choice("by", by, ("condition", "dataset", None))
     data = trials.data
     raw = data["correct"].values
     correct = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
-    first, second = _chosen_pairs(trials, pairs)
-    named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
-    _require_common_trials(data, shown, first, second, every_pair=named)
+    first, second = chosen_pairs(trials.observers, data["kind"].values, pairs)
+    if not disjoint:
+        named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
+        require_common_trials(data, shown, first, second, every_pair=named)
 
-    group, labels = _groups(data, by)
-    n_groups = len(labels)
+    group, group_labels = groups_of_trials(data, by)
+    n_groups = len(group_labels)
     present = np.stack([shown[:, group == g].any(axis=1) for g in range(n_groups)])
     pair_group, chosen = np.nonzero(present[:, first] & present[:, second])
     a, b = first[chosen], second[chosen]
@@ -140,11 +162,11 @@ def joint_correctness(
             "pair_group": ("pair", pair_group),
         },
         coords={
-            "pair": _pair_labels(names[a], names[b], labels, pair_group),
+            "pair": _pair_labels(names[a], names[b], group_labels, pair_group),
             "observer_a": ("pair", names[a]),
             "observer_b": ("pair", names[b]),
-            "dataset": ("pair", labels["dataset"].to_numpy(object)[pair_group]),
-            "condition": ("pair", labels["condition"].to_numpy(object)[pair_group]),
+            "dataset": ("pair", group_labels["dataset"].to_numpy(object)[pair_group]),
+            "condition": ("pair", group_labels["condition"].to_numpy(object)[pair_group]),
             "cell": list(CELLS),
             "observer": names,
             "item": ("trial", data["item"].values),
@@ -156,7 +178,7 @@ def joint_correctness(
     for block in blocks(table):
         cells[block.rows] = _count(block)
     table["cells"] = (("pair", "cell"), cells)
-    return table
+    return table.assign(answers(data, correct)) if labels else table
 
 
 def cohort_counts(
@@ -208,7 +230,7 @@ def cohort_counts(
             )
     correct = correctness(data["correct"].values, no_response)
     people, machines = correct[kind == humans], correct[kind == models]
-    group, labels = _groups(data, "condition")
+    group, labels = groups_of_trials(data, "condition")
     answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
     names = [f"{d} | {c}" for d, c in labels[["dataset", "condition"]].itertuples(index=False)]
     alone = np.setdiff1d(np.arange(len(names)), group[answered > 0])
@@ -324,6 +346,8 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
         In the order of the ``pair`` dim.
     """
     correct = table["correct"].values
+    response = table["response"].values if "response" in table else None
+    truth = table["truth"].values if "truth" in table else np.empty(0, np.int32)
     trial_group = table["trial_group"].values
     pair_group = table["pair_group"].values
     first, second = table["first"].values, table["second"].values
@@ -336,7 +360,13 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
             np.concatenate([first[start:stop], second[start:stop]]), return_inverse=True
         )
         a, b = np.split(local, 2)
-        yield Block(slice(start, stop), a, b, correct[np.ix_(observers, members)], members)
+        here = np.ix_(observers, members)
+        block = Block(slice(start, stop), a, b, correct[here], members)
+        if response is not None:
+            block = block._replace(
+                response=response[here], truth=truth[members], n_classes=table.sizes["class"]
+            )
+        yield block
 
 
 def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
@@ -405,6 +435,45 @@ def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
     return np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
 
 
+def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
+    """Answers as positions among all classes.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    correct : ndarray of int8, shape (observer, trial)
+        As from `correctness`.
+
+    Returns
+    -------
+    dict
+        ``response`` (observer, trial), -1 left out; ``truth`` (trial); ``class``, with
+        ``(no response)`` last if a missing response counts as an error.
+
+    Raises
+    ------
+    ValueError
+        If only correctness is known.
+    """
+    if "response" not in data:
+        raise ValueError(
+            "these trials hold correctness only, and wrong answers are compared by their class; "
+            "read them with columns truth and response, or use error_consistency, which needs none"
+        )
+    raw = data["response"].values
+    names = data["class"].values.tolist()
+    silent = (raw == NO_RESPONSE) & (correct != LEFT_OUT)
+    if silent.any():
+        names = [*names, SILENT]
+    response = np.where(silent, len(names) - 1, raw).astype(np.int32)
+    return {
+        "response": (("observer", "trial"), np.where(correct == LEFT_OUT, LEFT_OUT, response)),
+        "truth": ("trial", data["truth"].values.astype(np.int32)),
+        "class": np.array(names, dtype=object),
+    }
+
+
 def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
     """Validate counts ``n11, n10, n01, n00``.
 
@@ -452,8 +521,28 @@ def _choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
         raise ValueError(f"{name} must be one of {options}; got {value!r}")
 
 
-def _groups(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
-    """Group number of each trial, and the labels of each group."""
+def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
+    """Number the groups of trials.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    by : {"condition", "dataset"} or None
+        As in `joint_correctness`.
+
+    Returns
+    -------
+    group : ndarray of int, shape (trial,)
+    labels : pandas.DataFrame
+        ``dataset`` and ``condition`` of each group, ``all`` where they are pooled.
+
+    Raises
+    ------
+    ValueError
+        If `by` is unknown.
+    """
+    _choice("by", by, ("condition", "dataset", None))
     keys = {None: [], "dataset": ["dataset"], "condition": ["dataset", "condition"]}[by]
     frame = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     for key in frame.columns.difference(keys):
@@ -471,103 +560,6 @@ def _pair_labels(
         f"{one} x {other}" + (f" [{suffix[g]}]" if varying else "")
         for one, other, g in zip(a, b, group, strict=True)
     ]
-
-
-def _chosen_pairs(trials: Trials, pairs: Pairs) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    names = trials.observers
-    if len(names) < 2:
-        raise ValueError(
-            f"a comparison needs at least two observers, got {len(names)} ({', '.join(names)})"
-        )
-    kinds = trials.data["kind"].values.astype(object)
-    if not isinstance(pairs, str):
-        if pairs and all(isinstance(entry, str) for entry in pairs):
-            parts = [_chosen_pairs(trials, entry) for entry in pairs if isinstance(entry, str)]
-            every = np.concatenate([np.stack(part) for part in parts], axis=1)
-            once = np.unique(every, axis=1, return_index=True)[1]
-            return every[0, np.sort(once)], every[1, np.sort(once)]
-        return _listed_pairs(names, pairs)
-    if pairs == "all":
-        # Humans first, so that the human is the reference of every mixed pair.
-        order = np.argsort(kinds != "human", kind="stable")
-        i, j = np.triu_indices(len(names), k=1)
-        return order[i], order[j]
-    for cut in (i for i, char in enumerate(pairs) if char == "-"):
-        first, second = pairs[:cut], pairs[cut + 1 :]
-        if {first, second} <= set(kinds):
-            a, b = np.flatnonzero(kinds == first), np.flatnonzero(kinds == second)
-            if first == second:
-                i, j = np.triu_indices(len(a), k=1)
-                if not len(i):
-                    raise ValueError(
-                        f"pairs={pairs!r} needs at least two observers of kind {first!r}, got 1 "
-                        f"({names[a[0]]}); choose other pairs"
-                    )
-                return a[i], a[j]
-            return np.repeat(a, len(b)), np.tile(b, len(a))
-    known = sorted(set(kinds))
-    raise ValueError(
-        f"pairs must be 'all', two kinds joined by a hyphen, or a list of observer pairs; the "
-        f"kinds here are {', '.join(map(repr, known))}; got {pairs!r}"
-    )
-
-
-def _listed_pairs(
-    names: list[str], pairs: Sequence[str] | Sequence[tuple[str, str]]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    position = {name: i for i, name in enumerate(names)}
-    chosen = []
-    for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
-            raise ValueError(f"each pair must be two different observers, got {pair!r}")
-        for name in pair:
-            if name not in position:
-                raise ValueError(
-                    f"unknown observer {name!r} in pairs; the observers are {', '.join(names)}"
-                )
-        chosen.append((position[pair[0]], position[pair[1]]))
-    if not chosen:
-        raise ValueError("pairs is an empty list; name at least one pair, or pairs='all'")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError("pairs names the same pair twice; name each once")
-    first, second = np.array(chosen).T
-    return first, second
-
-
-def _require_common_trials(
-    data: xr.Dataset,
-    shown: NDArray[np.bool_],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-    every_pair: bool,
-) -> None:
-    """Refuse two observers of one data set who share no trial: their items do not match up.
-
-    Observers of different data sets are no pair; only a pair that was named must meet somewhere.
-    """
-    names = data["observer"].values
-    dataset = data["dataset"].values
-    anywhere = np.zeros(len(first), dtype=bool)
-    for label in pd.unique(dataset):
-        here = shown[:, dataset == label]
-        present = here.any(axis=1)
-        common = here.astype(np.float32) @ here.T.astype(np.float32) > 0
-        both = present[first] & present[second]
-        bad = np.flatnonzero(both & ~common[first, second])
-        if len(bad):
-            a, b = names[first[bad[0]]], names[second[bad[0]]]
-            raise ValueError(
-                f"observers {a!r} and {b!r} both took part in data set {label!r} but have no "
-                "trial in common; check that items and conditions are labelled alike, or name "
-                "the pairs to compare with pairs=[(a, b), ...]"
-            )
-        anywhere |= both
-    if not (anywhere.all() if every_pair else anywhere.any()):
-        apart = np.flatnonzero(~anywhere)[0]
-        raise ValueError(
-            f"observers {names[first[apart]]!r} and {names[second[apart]]!r} took part in no data "
-            "set together; choose other pairs"
-        )
 
 
 def _count(block: Block) -> NDArray[np.int64]:

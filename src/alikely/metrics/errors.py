@@ -307,9 +307,9 @@ def error_divergence(
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
     k = one.shape[-1]
-    listed = [_off_diagonal(table).reshape(*table.shape[:-2], -1) for table in (one, other)]
     true = np.repeat(np.arange(k), k - 1)
-    return row_divergence(*listed, true, k, alpha=alpha, mixture=mixture, base=base)
+    a, b = (_off_diagonal(table).reshape(*table.shape[:-2], -1) for table in (one, other))
+    return row_divergence(a, b, true, k, alpha=alpha, mixture=mixture, base=base)
 
 
 def class_divergence(
@@ -346,11 +346,11 @@ def class_divergence(
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
     k = one.shape[-1]
-    a, b = _off_diagonal(one), _off_diagonal(other)
-    # Every class is a row of its own here: nothing to sum over.
-    flat = [table.reshape(*table.shape[:-2], -1) for table in (a, b)]
-    rows = smoothed_rows(*flat, np.repeat(np.arange(k), k - 1), k, alpha, mixture)
-    return np.where((a + b).sum(axis=-1) > 0, rows.divergence / np.log(base), np.nan)
+    true = np.repeat(np.arange(k), k - 1)
+    a, b = (_off_diagonal(table).reshape(*table.shape[:-2], -1) for table in (one, other))
+    rows = smoothed_rows(a, b, true, k, alpha, mixture)
+    made = (one + other).sum(axis=-1) > 0
+    return np.where(made, rows.divergence / np.log(base), np.nan)
 
 
 def expected_divergence(

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from alikely.models.cohort import cohort
 from alikely.models.copying import copying
+from alikely.models.errors import class_copying, error_distributions
 from alikely.models.independence import independence
 from alikely.models.pooled_pairs import pooled_pairs
 
-__all__ = ["cohort", "copying", "independence", "pooled_pairs"]
+__all__ = [
+    "class_copying",
+    "cohort",
+    "copying",
+    "error_distributions",
+    "independence",
+    "pooled_pairs",
+]

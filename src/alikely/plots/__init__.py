@@ -5,16 +5,22 @@ from __future__ import annotations
 from alikely.plots.benchmark import plot_benchmark, plot_probability_greater, plot_ranks
 from alikely.plots.bounds import plot_bounds
 from alikely.plots.cohort import plot_cohort
+from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.intervals import plot_intervals
 from alikely.plots.null import plot_null
+from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.stability import plot_correlations, plot_sensitivity, plot_stability
 
 __all__ = [
     "plot_benchmark",
     "plot_bounds",
+    "plot_classes",
     "plot_cohort",
     "plot_correlations",
+    "plot_error_row",
     "plot_intervals",
+    "plot_matrix",
+    "plot_metrics",
     "plot_null",
     "plot_probability_greater",
     "plot_ranks",

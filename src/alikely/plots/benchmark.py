@@ -67,7 +67,8 @@ def plot_benchmark(
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
-    ax.set_xlabel(f"mean error consistency with humans ({what[population]})")
+    metric = str(scores.data.attrs["metric"]).replace("_", " ")
+    ax.set_xlabel(f"mean {metric} with humans ({what[population]})")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

@@ -43,7 +43,7 @@ def plot_null(
     Raises
     ------
     ValueError
-        If there is no such entry.
+        If there is no such entry, or the result is of wrong labels.
 
     Examples
     --------
@@ -54,6 +54,11 @@ def plot_null(
     >>> ax.get_xlabel()
     'error consistency'
     """
+    if result.metric.counts != "correctness":
+        raise ValueError(
+            f"independent observers are simulated by correctness, which {result.metric.name} does "
+            "not follow from; plot a result of error_consistency"
+        )
     labels = result.table["pair"].values.tolist()
     if pair not in labels:
         raise ValueError(f"no entry is labelled {pair!r}; labels look like {labels[0]!r}")
@@ -72,7 +77,7 @@ def plot_null(
     ax.set_yticks([])
     p = float(null.p_value([value], draws[:, None])[0])
     if np.isnan(value):
-        reason = result.metric.reason(cells)[0]
+        reason = result.undefined[pair]
         title = f"{pair}: undefined ({reason})"
     else:
         ax.axvline(value, color="#D55E00", linewidth=2, label=f"observed {value:.2f}")

@@ -1,0 +1,127 @@
+"""Markov chains for error patterns: one fit for each group of trials of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._random import RandomState, seed_sequence
+from alikely.error_posteriors import error_divergence_draws, error_row_draws
+from alikely.error_tables import dense_joint_errors, dense_rows
+from alikely.metrics import errors
+from alikely.metrics.rows import Mixture
+from alikely.sampling import nuts
+from alikely.tables import blocks
+
+__all__ = ["class_copying_draws", "shared_base_draws"]
+
+# Numbers held at a time.
+CHUNK = 8_000_000
+
+
+def class_copying_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> NDArray[np.float32]:
+    """Misclassification agreement under the copy model of wrong labels.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.tables.joint_correctness` with labels.
+    n_draws : int
+        Total number of draws over 4 chains.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    ndarray of float32, shape (draw, pair)
+        Chains one after the other; NaN for pairs without joint errors.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains did not do what they should.
+    """
+    from alikely.models.errors import class_copying
+
+    out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
+    for block, seed in zip(blocks(table), _seeds(table, rng), strict=False):
+        counts = dense_joint_errors(block)
+        some = np.flatnonzero(counts.any(axis=(1, 2, 3)))
+        if len(some):
+            tree = nuts(class_copying(counts[some]), n_draws, 1_000, seed, progressbar)
+            drawn = tree["posterior"].to_dataset()["misclassification_agreement"].values
+            out[:, block.rows.start + some] = drawn.reshape(-1, len(some))
+    return out
+
+
+def shared_base_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    *,
+    mixture: Mixture = "mean",
+    base: float = 2,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> NDArray[np.float32]:
+    """Class-level error similarity when the rows of all observers scatter around common ones.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.tables.joint_correctness` with labels.
+    n_draws : int
+        Total number of draws over 4 chains.
+    mixture, base
+        As in `alikely.error_draws.row_draws`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    ndarray of float32, shape (draw, pair)
+        Chains one after the other; NaN for pairs without errors.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains did not do what they should.
+    """
+    from alikely.models.errors import error_distributions
+
+    out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
+    for block, seed in zip(blocks(table), _seeds(table, rng), strict=False):
+        rows = dense_rows(block)
+        if not rows.any():
+            continue
+        drawn = nuts(error_distributions(rows), n_draws, 1_000, seed, progressbar)["posterior"]
+        posterior = drawn.to_dataset()[["base", "concentration"]]
+        generator = np.random.default_rng(seed.spawn(1)[0])
+        pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
+        per_chain = posterior.sizes["draw"]
+        step = max(1, CHUNK // rows.size)
+        # Rows are large and needed for a moment only.
+        for first in range(0, len(out), step):
+            at = np.arange(first, min(first + step, len(out)))
+            part = posterior.isel(
+                chain=xr.DataArray(at // per_chain, dims="at"),
+                draw=xr.DataArray(at % per_chain, dims="at"),
+            )
+            part = part.reset_coords(drop=True).rename(at="draw").expand_dims("chain")
+            row_draws = error_row_draws(part, rows, generator)
+            divergence = error_divergence_draws(row_draws, rows, pairs, mixture=mixture, base=base)
+            out[at, block.rows] = errors.error_similarity(divergence)
+    return out
+
+
+def _seeds(table: xr.Dataset, rng: RandomState) -> list[np.random.SeedSequence]:
+    return seed_sequence(rng).spawn(len(np.unique(table["pair_group"].values)))

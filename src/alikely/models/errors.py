@@ -1,0 +1,241 @@
+"""Which errors systems make: distributions of wrong labels, and wrong labels that are copied.
+
+References
+----------
+.. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models.
+   doi:10.1214/06-BA117A
+.. [M62] Mosimann (1962). On the compound multinomial distribution, the multivariate beta
+   distribution, and correlations among proportions. doi:10.1093/biomet/49.1-2.65
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from alikely._error_rows import (
+    ROW_DIMS,
+    TABLE_DIMS,
+    check_errors,
+    drop_true,
+    insert_true,
+    wrong_classes,
+)
+from alikely.models._populations import spread
+
+__all__ = ["class_copying", "error_distributions"]
+
+Base = Literal["shared", "uniform", "learned"]
+# With so many systems the base rows are known better than their spread; with fewer, deviates in
+# units of the spread are the freer parameters.
+MANY = 10
+# Concentrations end at a million, where divergences are below a millionth of a bit: beyond, the
+# log likelihood is a difference of log gamma functions too large to resolve it.
+FLOOR = 1e-6
+WRONG_DIMS = ("system", "true_class", "wrong_class")
+
+
+def error_distributions(
+    rows: ArrayLike | xr.DataArray, *, base: Base = "shared", concentration: float | None = None
+) -> pm.Model:
+    """Distributions of every system's errors over wrong labels, by true class.
+
+    A system's errors on a true class are multinomial, and its row of probabilities is drawn from
+    a Dirichlet distribution around a base row. How concentrated rows are about their base is
+    learned, with the rows integrated out [M62]_: draw them with
+    `alikely.error_posteriors.error_row_draws`.
+
+    Parameters
+    ----------
+    rows : array_like or xarray.DataArray, shape (system, true_class, response_class)
+        Numbers of errors; the diagonal is no error and is ignored. Labels are taken from the
+        coords.
+    base : {"shared", "uniform", "learned"}
+        ``"shared"``: one latent base row for each true class, common to all systems, which may
+        differ from it not at all. ``"uniform"``: all wrong classes alike. ``"learned"``: one
+        distribution over responses for all true classes, renormalised without the true one. Under
+        the latter two, systems of the same kind still differ by as much as true classes do.
+    concentration : float, optional
+        Mean Dirichlet parameter of a cell, above 0: a row is drawn from
+        ``Dirichlet(concentration * (C - 1) * base)``, so that .5 with the uniform base is
+        Dirichlet(1/2). Rows are then variables of the model. Learned if not given.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``system, true_class, response_class`` and ``wrong_class``, the classes without the
+        true one, numbered in order. Data ``errors``; deterministics ``base``
+        (true_class, response_class) and, if learned, ``concentration`` (with the shared base by
+        true_class), otherwise ``error_rows`` (system, true_class, response_class) of the free
+        ``rows``; likelihood ``observed_errors``.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not square in at least 3 classes, not whole or negative, or hold no
+        error; if the base is unknown or the concentration not above 0.
+
+    Notes
+    -----
+    ``spread = concentration**-.5`` measures how far systems are apart and is half-normal: its
+    density is finite at 0 [G06]_, so that equal systems can reach a divergence of 0, which
+    independent rows never do. To reuse a compiled model, replace the data ``errors``, of the dims
+    ``system, true_class, wrong_class``.
+
+    Examples
+    --------
+    >>> rows = [[[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 4, 2], [2, 0, 1], [1, 3, 0]]]
+    >>> model = error_distributions(rows)
+    >>> sorted(variable.name for variable in model.deterministics)
+    ['base', 'concentration']
+    """
+    counts, labels = check_errors(rows, ROW_DIMS)
+    if base not in ("shared", "uniform", "learned"):
+        raise ValueError(f"base must be 'shared', 'uniform' or 'learned', got {base!r}")
+    if concentration is not None and not 0 < concentration < np.inf:
+        raise ValueError(f"concentration must be above 0, got {concentration}; 0.5 is Jeffreys'")
+    n_classes = counts.shape[-1]
+    with pm.Model(coords=_coords(labels)) as model:
+        errors = pm.Data("errors", drop_true(counts), dims=WRONG_DIMS)
+        share = _base(base, *counts.shape[:2])
+        pm.Deterministic(
+            "base", insert_true(share, n_classes), dims=("true_class", "response_class")
+        )
+        options = {"n": errors.sum(axis=-1), "observed": errors, "dims": WRONG_DIMS}
+        if concentration is None:
+            parameters = _concentration(base) * (n_classes - 1) * share
+            pm.DirichletMultinomial("observed_errors", a=parameters, **options)
+        else:
+            parameters = concentration * (n_classes - 1) * share
+            drawn = pm.Dirichlet("rows", parameters, dims=WRONG_DIMS)
+            pm.Deterministic("error_rows", insert_true(drawn, n_classes), dims=ROW_DIMS)
+            pm.Multinomial("observed_errors", p=drawn, **options)
+    return model
+
+
+def _coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
+    classes = labels["true_class"]
+    return {**labels, "response_class": classes, "wrong_class": list(range(len(classes) - 1))}
+
+
+def _base(base: Base, n_systems: int, n_classes: int) -> Any:
+    """Base rows over wrong classes, shape (true_class, wrong_class)."""
+    if base == "uniform":
+        return pt.full((n_classes, n_classes - 1), 1 / (n_classes - 1))
+    # Logits: Dirichlet base rows of small parameters crowd at the edges of the simplex.
+    sd = spread("base_sd", 1, n_classes)
+    if base == "learned":
+        deviate = pm.ZeroSumNormal("base_deviate", 1, dims="response_class")
+        logits = (sd * deviate)[wrong_classes(n_classes)]
+    elif n_systems >= MANY:
+        logits = pm.ZeroSumNormal("base_logit", sd, dims=WRONG_DIMS[1:])
+    else:
+        logits = sd * pm.ZeroSumNormal("base_deviate", 1, dims=WRONG_DIMS[1:])
+    return pm.math.softmax(logits, axis=-1)
+
+
+def _concentration(base: Base) -> Any:
+    """Mean Dirichlet parameter of a cell, to multiply base rows with."""
+    level = 1 / (pm.HalfNormal("spread", 2) ** 2 + FLOOR)
+    if base != "shared":
+        return pm.Deterministic("concentration", level)
+    deviate = pm.Normal("class_deviate", 0, 1, dims="true_class")
+    by_class = level * pt.exp(pm.HalfNormal("class_sd", 0.5) * deviate)
+    return pm.Deterministic("concentration", by_class, dims="true_class")[:, None]
+
+
+def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
+    """Copying of wrong labels, on the trials that both observers of a pair get wrong.
+
+    On a joint error of true class ``t``, ``b`` gives ``a``'s wrong label with probability ``c``,
+    else draws one from its own error distribution of that class:
+    ``P(b = j | a = i, t) = c [i = j] + (1 - c) q_t(j)``.
+
+    Parameters
+    ----------
+    counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
+        Numbers of joint errors by the labels given. Entries where a label is the true class are no
+        joint errors and are ignored. Labels are taken from the coords.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``pair, true_class, response_class, wrong_class``. Data ``errors_of_a``, ``agreed``
+        and ``differed``, joint errors by the label of ``a``, and by that of ``b`` where both give
+        the same or not. Deterministics ``copy_probability`` (pair, in [0, 1]), ``errors_a`` and
+        ``own_errors_b`` (pair, true_class, response_class), ``misclassification_agreement``
+        (pair), that of the implied joint distribution [X25]_. Likelihoods ``observed_classes``,
+        ``observed_errors_of_a`` and the potential ``labels_of_b``.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not square in at least 3 classes, not whole or negative, or hold no
+        joint error.
+
+    Notes
+    -----
+    Error distributions of ``a`` and ``b`` are logistic-normal around rows that all pairs share:
+    with few errors of a true class, chance agreement hangs on how peaked they are, and that is
+    learned from all of them.
+
+    Examples
+    --------
+    >>> counts = np.zeros((1, 3, 3, 3), dtype=int)
+    >>> counts[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
+    >>> model = class_copying(counts)
+    >>> model["copy_probability"].eval().shape
+    (1,)
+    """
+    tables, labels = check_errors(counts, TABLE_DIMS)
+    n_classes = tables.shape[1]
+    dims = ("pair", "true_class", "wrong_class")
+    same = np.diagonal(tables, axis1=-2, axis2=-1)
+    with pm.Model(coords=_coords(labels)) as model:
+        of_a = pm.Data("errors_of_a", drop_true(tables.sum(axis=-1)), dims=dims)
+        agreed = pm.Data("agreed", drop_true(same), dims=dims)
+        differed = pm.Data("differed", drop_true(tables.sum(axis=-2) - same), dims=dims)
+        c = pm.Uniform("copy_probability", 0, 1, dims="pair")
+        share = pm.Dirichlet("class_share", np.ones(n_classes), dims=dims[:2])
+        sd = spread("base_sd", 1, n_classes)
+        base = sd * pm.ZeroSumNormal("base_deviate", 1, dims=dims[1:])
+        row_sd = spread("row_sd", 1, n_classes)
+
+        def rows(name: str, observer: str) -> Any:
+            deviate = pm.ZeroSumNormal(f"deviate_{observer}", 1, dims=dims)
+            drawn = pm.math.softmax(base + row_sd * deviate, axis=-1)
+            full = insert_true(drawn, n_classes)
+            return drawn, pm.Deterministic(name, full, dims=(*dims[:2], "response_class"))
+
+        r, full_r = rows("errors_a", "a")
+        q, full_q = rows("own_errors_b", "b")
+        pm.Multinomial(
+            "observed_classes",
+            n=of_a.sum(axis=(-2, -1)),
+            p=share,
+            observed=of_a.sum(axis=-1),
+            dims=dims[:2],
+        )
+        pm.Multinomial("observed_errors_of_a", n=of_a.sum(axis=-1), p=r, observed=of_a, dims=dims)
+        # Given a's label, b's depends on it only by being the same or not.
+        own = (1 - c)[:, None, None] * q
+        pm.Potential(
+            "labels_of_b",
+            (agreed * pt.log(c[:, None, None] + own) + differed * pt.log(own)).sum(),
+        )
+        w = share[..., None]
+        observed = c + (1 - c) * (w * full_r * full_q).sum(axis=(-2, -1))
+        margin_a, margin_q = (w * full_r).sum(axis=-2), (w * full_q).sum(axis=-2)
+        margin_b = c[:, None] * margin_a + (1 - c)[:, None] * margin_q
+        expected = (margin_a * margin_b).sum(axis=-1)
+        pm.Deterministic(
+            "misclassification_agreement", (observed - expected) / (1 - expected), dims="pair"
+        )
+    return model

@@ -1,0 +1,388 @@
+"""All pairs at a glance: a metric as a matrix of observers, and one metric against another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely.metrics import consistency
+from alikely.plots._style import axes_or_new
+from alikely.results import Result
+
+__all__ = ["plot_matrix", "plot_metrics"]
+
+LABELS = ["dataset", "condition", "observer_a", "observer_b"]
+# Those without a zero in the middle of their range.
+SEQUENTIAL = ("error_similarity",)
+# Okabe and Ito's palette, without the yellow that fades on white.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
+MARKERS = "os^Dv<>P"
+SMALLEST, LARGEST = 8.0, 80.0
+
+
+class Observed(Protocol):
+    """Something that knows its observers' kinds, such as `alikely.Trials`."""
+
+    @property
+    def data(self) -> xr.Dataset:
+        """Dataset with the coord ``kind`` on the dim ``observer``."""
+
+
+Kinds = Mapping[str, str] | Observed
+
+
+def plot_matrix(
+    result: Result,
+    *,
+    dataset: str | None = None,
+    condition: str | None = None,
+    kinds: Kinds | None = None,
+    by: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw all pairs as a matrix of observers, observers of a kind or family together.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis of any metric.
+    dataset, condition : str, optional
+        Which entries to draw; of a pair with several entries the unweighted mean is drawn.
+    kinds : mapping or Trials, optional
+        Kind of each observer; the trials of the analysis know them.
+    by : mapping, optional
+        Family of each observer, such as ``{"resnet50": "CNN"}``: groups observers instead of
+        their kinds, which then only decide the order of families.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If the result has no such data set or condition, or an observer has no kind or family.
+    TypeError
+        If `kinds` is neither a mapping nor trials, or `by` no mapping.
+
+    Notes
+    -----
+    The mean is over the entries of a pair that are defined; pairs that have different data sets in
+    common are means over different data sets. Metrics around 0 have a diverging scale, white at 0;
+    class-level error similarity has a sequential one over the values observed.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example()
+    >>> result = al.error_consistency(trials, by="dataset", n_resamples=0, n_draws=0, n_null=0)
+    >>> ax = al.plot_matrix(result, kinds=trials)
+    >>> ax.images[0].get_array().shape
+    (10, 10)
+    """
+    frame = _entries(result, dataset, condition)
+    taking_part = {*frame["observer_a"], *frame["observer_b"]}
+    names = [name for name in result.table["observer"].values.tolist() if name in taking_part]
+    keys: list[dict[str, str]] = []
+    if kinds is not None:
+        keys.append(_of_observers(kinds, names, "kinds"))
+    if by is not None:
+        keys.append(_of_observers(by, names, "by"))
+    ranks = [{key: i for i, key in enumerate(_in_order(of, names))} for of in keys]
+    names.sort(key=lambda name: [rank[of[name]] for rank, of in zip(ranks, keys, strict=True)])
+
+    position = {name: i for i, name in enumerate(names)}
+    ends = np.array([[position[a], position[b]] for a, b in _observers(frame)])
+    frame["i"], frame["j"] = ends.min(axis=1), ends.max(axis=1)
+    values = frame.groupby(["i", "j"])["value"].mean()
+    i, j = (values.index.get_level_values(level).to_numpy() for level in ("i", "j"))
+    matrix = np.full((len(names), len(names)), np.nan)
+    matrix[i, j] = matrix[j, i] = values
+
+    ax = axes_or_new(ax, (2.8 + 0.19 * len(names), 2.2 + 0.19 * len(names)))
+    image = ax.imshow(matrix, **_scale(result.metric.name, matrix))
+    undefined = np.isnan(values.to_numpy())
+    for a, b in zip(i[undefined].tolist(), j[undefined].tolist(), strict=True):
+        for x, y in ((a, b), (b, a)):
+            ax.add_patch(
+                Rectangle(
+                    (x - 0.5, y - 0.5), 1, 1, facecolor="0.85", edgecolor="0.5", hatch="////",
+                    linewidth=0,
+                )
+            )  # fmt: skip
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    if keys:
+        _separate(ax, [tuple(of[name] for of in keys) for name in names])
+    notes = []
+    if undefined.any():
+        notes.append(f"hatched: undefined ({undefined.sum()} of {len(values)} pairs)")
+    n_possible = len(names) * (len(names) - 1) // 2
+    if len(values) < n_possible:
+        notes.append(f"blank: not compared ({n_possible - len(values)} pairs)")
+    ax.set_xlabel("\n".join(notes), fontsize=8)
+    ax.set_title(_title(frame), fontsize=9)
+    label = result.metric.name.replace("_", " ")
+    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.7)
+    return ax
+
+
+def plot_metrics(
+    results: Sequence[Result] | Mapping[str, Result],
+    x: str,
+    y: str,
+    *,
+    dataset: str | None = None,
+    condition: str | None = None,
+    kinds: Kinds | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one metric against another over the same pairs, after Figure 4 of [X25]_.
+
+    Parameters
+    ----------
+    results : sequence of Result, or mapping of str to Result
+        Analyses of the same trials, pairs and groups; a mapping gives them names of your own.
+    x, y : str
+        Name of the metric, or of the result in the mapping, for each axis.
+    dataset, condition : str, optional
+        Which entries to draw; all if not given.
+    kinds : mapping or Trials, optional
+        Kind of each observer, for the colours; the trials of the analysis know them.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The size of a point is the mean accuracy of both observers on their common trials; the
+        title has Spearman's rank correlation over the entries drawn. Pairs share observers, so
+        that there are fewer independent points than it seems.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, the results have different entries, or fewer than two are defined in
+        both; if an observer has no kind, or there are too many kinds to tell apart.
+    TypeError
+        If `kinds` is neither a mapping nor trials.
+
+    References
+    ----------
+    .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+       decision-making systems. doi:10.1609/aaai.v39i26.34974
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example()
+    >>> options = {"by": "dataset", "n_resamples": 0, "n_draws": 0}
+    >>> ec = al.error_consistency(trials, **options)
+    >>> ma = al.misclassification_agreement(trials, **options)
+    >>> ax = al.plot_metrics([ec, ma], ec.metric.name, ma.metric.name, kinds=trials)
+    >>> ax.get_title().split(" over ")[1]
+    '45 pairs'
+    """
+    named = _named(results)
+    for axis, name in (("x", x), ("y", y)):
+        if name not in named:
+            raise ValueError(f"{axis} must be one of {', '.join(named)}; got {name!r}")
+    if x == y:
+        raise ValueError(f"x and y are both {x!r}; name two results")
+    frames = [_entries(named[name], dataset, condition).set_index(LABELS) for name in (x, y)]
+    for (one, own), (other, lacking) in itertools.permutations(zip((x, y), frames, strict=True)):
+        missing = own.index[~own.index.isin(lacking.index)]
+        if len(missing):
+            raise ValueError(
+                f"{other!r} lacks {len(missing)} of the {len(own)} entries of {one!r}, the first "
+                f"is {' | '.join(missing[0])}; analyse both with the same trials, pairs and by"
+            )
+    frame = frames[0].assign(other=frames[1]["value"]).reset_index()
+    both = frame[["value", "other"]].notna().all(axis=1)
+    shown = frame[both]
+    if len(shown) < 2:
+        raise ValueError(f"{x!r} and {y!r} are both defined for {len(shown)} pairs; two are needed")
+
+    ax = axes_or_new(ax, (6.6, 4.4))
+    sizes = _Sizes(shown["accuracy"].to_numpy())
+    handles = []
+    for k, (label, part) in enumerate(_by_pair_kind(shown, kinds)):
+        color, marker = COLORS[k], MARKERS[k]
+        ax.scatter(
+            part["value"], part["other"], s=sizes.of(part["accuracy"].to_numpy()), marker=marker,
+            color=color, alpha=0.65, edgecolors="white", linewidths=0.4,
+            # What is rare must not be hidden.
+            zorder=3 - len(part) / len(shown), label=label,
+        )  # fmt: skip
+        if kinds is not None:
+            handles.append(Line2D([], [], linestyle="", marker=marker, color=color, label=label))
+    handles += sizes.legend()
+    if handles:
+        ax.legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8
+        )
+    for name, line in ((x, ax.axvline), (y, ax.axhline)):
+        if named[name].metric.name not in SEQUENTIAL:
+            line(0, color="0.6", linewidth=0.8, zorder=0)
+    ax.set_xlabel(x.replace("_", " "))
+    ax.set_ylabel(y.replace("_", " "))
+    title = f"Spearman's rho {_rho(shown['value'], shown['other'])} over {len(shown)} pairs"
+    if not both.all():
+        title += f"\n{len(frame) - len(shown)} undefined and left out"
+    ax.set_title(title, fontsize=9)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+class _Sizes:
+    """Areas of points for accuracies, and their legend."""
+
+    def __init__(self, accuracy: NDArray[np.float64]) -> None:
+        defined = accuracy[np.isfinite(accuracy)]
+        # Without a common trial a pair has no accuracy.
+        self.low, self.high = (defined.min(), defined.max()) if len(defined) else (0.0, 0.0)
+
+    def of(self, accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.high == self.low:
+            return np.full(len(accuracy), 30.0)
+        share = (np.nan_to_num(accuracy, nan=self.low) - self.low) / (self.high - self.low)
+        return SMALLEST + (LARGEST - SMALLEST) * share
+
+    def legend(self) -> list[Line2D]:
+        if self.high == self.low:
+            return []
+        steps = np.linspace(self.low, self.high, 3)
+        heading = Line2D([], [], linestyle="", label="\nmean accuracy")
+        return [heading] + [
+            Line2D([], [], linestyle="", marker="o", color="0.5", markersize=size, label=f"{a:.2f}")
+            for a, size in zip(steps, np.sqrt(self.of(steps)), strict=True)
+        ]
+
+
+def _entries(result: Result, dataset: str | None, condition: str | None) -> pd.DataFrame:
+    """Labels, value and mean accuracy of the entries chosen."""
+    frame = result.pairs.assign(
+        value=result.estimates["estimate"].values,
+        accuracy=np.mean(consistency.accuracies(result.table["cells"].values), axis=0),
+    )
+    for key, chosen in (("dataset", dataset), ("condition", condition)):
+        if chosen is not None:
+            known = list(dict.fromkeys(frame[key]))
+            if chosen not in known:
+                raise ValueError(f"{key} must be one of {', '.join(known)}; got {chosen!r}")
+            frame = frame[frame[key] == chosen]
+    return frame.reset_index(drop=True)
+
+
+def _observers(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(frame["observer_a"], frame["observer_b"], strict=True))
+
+
+def _of_observers(of: Kinds, names: Sequence[str], argument: str) -> dict[str, str]:
+    """Kind or family of each observer."""
+    if isinstance(of, Mapping):
+        known = {str(name): str(kind) for name, kind in of.items()}
+    elif argument == "kinds" and isinstance(getattr(of, "data", None), xr.Dataset):
+        columns = (of.data[key].values.tolist() for key in ("observer", "kind"))
+        known = dict(zip(*columns, strict=True))
+    else:
+        allowed = "a mapping of observers or Trials" if argument == "kinds" else "a mapping"
+        raise TypeError(f"{argument} must be {allowed}, got {type(of).__name__}")
+    lacking = [name for name in names if name not in known]
+    if lacking:
+        raise ValueError(
+            f"{argument} has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
+            f"{len(names)} observers; name each, or give kinds=trials"
+        )
+    return known
+
+
+def _in_order(of: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Kinds as they come, humans first."""
+    return sorted(dict.fromkeys(of[name] for name in names), key=lambda kind: kind != "human")
+
+
+def _scale(metric: str, matrix: NDArray[np.float64]) -> dict[str, Any]:
+    defined = matrix[np.isfinite(matrix)]
+    if metric in SEQUENTIAL:
+        return {"cmap": "viridis"} | ({} if len(defined) else {"vmin": 0, "vmax": 1})
+    limit = np.abs(defined).max(initial=0) or 1.0
+    return {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+
+
+def _separate(ax: Axes, keys: list[tuple[str, ...]]) -> None:
+    """Lines between blocks of observers, and their labels at the top."""
+    starts = [0] + [i for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
+    stops = [*starts[1:], len(keys)]
+    for start in starts[1:]:
+        ax.axhline(start - 0.5, color="black", linewidth=1.2)
+        ax.axvline(start - 0.5, color="black", linewidth=1.2)
+    labels = [keys[start][-1] for start in starts]
+    # A letter is about half a cell wide.
+    narrow = any(
+        len(label) > 1.8 * (stop - start)
+        for label, start, stop in zip(labels, starts, stops, strict=True)
+    )
+    top = ax.secondary_xaxis("top")
+    centres = [(start + stop - 1) / 2 for start, stop in zip(starts, stops, strict=True)]
+    top.set_xticks(centres, labels, rotation=90 if narrow else 0, fontsize=8, fontweight="bold")
+    top.tick_params(length=0)
+
+
+def _title(frame: pd.DataFrame) -> str:
+    groups = frame[["dataset", "condition"]].drop_duplicates()
+    if len(groups) > 1:
+        return f"mean over {len(groups)} groups"
+    return ", ".join(part for part in groups.iloc[0] if part != "all")
+
+
+def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result]:
+    if isinstance(results, Mapping):
+        return dict(results)
+    names = [result.metric.name for result in results]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"{len(twice)} results are of {twice[0]}; tell them apart with a mapping such as "
+            f"{{'first': ..., 'second': ...}}"
+        )
+    return dict(zip(names, results, strict=True))
+
+
+def _by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
+    """Entries by the kinds of both observers, whichever is named first."""
+    if kinds is None:
+        return [("all", frame)]
+    names = list(dict.fromkeys(itertools.chain.from_iterable(_observers(frame))))
+    of = _of_observers(kinds, names, "kinds")
+    order = _in_order(of, names)
+    kind = pd.Series(
+        ["-".join(sorted((of[a], of[b]), key=order.index)) for a, b in _observers(frame)],
+        index=frame.index,
+    )
+    labels = ["-".join(two) for two in itertools.combinations_with_replacement(order, 2)]
+    parts = [(label, frame[kind == label]) for label in labels if (kind == label).any()]
+    if len(parts) > len(COLORS):
+        raise ValueError(
+            f"{len(parts)} kinds of pairs are too many to tell apart, the most is {len(COLORS)}; "
+            "give fewer kinds"
+        )
+    return parts
+
+
+def _rho(x: pd.Series, y: pd.Series) -> str:
+    if x.nunique() < 2 or y.nunique() < 2:
+        return "undefined"
+    return f"= {np.corrcoef(stats.rankdata(x), stats.rankdata(y))[0, 1]:.2f}"

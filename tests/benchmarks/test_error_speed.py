@@ -1,0 +1,92 @@
+"""Speed of the metrics of wrong labels, as ratios within one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.metrics import errors
+from alikely.metrics.errors import error_divergence
+
+N_RESAMPLES = 2_000
+
+
+def crowd(n_observers: int, n_trials: int, n_classes: int) -> al.Trials:
+    """Observers that err on 40 % of the trials, half of the time in a common way."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, n_classes, n_trials)
+    common = (truth + rng.integers(1, min(n_classes, 12), n_trials)) % n_classes
+    own = rng.integers(0, n_classes, (n_observers, n_trials))
+    wrong = np.where(rng.random(own.shape) < 0.5, common, own)
+    return al.Trials.from_arrays(
+        np.where(rng.random(own.shape) < 0.6, truth, wrong), truth, classes=range(n_classes)
+    )
+
+
+@pytest.fixture(scope="module")
+def data_set() -> al.Trials:
+    """27 systems, 351 pairs, 800 trials of 16 classes."""
+    return crowd(27, 800, 16)
+
+
+@pytest.mark.benchmark(group="wrong labels of 27 systems, 351 pairs, 2,000 replicates")
+def test_agreement(benchmark: Any, data_set: al.Trials) -> None:
+    options = {"n_resamples": N_RESAMPLES, "n_draws": 0, "rng": 1}
+    benchmark.pedantic(al.misclassification_agreement, (data_set,), options, rounds=2)
+
+
+@pytest.mark.benchmark(group="wrong labels of 27 systems, 351 pairs, 2,000 replicates")
+def test_similarity(benchmark: Any, data_set: al.Trials) -> None:
+    options = {"n_resamples": N_RESAMPLES, "n_draws": 0, "rng": 1}
+    benchmark.pedantic(al.error_similarity, (data_set,), options, rounds=2)
+
+
+@pytest.mark.benchmark(group="wrong labels of 27 systems, 351 pairs, 2,000 replicates")
+def test_both_by_index_a_two_hundredth(benchmark: Any, data_set: al.Trials) -> None:
+    """Resampling indices and counting tables pair by pair: 10 of the 2,000 replicates."""
+    response, truth = data_set.data["response"].values, data_set.data["truth"].values
+    k = 16
+
+    def table(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return np.bincount(rows * k + columns, minlength=k * k).reshape(k, k)
+
+    def loop() -> None:
+        rng = np.random.default_rng(1)
+        for _ in range(N_RESAMPLES // 200):
+            drawn = rng.integers(0, len(truth), len(truth))
+            given, true = response[:, drawn].astype(int), truth[drawn].astype(int)
+            for a in range(27):
+                for b in range(a):
+                    wrong = (given[a] != true) & (given[b] != true)
+                    errors.misclassification_agreement(table(given[a, wrong], given[b, wrong]))
+                    error_divergence(table(true, given[a]), table(true, given[b]))
+
+    benchmark.pedantic(loop, rounds=1)
+
+
+@pytest.mark.benchmark(group="wrong labels of 22 systems in 200 classes, 7,500 items")
+def test_many_classes(benchmark: Any) -> None:
+    trials = crowd(22, 7_500, 200)
+    options = {"n_resamples": 200, "n_draws": 0, "rng": 1}
+
+    def both() -> None:
+        al.misclassification_agreement(trials, **options)
+        al.error_similarity(trials, **options)
+
+    benchmark.pedantic(both, rounds=1)
+
+
+@pytest.mark.benchmark(group="error rows of 50 systems in 1,000 classes, 50,000 items")
+def test_a_thousand_classes(benchmark: Any) -> None:
+    trials = crowd(50, 50_000, 1_000)
+
+    def tables() -> None:
+        al.error_tables.error_rows(trials)
+        al.error_tables.joint_errors(
+            al.tables.joint_correctness(trials, [("observer_0", "observer_1")], labels=True)
+        )
+
+    benchmark.pedantic(tables, rounds=1)
