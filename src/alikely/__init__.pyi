@@ -1,7 +1,10 @@
 from . import comparison as comparison
 from . import conjugate as conjugate
 from . import datasets as datasets
+from . import error_draws as error_draws
+from . import error_posteriors as error_posteriors
 from . import error_tables as error_tables
+from . import evaluation as evaluation
 from . import influence as influence
 from . import metrics as metrics
 from . import models as models
@@ -65,8 +68,11 @@ __all__ = [
     "datasets",
     "difference",
     "error_consistency",
+    "error_draws",
+    "error_posteriors",
     "error_similarity",
     "error_tables",
+    "evaluation",
     "exchangeability",
     "exclude_conditions",
     "fit_cohort",

@@ -33,8 +33,8 @@ from alikely.models._populations import spread
 __all__ = ["class_copying", "error_distributions"]
 
 Base = Literal["shared", "uniform", "learned"]
-# With so many systems the base rows are known better than their spread; with fewer, deviates in
-# units of the spread are the freer parameters.
+# With so many rows around them base rows are known better than their spread; with fewer, deviates
+# in units of the spread are the freer parameters.
 MANY = 10
 # Concentrations end at a million, where divergences are below a millionth of a bit: beyond, the
 # log likelihood is a difference of log gamma functions too large to resolve it.
@@ -129,16 +129,19 @@ def _base(base: Base, n_systems: int, n_classes: int) -> Any:
     """Base rows over wrong classes, shape (true_class, wrong_class)."""
     if base == "uniform":
         return pt.full((n_classes, n_classes - 1), 1 / (n_classes - 1))
-    # Logits: Dirichlet base rows of small parameters crowd at the edges of the simplex.
-    sd = spread("base_sd", 1, n_classes)
-    if base == "learned":
-        deviate = pm.ZeroSumNormal("base_deviate", 1, dims="response_class")
-        logits = (sd * deviate)[wrong_classes(n_classes)]
-    elif n_systems >= MANY:
-        logits = pm.ZeroSumNormal("base_logit", sd, dims=WRONG_DIMS[1:])
-    else:
-        logits = sd * pm.ZeroSumNormal("base_deviate", 1, dims=WRONG_DIMS[1:])
+    if base == "shared":
+        return pm.math.softmax(_base_logits(n_systems, n_classes), axis=-1)
+    deviate = pm.ZeroSumNormal("base_deviate", 1, dims="response_class")
+    logits = (spread("base_sd", 1, n_classes) * deviate)[wrong_classes(n_classes)]
     return pm.math.softmax(logits, axis=-1)
+
+
+def _base_logits(n_rows: int, n_classes: int) -> Any:
+    """Logits of base rows: Dirichlet ones of small parameters crowd at the simplex's edges."""
+    sd = spread("base_sd", 1, n_classes)
+    if n_rows >= MANY:
+        return pm.ZeroSumNormal("base_logit", sd, dims=WRONG_DIMS[1:])
+    return sd * pm.ZeroSumNormal("base_deviate", 1, dims=WRONG_DIMS[1:])
 
 
 def _concentration(base: Base) -> Any:
@@ -204,8 +207,8 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
         differed = pm.Data("differed", drop_true(tables.sum(axis=-2) - same), dims=dims)
         c = pm.Uniform("copy_probability", 0, 1, dims="pair")
         share = pm.Dirichlet("class_share", np.ones(n_classes), dims=dims[:2])
-        sd = spread("base_sd", 1, n_classes)
-        base = sd * pm.ZeroSumNormal("base_deviate", 1, dims=dims[1:])
+        # Two rows of each pair scatter around a base row.
+        base = _base_logits(2 * len(tables), n_classes)
         row_sd = spread("row_sd", 1, n_classes)
 
         def rows(name: str, observer: str) -> Any:
