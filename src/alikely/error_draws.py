@@ -191,7 +191,12 @@ def row_draws(
 
 
 def chained(
-    draws: NDArray[np.floating], table: xr.Dataset, metric: Metric, sampler: str
+    draws: NDArray[np.floating],
+    table: xr.Dataset,
+    metric: Metric,
+    sampler: str,
+    *,
+    joint: bool = True,
 ) -> xr.Dataset:
     """Lay draws out in four chains, as ArviZ takes them.
 
@@ -205,17 +210,19 @@ def chained(
         Gives the name of the variable.
     sampler : str
         ``"nuts"``, or else the draws are taken to be exact.
+    joint : bool
+        Whether draws of different pairs belong together.
 
     Returns
     -------
     xarray.Dataset, dims (chain, draw, pair)
-        The attribute ``joint`` says whether draws of different pairs belong together.
+        Attributes ``sampler`` and ``joint``.
     """
     shaped = draws.reshape(4, -1, table.sizes["pair"])
     return xr.Dataset(
         {metric.name: (("chain", "draw", "pair"), shaped)},
         coords={"pair": table["pair"].values},
-        attrs={"sampler": "nuts" if sampler == "nuts" else "exact", "joint": 1},
+        attrs={"sampler": "nuts" if sampler == "nuts" else "exact", "joint": int(joint)},
     )
 
 

@@ -240,7 +240,9 @@ def misclassification_agreement(
             draws = class_copying_draws(table, n_draws, posterior_seed, progressbar)
         else:
             draws = label_draws(table, n_draws, metric, posterior_seed)
-        groups["posterior"] = chained(draws, table, metric, sampler)
+        # The copy model takes every pair for itself.
+        joint = sampler != "nuts"
+        groups["posterior"] = chained(draws, table, metric, sampler, joint=joint)
     tree = xr.DataTree.from_dict(groups)
     model = "class_copying" if sampler == "nuts" else "labels"
     tree.attrs = _attributes(tree, metric, model, ci_prob, ci_kind, cluster, seed)

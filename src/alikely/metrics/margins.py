@@ -115,13 +115,17 @@ def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
     --------
     >>> right, wrong = m_afc_log_probability([0.0, 30.0], 16)
     >>> right.round(4).tolist(), wrong.round(1).tolist()
-    ([-2.7726, -0.0], [-0.1, -219.5])
+    ([-2.7726, -0.0], [-0.1, -260.6])
     """
     nodes, weights = distractor_nodes(m)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
+    right = np.asarray(special.logsumexp(special.log_ndtr(ahead), b=weights, axis=-1))
+    wrong = np.asarray(special.logsumexp(special.log_ndtr(-ahead), b=weights, axis=-1))
+    # A probability near 1 is known from the other: its own logarithm is all rounding.
+    likely = right > wrong
     return (
-        np.asarray(special.logsumexp(special.log_ndtr(ahead), b=weights, axis=-1)),
-        np.asarray(special.logsumexp(special.log_ndtr(-ahead), b=weights, axis=-1)),
+        np.where(likely, np.log1p(-np.exp(np.where(likely, wrong, -1.0))), right),
+        np.where(likely, wrong, np.log1p(-np.exp(np.where(likely, -1.0, right)))),
     )
 
 
@@ -148,7 +152,7 @@ def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
     Examples
     --------
     >>> m_afc_probability([0.0, 1.0, 3.0], 16).round(4).tolist()
-    [0.0625, 0.2527, 0.863]
+    [0.0625, 0.2606, 0.8661]
     """
     nodes, weights = distractor_nodes(m)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
@@ -177,8 +181,8 @@ def d_prime(probability: ArrayLike, m: int) -> Floats:
 
     Examples
     --------
-    >>> d_prime([0.0625, 0.87], 16).round(4).tolist()
-    [0.0, 3.0386]
+    >>> d_prime([0.25, 0.87], 16).round(4).tolist()
+    [0.9628, 3.0214]
     """
     p = np.asarray(probability, dtype=np.float64)
     if p.size and not ((p > 0) & (p < 1)).all():
@@ -227,9 +231,9 @@ def empirical_d_prime(right: ArrayLike, n: ArrayLike, m: int) -> tuple[Floats, N
 
     Examples
     --------
-    >>> value, edge = empirical_d_prime([5, 10, 0], 10, 2)
+    >>> value, edge = empirical_d_prime([7, 10, 0], 10, 2)
     >>> value.round(2).tolist(), edge.tolist()
-    ([0.0, 2.39, -2.39], [False, True, True])
+    ([0.74, 2.39, -2.39], [False, True, True])
     """
     k, total = np.broadcast_arrays(
         np.asarray(right, dtype=np.float64), np.asarray(n, dtype=np.float64)
@@ -454,7 +458,7 @@ def margin_influence(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> 
     Examples
     --------
     >>> margin_influence([1, 2, 3, 4, 5], [1, 3, 2, 5, 4]).round(2).tolist()
-    [0.4, -0.4, -0.4, 0.2, 0.2]
+    [0.4, -0.2, -0.2, -0.0, -0.0]
     """
     a, b = _centred(x, y, method)
     n = a.shape[-1]
