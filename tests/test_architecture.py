@@ -50,6 +50,7 @@ ALLOWED: dict[str, set[str]] = {
         "trials", "tables", "metrics", "resampling", "conjugate", "exclusions", "nesting",
         "ceilings", "cohorts", "scoreboard", "influence", "error_draws",
     },
+    "reliability": {"metrics"},
     "correlations": {"results"},
     "contrasts": {"null"},
     "sensitivity": {"trials", "tables", "metrics", "exclusions", "nesting"},

@@ -1,0 +1,361 @@
+"""How reliable a group's item difficulties are: split halves, repeats, and correction for noise.
+
+References
+----------
+.. [C51] Cronbach (1951). Coefficient alpha and the internal structure of tests.
+   doi:10.1007/BF02310555
+.. [F21] Fisher (1921). On the "probable error" of a coefficient of correlation deduced from a small
+   sample. Metron 1, 3-32.
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+.. [S10] Spearman (1910). Correlation calculated from faulty data.
+   doi:10.1111/j.2044-8295.1910.tb00206.x
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._intervals import check_interval
+from alikely._random import RandomState, seed_sequence
+from alikely.metrics import consistency
+from alikely.metrics.margins import FEWEST_ITEMS, margin_consistency
+
+__all__ = [
+    "Reliability",
+    "accuracy_percentiles",
+    "self_consistency",
+    "spearman_brown",
+    "split_half_reliability",
+]
+
+Floats = NDArray[np.float64]
+ALL_SPLITS = 2_000
+
+
+class Reliability(NamedTuple):
+    """Reliability of a group's mean accuracies of items.
+
+    Attributes
+    ----------
+    split_half : float
+        Correlation between two halves of the group, mean over splits.
+    reliability : float
+        Of the whole group: each split's correlation stepped up by Spearman-Brown, their mean.
+    lower, upper : float
+        Interval of the reliability for new participants and new items.
+    n_observers, n_items, n_splits : int
+        What it rests on.
+    every_split : bool
+        Whether all splits were taken, or random ones.
+    as_published : tuple of (float, float)
+        The t-interval over splits. Splits overlap: it says how well the mean over splits is known,
+        and is no interval for the reliability.
+    """
+
+    split_half: float
+    reliability: float
+    lower: float
+    upper: float
+    n_observers: int
+    n_items: int
+    n_splits: int
+    every_split: bool
+    as_published: tuple[float, float]
+
+
+def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
+    """Reliability of a group `factor` times as large [S10]_.
+
+    Parameters
+    ----------
+    r : array_like
+        Reliability, such as the correlation of two halves.
+    factor : float
+        Above 0; below 1 for a smaller group.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Raises
+    ------
+    ValueError
+        If the factor is not above 0.
+
+    Examples
+    --------
+    >>> spearman_brown([0.5, 0.8]).round(3).tolist()
+    [0.667, 0.889]
+    """
+    if not factor > 0:
+        raise ValueError(f"factor must be above 0, got {factor}")
+    value = np.asarray(r, dtype=np.float64)
+    return np.asarray(factor * value / (1 + (factor - 1) * value))
+
+
+def split_half_reliability(
+    correct: ArrayLike,
+    *,
+    n_splits: int = ALL_SPLITS,
+    n_resamples: int = 2_000,
+    ci_prob: float = 0.95,
+    rng: RandomState = None,
+) -> Reliability:
+    """Reliability of the shares of correct answers of a group, from splits of its members.
+
+    Parameters
+    ----------
+    correct : array_like, shape (observer, item)
+        1 right, 0 wrong, or the share of right answers of an observer over repeats.
+    n_splits : int
+        All splits into halves are taken if there are no more, else so many at random.
+    n_resamples : int
+        Bootstrap replicates of participants and items for the interval.
+    ci_prob : float
+        In (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    Reliability
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 observers, fewer than 5 items or missing answers, all items are
+        equally hard for every half, or a number is out of range.
+
+    Notes
+    -----
+    A participant drawn twice would sit in both halves and agree with itself. The bootstrap
+    therefore resamples coefficient alpha [C51]_, the mean over all splits in terms of covariances
+    between different participants, on Fisher's z scale [F21]_ about its estimate, and puts these
+    deviations around the reliability.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ease = rng.normal(size=200)
+    >>> correct = ease + rng.normal(size=(10, 200)) > 0
+    >>> round(split_half_reliability(correct, rng=2).reliability, 2)
+    0.8
+    """
+    check_interval(ci_prob, "eti")
+    x = _answers(correct)
+    if n_splits < 1 or n_resamples < 2:
+        raise ValueError(
+            f"n_splits must be at least 1 and n_resamples at least 2, got {n_splits} and "
+            f"{n_resamples}"
+        )
+    split_seed, bootstrap_seed = seed_sequence(rng).spawn(2)
+    halves, every = _splits(len(x), n_splits, np.random.default_rng(split_seed))
+    sizes = halves.sum(axis=1, keepdims=True)
+    first = halves @ x / sizes
+    second = (1 - halves) @ x / (len(x) - sizes)
+    r = margin_consistency(first, second)
+    r = r[np.isfinite(r)]
+    if not len(r):
+        raise ValueError("all items are equally hard for one half of every split: no reliability")
+    stepped = spearman_brown(r)
+    half_width = (
+        stats.t.ppf((1 + ci_prob) / 2, len(r) - 1) * stepped.std(ddof=1) / np.sqrt(len(r))
+        if len(r) > 1
+        else np.nan
+    )
+    estimate = float(stepped.mean())
+    deviations = _alpha_deviations(x, n_resamples, np.random.default_rng(bootstrap_seed))
+    tails = np.nanquantile(deviations, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    lower, upper = np.tanh(_z(estimate) + tails)
+    return Reliability(
+        float(r.mean()),
+        estimate,
+        float(lower),
+        float(upper),
+        len(x),
+        x.shape[1],
+        len(r),
+        every,
+        (estimate - half_width, estimate + half_width),
+    )
+
+
+def _answers(correct: ArrayLike) -> Floats:
+    x = np.asarray(correct, dtype=np.float64)
+    if x.ndim != 2 or len(x) < 2:
+        raise ValueError(
+            f"correct must be of at least 2 observers, shape (observer, item), got {x.shape}"
+        )
+    if x.shape[1] < FEWEST_ITEMS:
+        raise ValueError(f"a reliability needs at least {FEWEST_ITEMS} items, got {x.shape[1]}")
+    if np.isnan(x).any():
+        observer, item = np.argwhere(np.isnan(x))[0]
+        raise ValueError(
+            f"observer {observer} has no answer to item {item}; leave the item out, or count a "
+            "missing response as an error"
+        )
+    return x
+
+
+def _splits(n: int, most: int, generator: np.random.Generator) -> tuple[Floats, bool]:
+    """Indicator of the first half, shape (split, observer); whether these are all."""
+    size = n // 2
+    # With an even number each split would come twice, once from either half.
+    number = math.comb(n, size) // (2 if n % 2 == 0 else 1)
+    if number <= most:
+        members = list(itertools.islice(itertools.combinations(range(n), size), number))
+        out = np.zeros((number, n))
+        for row, chosen in zip(out, members, strict=True):
+            row[list(chosen)] = 1
+        return out, True
+    order = np.argsort(generator.random((most, n)), axis=1)
+    return (order < size).astype(np.float64), False
+
+
+def _alpha_deviations(x: Floats, n_resamples: int, generator: np.random.Generator) -> Floats:
+    """Fisher's z of coefficient alpha less that of the data, with participants and items anew."""
+    n, n_items = x.shape
+    people = generator.multinomial(n, np.full(n, 1 / n), n_resamples)
+    items = generator.multinomial(n_items, np.full(n_items, 1 / n_items), n_resamples)
+    out = np.empty(n_resamples)
+    for k in range(n_resamples):
+        out[k] = _z(_alpha(x, people[k], items[k]))
+    return out - _z(_alpha(x, np.ones(n), np.ones(n_items)))
+
+
+def _alpha(x: Floats, people: NDArray[np.number], items: NDArray[np.number]) -> float:
+    """Coefficient alpha; a participant drawn twice is no pair with itself."""
+    share = items / items.sum()
+    centred = x - (x @ share)[:, None]
+    covariance = (centred * share) @ centred.T
+    pairs = np.outer(people, people).astype(np.float64)
+    np.fill_diagonal(pairs, 0)
+    if not pairs.any():
+        return np.nan
+    between = (pairs * covariance).sum() / pairs.sum()
+    within = people @ np.diag(covariance) / people.sum()
+    return float(len(x) * between / (within + (len(x) - 1) * between))
+
+
+def _z(r: float) -> float:
+    return float(np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)))
+
+
+def self_consistency(correct: ArrayLike) -> pd.DataFrame:
+    """How well observers agree with themselves when items come back.
+
+    Parameters
+    ----------
+    correct : array_like, shape (observer, item, repeat)
+        1 right, 0 wrong, NaN where an item was not shown so often.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per observer: ``observer`` (position), ``n_items`` shown at least twice, ``kappa``
+        and ``r`` (means over pairs of repeats), and the shares of noise ``1 - r`` and
+        ``1 - r**2``, columns ``noise_share`` and ``noise_share_squared``. NaN where an observer
+        was never shown an item twice, or always or never right.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit or there is a single repeat.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ease = rng.normal(size=(1, 500, 1))
+    >>> table = self_consistency(ease + rng.normal(size=(2, 500, 2)) > 0)
+    >>> table["kappa"].round(1).tolist()
+    [0.3, 0.3]
+    """
+    x = np.asarray(correct, dtype=np.float64)
+    if x.ndim != 3 or x.shape[2] < 2:
+        raise ValueError(
+            "correct must have shape (observer, item, repeat) with at least 2 repeats, got "
+            f"{x.shape}; with one, an observer cannot be compared with itself"
+        )
+    rows = []
+    for observer in range(len(x)):
+        kappas, correlations, shown = [], [], np.zeros(x.shape[1], dtype=bool)
+        for one, other in itertools.combinations(x[observer].T, 2):
+            both = ~np.isnan(one) & ~np.isnan(other)
+            shown |= both
+            a, b = one[both], other[both]
+            cells = [
+                (a * b).sum(),
+                (a * (1 - b)).sum(),
+                ((1 - a) * b).sum(),
+                ((1 - a) * (1 - b)).sum(),
+            ]
+            kappas.append(float(consistency.error_consistency(cells)))
+            spread = len(a) > 1 and a.std() > 0 and b.std() > 0
+            correlations.append(float(np.corrcoef(a, b)[0, 1]) if spread else np.nan)
+        kappa, r = (_mean_of_defined(values) for values in (kappas, correlations))
+        rows.append((observer, int(shown.sum()), kappa, r, 1 - r, 1 - r**2))
+    names = ["observer", "n_items", "kappa", "r", "noise_share", "noise_share_squared"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _mean_of_defined(values: list[float]) -> float:
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else np.nan
+
+
+def accuracy_percentiles(
+    accuracy: float, n_trials: int, ci_prob: float = 0.95, within: float = 0.05
+) -> dict[str, float]:
+    """How far the share correct of one item may lie from its accuracy: exact binomial.
+
+    Parameters
+    ----------
+    accuracy : float
+        True probability of a right answer, in (0, 1).
+    n_trials : int
+        Answers to the item, at least 1.
+    ci_prob : float
+        In (0, 1).
+    within : float
+        Distance that would still do, above 0.
+
+    Returns
+    -------
+    dict
+        ``lower`` and ``upper`` percentiles of the share, and ``outside``: the probability that it
+        is further than `within` from the accuracy.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> {name: round(v, 3) for name, v in accuracy_percentiles(0.75, 10).items()}
+    {'lower': 0.5, 'upper': 1.0, 'outside': 0.468}
+    """
+    if not (0 < accuracy < 1 and 0 < ci_prob < 1 and within > 0):
+        raise ValueError(
+            "accuracy and ci_prob must lie strictly between 0 and 1 and within above 0, got "
+            f"{accuracy}, {ci_prob} and {within}"
+        )
+    if n_trials < 1:
+        raise ValueError(f"n_trials must be at least 1, got {n_trials}")
+    share = stats.binom(n_trials, accuracy)
+    k = np.arange(n_trials + 1)
+    # Shares on the edge are inside: 1e-12 for what rounding does to them.
+    outside = np.abs(k / n_trials - accuracy) > within + 1e-12
+    return {
+        "lower": float(share.ppf((1 - ci_prob) / 2) / n_trials),
+        "upper": float(share.ppf((1 + ci_prob) / 2) / n_trials),
+        "outside": float(share.pmf(k)[outside].sum()),
+    }

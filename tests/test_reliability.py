@@ -1,0 +1,140 @@
+"""Reliability: all splits by hand, identities of test theory, coverage for new people and items."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from alikely import reliability
+from alikely.metrics.consistency import error_consistency
+
+
+def group(rng: np.random.Generator, n: int = 6, n_items: int = 60) -> np.ndarray:
+    """Items that differ in how easy they are, Beta(2, 1), for observers that do not."""
+    return (rng.random((n, n_items)) < rng.beta(2, 1, n_items)).astype(float)
+
+
+@pytest.mark.parametrize("n", [2, 4, 5, 6])
+def test_every_split_is_taken_once(n: int) -> None:
+    x = group(np.random.default_rng(n), n)
+    people, values = set(range(n)), []
+    for chosen in itertools.combinations(range(n), n // 2):
+        if n % 2 == 0 and 0 not in chosen:
+            continue
+        rest = sorted(people - set(chosen))
+        values.append(np.corrcoef(x[list(chosen)].mean(axis=0), x[rest].mean(axis=0))[0, 1])
+    found = reliability.split_half_reliability(x, n_resamples=10, rng=1)
+    assert found.every_split
+    assert found.n_splits == len(values)
+    assert found.split_half == pytest.approx(np.mean(values))
+    r = np.array(values)
+    assert found.reliability == pytest.approx(np.mean(2 * r / (1 + r)))
+
+
+def test_random_splits_come_close_to_all() -> None:
+    x = group(np.random.default_rng(7), 10)
+    every = reliability.split_half_reliability(x, n_resamples=10, rng=1)
+    some = reliability.split_half_reliability(x, n_splits=100, n_resamples=10, rng=1)
+    assert every.n_splits == 126
+    assert not some.every_split
+    low, high = some.as_published
+    # The t-interval is for the mean over splits, and so contains it.
+    assert low < every.reliability < high
+
+
+def test_alpha_is_cronbachs() -> None:
+    x = group(np.random.default_rng(8))
+    variances = x.var(axis=1).sum() / x.sum(axis=0).var()
+    expected = len(x) / (len(x) - 1) * (1 - variances)
+    ones = np.ones(len(x)), np.ones(x.shape[1])
+    assert reliability._alpha(x, *ones) == pytest.approx(expected)
+    # Weights are repetitions, of items; of people but for pairs with themselves.
+    twice = np.ones(x.shape[1])
+    twice[:20] = 2
+    longer = np.concatenate([x, x[:, :20]], axis=1)
+    assert reliability._alpha(x, ones[0], twice) == pytest.approx(
+        reliability._alpha(longer, ones[0], np.ones(longer.shape[1]))
+    )
+
+
+def test_coverage_of_the_reliability(capsys: pytest.CaptureFixture[str]) -> None:
+    """300 experiments with new people and items; the t-interval over splits beside it."""
+    n_sets, n = 300, 6
+    between, within = 2 / (9 * 4), 2 / 9
+    truth = n * between / (within + (n - 1) * between)
+    covered = published = 0
+    rng = np.random.default_rng(9)
+    for s in range(n_sets):
+        found = reliability.split_half_reliability(group(rng, n, 100), n_resamples=400, rng=s)
+        covered += found.lower <= truth <= found.upper
+        published += found.as_published[0] <= truth <= found.as_published[1]
+    with capsys.disabled():
+        print(
+            f"\n  coverage of the reliability {covered / n_sets:.3f}, of the t-interval over "
+            f"splits {published / n_sets:.3f}"
+        )
+    assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
+    assert published < covered
+
+
+def test_self_consistency_by_hand() -> None:
+    rng = np.random.default_rng(10)
+    x = (rng.random((2, 80, 2)) < 0.7).astype(float)
+    x[1, :10, 1] = np.nan
+    table = reliability.self_consistency(x)
+    assert table["n_items"].tolist() == [80, 70]
+    for observer, row in table.iterrows():
+        a, b = x[observer][~np.isnan(x[observer]).any(axis=1)].T
+        cells = [((a == i) & (b == j)).sum() for i, j in ((1, 1), (1, 0), (0, 1), (0, 0))]
+        assert row["kappa"] == pytest.approx(error_consistency(cells).item())
+        r = stats.pearsonr(a, b).statistic
+        assert row["r"] == pytest.approx(r)
+        assert row["noise_share"] == pytest.approx(1 - r)
+        assert row["noise_share_squared"] == pytest.approx(1 - r**2)
+    three = np.concatenate([x[:1], x[:1, :, :1]], axis=2)
+    again = reliability.self_consistency(three).iloc[0]
+    # First and third repeat are the same: one pair of three agrees wholly.
+    assert again["r"] == pytest.approx((1 + 2 * table["r"][0]) / 3)
+    constant = reliability.self_consistency(np.ones((1, 9, 2)))
+    assert constant["r"].isna().all()
+
+
+def test_precision_of_an_item_is_binomial() -> None:
+    for n, low, high in ((10, 0.5, 1.0), (20, 0.55, 0.9), (300, 0.7, 0.7967)):
+        found = reliability.accuracy_percentiles(0.75, n)
+        assert (found["lower"], found["upper"]) == pytest.approx((low, high), abs=1e-4)
+    right = stats.binom(10, 0.75)
+    assert reliability.accuracy_percentiles(0.75, 10)["outside"] == pytest.approx(
+        1 - right.pmf(7) - right.pmf(8)
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: reliability.split_half_reliability(np.ones((1, 9))), "at least 2 observers"),
+        (lambda: reliability.split_half_reliability(np.ones((2, 4))), "at least 5 items, got 4"),
+        (
+            lambda: reliability.split_half_reliability(np.full((2, 6), np.nan)),
+            "observer 0 has no answer to item 0",
+        ),
+        (lambda: reliability.split_half_reliability(np.ones((4, 9))), "equally hard"),
+        (
+            lambda: reliability.split_half_reliability(np.eye(6), n_splits=0),
+            "n_splits must be at least 1",
+        ),
+        (lambda: reliability.split_half_reliability(np.eye(6), ci_prob=2), "ci_prob"),
+        (lambda: reliability.self_consistency(np.ones((2, 9))), r"shape \(observer, item, repeat"),
+        (lambda: reliability.self_consistency(np.ones((2, 9, 1))), "at least 2 repeats"),
+        (lambda: reliability.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
+        (lambda: reliability.accuracy_percentiles(1.0, 9), "strictly between 0 and 1"),
+        (lambda: reliability.accuracy_percentiles(0.5, 0), "n_trials must be at least 1, got 0"),
+    ],
+)
+def test_bad_input(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
