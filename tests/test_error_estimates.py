@@ -307,7 +307,7 @@ def test_undefined_entries_say_why() -> None:
         trials, [("perfect", "once"), ("once", "twice")], n_resamples=100, n_draws=100, rng=16
     )
     assert similarity.undefined.empty
-    alone = al.Trials.from_arrays([right, right], truth)
+    alone = al.Trials.from_arrays([right, right], truth, classes=["x", "y", "z"])
     nothing = al.error_similarity(alone, n_resamples=100, n_draws=100, rng=17)
     assert nothing.undefined.tolist() == ["neither observer made an error"]
     assert np.isnan(nothing.draws("posterior")).all()
@@ -326,6 +326,13 @@ def test_undefined_entries_say_why() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         al.error_similarity(al.load_example(), **options)
+
+
+def test_two_classes_leave_nothing_to_compare() -> None:
+    trials = al.Trials.from_arrays([["a", "b", "a"], ["b", "b", "a"]], ["a", "a", "b"])
+    for function in (al.misclassification_agreement, al.error_similarity):
+        with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be the other"):
+            function(trials)
 
 
 def test_correctness_alone_is_not_enough() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -125,3 +127,48 @@ def test_the_bundled_example_is_what_its_maker_makes() -> None:
 def test_bad_arguments(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+BASE = np.array([[0, 0.5, 0.3, 0.2], [0.1, 0, 0.8, 0.1], [0.3, 0.3, 0, 0.4], [0.6, 0.2, 0.2, 0]])
+
+
+def test_error_rows_have_their_moments() -> None:
+    """Rows of a Dirichlet distribution around the base; counts of a multinomial around the rows."""
+    counts, rows = simulate.error_rows(BASE, 2.0, 50, 20_000, rng=1)
+    variance = BASE * (1 - BASE) / (2.0 * 3 + 1)
+    error = np.sqrt(variance / 20_000)
+    assert (np.abs(rows.mean(axis=0) - BASE) <= 4 * error).all()
+    # Fourth moments of a share are at most those of a coin: a generous error of the variance.
+    spread = np.sqrt(variance * (1 - variance) / 20_000)
+    assert (np.abs(rows.var(axis=0) - variance) <= 4 * spread).all()
+    assert (np.abs((counts - 50 * rows).mean(axis=0)) <= 4 * np.sqrt(50 / 4 / 20_000)).all()
+    assert (counts.sum(axis=-1) == 50).all()
+    same = simulate.error_rows(BASE, np.inf, [0, 1, 2, 3], 3, rng=1)
+    np.testing.assert_array_equal(same[1], np.tile(BASE, (3, 1, 1)))
+    assert same[0].sum(axis=-1).tolist() == [[0, 1, 2, 3]] * 3
+
+
+def test_joint_errors_follow_the_copy_model() -> None:
+    n, c = 100_000, 0.3
+    counts = simulate.joint_errors(c, BASE, BASE[:, :], n, rng=2)[0] / n
+    expected = c * np.eye(4) * BASE[:, :, None] + (1 - c) * BASE[:, :, None] * BASE[:, None, :]
+    assert (np.abs(counts - expected) <= 4 * np.sqrt(expected * (1 - expected) / n)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate.error_rows(np.eye(3), 1, 5), "with 0 for the true class"),
+        (lambda: simulate.error_rows(BASE[:2], 1, 5), r"base must be square .* got shape \(2, 4\)"),
+        (lambda: simulate.error_rows(BASE, 0, 5), "concentration must be above 0, got 0"),
+        (lambda: simulate.error_rows(BASE, 1, -5), "n_errors at least 0"),
+        (lambda: simulate.joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
+        (
+            lambda: simulate.joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),
+            "rows must be of the same classes",
+        ),
+    ],
+)
+def test_bad_error_simulations(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -384,7 +384,7 @@ def _counted(
 ) -> xr.Dataset:
     """Table of counts, made of trials or given as it is."""
     if isinstance(trials, Trials):
-        return joint_correctness(trials, pairs, by, no_response, labels=labels, disjoint=disjoint)
+        trials = joint_correctness(trials, pairs, by, no_response, labels=labels, disjoint=disjoint)
     if not (isinstance(trials, xr.Dataset) and "cells" in trials):
         raise TypeError(
             f"expected Trials or a count table, got {type(trials).__name__}; make one with "
@@ -394,6 +394,11 @@ def _counted(
         raise ValueError(
             "this table holds correctness only, and wrong answers are compared by their class; "
             "count it with joint_correctness(..., labels=True), or use error_consistency"
+        )
+    if labels and trials.sizes["class"] < 3:
+        raise ValueError(
+            f"with {trials.sizes['class']} classes a wrong answer can only be the other one: there "
+            "is nothing to compare; use error_consistency"
         )
     return trials
 
