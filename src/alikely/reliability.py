@@ -26,11 +26,12 @@ from scipy import stats
 from alikely._intervals import check_interval
 from alikely._random import RandomState, seed_sequence
 from alikely.metrics import consistency
-from alikely.metrics.margins import FEWEST_ITEMS, margin_consistency
+from alikely.metrics.margins import FEWEST_ITEMS, empirical_d_prime, margin_consistency
 
 __all__ = [
     "Reliability",
     "accuracy_percentiles",
+    "disattenuation",
     "self_consistency",
     "spearman_brown",
     "split_half_reliability",
@@ -247,6 +248,109 @@ def _alpha(x: Floats, people: NDArray[np.number], items: NDArray[np.number]) -> 
 
 def _z(r: float) -> float:
     return float(np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)))
+
+
+def disattenuation(
+    margins: ArrayLike,
+    correct: ArrayLike,
+    *,
+    m: int,
+    n_resamples: int = 2_000,
+    ci_prob: float = 0.95,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Correlation of a machine's margins with a group's item difficulties, freed of noise.
+
+    Shares of right answers of few observers are noisy, and a noisy index correlates less. Dividing
+    by the root of its reliability [S04]_ gives what an endless group would show, if observers are
+    alike but for noise.
+
+    Parameters
+    ----------
+    margins : array_like, shape (item,)
+        Decision margins of a machine.
+    correct : array_like, shape (observer, item)
+        As in `split_half_reliability`.
+    m : int
+        Number of alternatives, for the scale of item strengths.
+    n_resamples : int
+        Bootstrap replicates of participants and items.
+    ci_prob : float
+        In (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows ``naive`` and ``corrected``, each with shares of right answers and with item strengths
+        (``scale`` is ``"share"`` or ``"strength"``): ``estimate`` and an interval for new people
+        and items. Corrected values above 1 are kept. ``n_edge`` counts items that all or none of
+        the group got right, whose strength rests on half an answer.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite margin for each item, they are constant, or as in
+        `split_half_reliability`.
+
+    Notes
+    -----
+    The intervals are those of deviations of the replicates from their own median, on Fisher's z
+    scale for naive values; resampled people agree with their duplicates, which would shift the
+    replicates themselves.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ease = rng.normal(size=300)
+    >>> correct = ease + rng.normal(size=(8, 300)) > 0
+    >>> table = disattenuation(ease + rng.normal(size=300), correct, m=2, rng=2)
+    >>> table["estimate"].round(1).tolist()
+    [0.6, 0.7, 0.6, 0.7]
+    """
+    check_interval(ci_prob, "eti")
+    x, y = _answers(correct), np.asarray(margins, dtype=np.float64)
+    if y.shape != (x.shape[1],) or not np.isfinite(y).all() or np.ptp(y) == 0:
+        raise ValueError(
+            f"margins must be {x.shape[1]} finite numbers, not all the same; got shape {y.shape}"
+        )
+    generator = np.random.default_rng(seed_sequence(rng))
+    n, n_items = x.shape
+    people = generator.multinomial(n, np.full(n, 1 / n), n_resamples)
+    items = generator.multinomial(n_items, np.full(n_items, 1 / n_items), n_resamples)
+    # The data first, then the replicates.
+    people = np.concatenate([np.ones((1, n), dtype=people.dtype), people])
+    items = np.concatenate([np.ones((1, n_items), dtype=items.dtype), items])
+    right = people @ x
+    # Few different numbers of right answers, each inverted once.
+    kinds, kind = np.unique(right, return_inverse=True)
+    strength, edge = empirical_d_prime(kinds, n, m)
+    indices = {"share": right / n, "strength": strength[kind].reshape(right.shape)}
+    n_edge = int(edge[kind].reshape(right.shape)[0].sum())
+    alpha = [_alpha(x, p, w) for p, w in zip(people, items, strict=True)]
+    rows = []
+    for scale, index in indices.items():
+        naive = np.array([_correlation(y, i, w) for i, w in zip(index, items, strict=True)])
+        positive = np.array(alpha) > 0
+        corrected = naive / np.sqrt(np.where(positive, alpha, np.nan))
+        for name, drawn in (("naive", naive), ("corrected", corrected)):
+            forth, back = (_z, np.tanh) if name == "naive" else (float, float)
+            values = np.array([forth(v) for v in drawn[1:] if np.isfinite(v)])
+            tails = np.quantile(values - np.median(values), [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+            low, high = (float(back(forth(drawn[0]) + t)) for t in tails)
+            rows.append((name, scale, drawn[0], low, high, n_edge))
+    percent = f"{100 * ci_prob:g}"
+    names = ["value", "scale", "estimate", f"ci{percent}_lb", f"ci{percent}_ub", "n_edge"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _correlation(margins: Floats, index: Floats, items: NDArray[np.number]) -> float:
+    """Correlation over weighted items; NaN where one side is constant."""
+    share = items / items.sum()
+    a, b = margins - share @ margins, index - share @ index
+    spread = (share @ a**2) * (share @ b**2)
+    return float(share @ (a * b) / np.sqrt(spread)) if spread > 0 else np.nan
 
 
 def self_consistency(correct: ArrayLike) -> pd.DataFrame:

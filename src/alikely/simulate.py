@@ -390,10 +390,11 @@ def error_rows(
     k = len(share)
     if not concentration > 0:
         raise ValueError(f"concentration must be above 0, got {concentration}")
-    if n_systems < 1 or np.min(n_errors) < 0:
+    number = np.broadcast_to(np.asarray(n_errors), (k,))
+    if n_systems < 1 or number.min() < 0:
         raise ValueError(
             f"n_systems must be at least 1 and n_errors at least 0, got {n_systems} and "
-            f"{np.min(n_errors)}"
+            f"{number.min()}"
         )
     generator = np.random.default_rng(seed_sequence(rng))
     rows = np.tile(share, (n_systems, 1, 1))
@@ -401,7 +402,6 @@ def error_rows(
         # Gamma variates of tiny parameters all underflow to 0; an answer without base has none.
         drawn = generator.standard_gamma(concentration * (k - 1) * rows) + TINY * (rows > 0)
         rows = drawn / drawn.sum(axis=-1, keepdims=True)
-    number = np.broadcast_to(np.asarray(n_errors), (k,))
     return generator.multinomial(np.tile(number, (n_systems, 1)), rows), rows
 
 

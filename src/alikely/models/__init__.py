@@ -6,6 +6,7 @@ from alikely.models.cohort import cohort
 from alikely.models.copying import copying
 from alikely.models.errors import class_copying, error_distributions
 from alikely.models.independence import independence
+from alikely.models.margins import item_margins
 from alikely.models.pooled_pairs import pooled_pairs
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "copying",
     "error_distributions",
     "independence",
+    "item_margins",
     "pooled_pairs",
 ]
