@@ -13,16 +13,13 @@ from numpy.typing import NDArray
 
 from alikely._intervals import CiKind, check_interval, interval
 from alikely._random import RandomState, seed_sequence
-from alikely.plots._style import axes_or_new
+from alikely.plots._style import COLORS, MARKERS, axes_or_new
 from alikely.results import Result
 
 __all__ = ["plot_classes", "plot_error_row"]
 
 MOST_ROWS = 60
 MOST_ANSWERS = 30
-# Okabe and Ito's palette, without the yellow that fades on white.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
-MARKERS = "os^Dv<>P"
 VERDICTS = {
     "same distribution likelier": "#0072B2",
     "different ones likelier": "#D55E00",

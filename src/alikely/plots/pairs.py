@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely.metrics import consistency
-from alikely.plots._style import axes_or_new
+from alikely.plots._style import COLORS, MARKERS, axes_or_new
 from alikely.results import Result
 
 __all__ = ["plot_matrix", "plot_metrics"]
@@ -24,9 +24,6 @@ __all__ = ["plot_matrix", "plot_metrics"]
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 # Those without a zero in the middle of their range.
 SEQUENTIAL = ("error_similarity",)
-# Okabe and Ito's palette, without the yellow that fades on white.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
-MARKERS = "os^Dv<>P"
 SMALLEST, LARGEST = 8.0, 80.0
 
 
