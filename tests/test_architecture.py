@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "resampling": {"metrics", "tables", "evaluation"},
     "null": {"metrics", "tables"},
     "conjugate": {"metrics", "tables", "priors", "evaluation"},
-    "models": {"tables", "priors"},
+    "models": {"tables", "metrics", "priors"},
     "sampling": {"metrics", "tables", "priors", "conjugate", "models"},
     "results": {"metrics", "resampling", "null"},
     "error_posteriors": {"metrics"},

@@ -247,6 +247,9 @@ def example_of(name: str) -> pm.Model:
         tables = np.zeros((1, 3, 3, 3), dtype=int)
         tables[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
         return al.models.class_copying(tables)
+    if name == "item_margins":
+        margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
+        return al.models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, m=16)
     return getattr(al.models, name)([100, 20, 20, 20])
 
 

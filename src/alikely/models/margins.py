@@ -51,7 +51,8 @@ def log_m_afc(d_prime: Any, m: int) -> tuple[Any, Any]:
     Returns
     -------
     log_right, log_wrong : tensor
-        Of the shape of `d_prime`; they and their gradients are finite in both tails.
+        Of the shape of `d_prime`; they and their gradients are finite in both tails. Probabilities
+        are right to 1e-6, logarithms of much smaller ones are rough.
 
     Raises
     ------
@@ -64,9 +65,9 @@ def log_m_afc(d_prime: Any, m: int) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> right, wrong = log_m_afc([0.0, 30.0], 16)
-    >>> right.eval().round(4).tolist(), wrong.eval().round(1).tolist()
-    ([-2.7726, -0.0], [-0.1, -260.6])
+    >>> right, wrong = log_m_afc([0.0, 3.0], 16)
+    >>> np.exp(right.eval()).round(4).tolist(), np.exp(wrong.eval()).round(4).tolist()
+    ([0.0625, 0.8661], [0.9375, 0.1339])
     """
     nodes, weights = distractor_nodes(m, N_NODES)
     # The weight of the outermost nodes for large m may round to nothing.
@@ -177,12 +178,12 @@ def item_margins(
             width = pm.HalfNormal("margin_sd", 2)
             pm.Normal("observed_margins", centre, width, observed=z, dims="item")
             expected = mean + sd * rho * (z - centre) / width
-            strength = _strength("strength", expected, sd * apart, _Informed(k, n, m, link))
+            strength = _strength("strength", expected, sd * apart, *_seen(k, n, m, link))
         else:
-            first = _strength("strength_first", mean[0], sd[0], _Informed(k[0], n[0], m, link))
+            first = _strength("strength_first", mean[0], sd[0], *_seen(k[0], n[0], m, link))
             expected = mean[1] + sd[1] * rho * (first - mean[0]) / sd[0]
             second = _strength(
-                "strength_second", expected, sd[1] * apart, _Informed(k[1], n[1], m, link)
+                "strength_second", expected, sd[1] * apart, *_seen(k[1], n[1], m, link)
             )
             strength = pm.Deterministic("strength", pt.stack([first, second]), dims=dims)
         odds = _log_odds(strength, m, link)
@@ -217,11 +218,24 @@ def _standardised(x: Any) -> Any:
     return (x - x.mean()) / x.std()
 
 
-def _strength(name: str, mean: Any, sd: Any, transform: Transform) -> Any:
-    return pm.Normal(name, mean, sd, dims="item", transform=transform)
+def _strength(name: str, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
+    """Normal strengths of items; what the counts say of them only shapes the coordinates."""
+    return pm.CustomDist(
+        name,
+        mean,
+        sd,
+        seen,
+        information,
+        logp=lambda value, mean, sd, *_: pm.logp(pm.Normal.dist(mean, sd), value),
+        random=lambda mean, sd, *_, rng, size: rng.normal(mean, sd, size),
+        support_point=lambda rv, size, mean, *_: pt.zeros_like(rv) + mean,
+        class_name="NormalStrength",
+        transform=_Informed(),
+        dims="item",
+    )
 
 
-class _Informed(Transform):  # type: ignore[misc]
+class _Informed(Transform):
     """Coordinates of strengths whose posterior is about standard normal, whatever their spread.
 
     A normal approximation to the likelihood of each item's counts, combined with the strength's
@@ -231,17 +245,10 @@ class _Informed(Transform):  # type: ignore[misc]
 
     name = "informed"
 
-    def __init__(self, right: Any, shown: Any, m: int, link: Link) -> None:
-        # Strength is nearly linear in the log odds of a right answer.
-        intercept, slope = _line(m, link)
-        share = (right + 0.5) / (shown + 1)
-        self.seen = (pt.log(share) - pt.log1p(-share) - intercept) / slope
-        self.information = shown * share * (1 - share) * slope**2
-
     def _place(self, inputs: Any) -> tuple[Any, Any]:
-        mean, sd = inputs[-2:]
-        weight = sd**2 * self.information
-        return (mean + weight * self.seen) / (1 + weight), sd / pt.sqrt(1 + weight)
+        mean, sd, seen, information = inputs[-4:]
+        weight = sd**2 * information
+        return (mean + weight * seen) / (1 + weight), sd / pt.sqrt(1 + weight)
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         mean, sd = self._place(inputs)
@@ -253,6 +260,15 @@ class _Informed(Transform):  # type: ignore[misc]
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         return pt.log(self._place(inputs)[1]) + pt.zeros_like(value)
+
+
+def _seen(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]:
+    """Strengths as the counts alone show them, and their information, about."""
+    # Strength is nearly linear in the log odds of a right answer.
+    intercept, slope = _line(m, link)
+    share = (right + 0.5) / (shown + 1)
+    strength = (pt.log(share) - pt.log1p(-share) - intercept) / slope
+    return strength, shown * share * (1 - share) * slope**2
 
 
 def _line(m: int, link: Link) -> tuple[float, float]:
