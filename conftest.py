@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +15,30 @@ import alikely as al
 def cohort_tree() -> Any:
     """One fit of the cohort model: compiling takes longer than all that is done with it."""
     return al.fit_cohort(al.load_example().select(condition=["blur", "noise"]), rng=1)
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Keep a figure that a study found, to be shown when all tests have run."""
+    return functools.partial(record_property, "figure")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show the figures of all studies, from whichever worker they come."""
+    reports = [
+        report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)
+    ]
+    figures = [
+        str(text)
+        for report in reports
+        if report.when == "call"
+        for name, text in report.user_properties
+        if name == "figure"
+    ]
+    if figures:
+        terminalreporter.section("figures")
+        for text in sorted(figures):
+            terminalreporter.write_line(text)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ def experiment(rng: np.random.Generator, n_humans: int, n_items: int, shared: fl
 
 @pytest.mark.parametrize("shared", [0.594, 0.888])
 def test_coverage_for_new_images_and_new_humans(
-    shared: float, capsys: pytest.CaptureFixture[str]
+    shared: float, figure: Callable[[str], None]
 ) -> None:
     """Crossed intervals cover the mean over all humans and images; images-only ones do not."""
     truth_rng = np.random.default_rng(5)
@@ -189,12 +190,11 @@ def test_coverage_for_new_images_and_new_humans(
             # The band asked for, widened by two binomial standard errors of this many data sets.
             assert 0.92 - 2 * 0.0109 <= covered["crossed"] <= 0.97 + 2 * 0.0109
             assert covered["images"] < covered["crossed"]
-    with capsys.disabled():
-        print("\n" + "\n".join(lines))
+    figure("\n  ".join(line.strip() for line in lines))
 
 
 def test_independent_machines_score_zero_on_the_ceiled_scale(
-    capsys: pytest.CaptureFixture[str],
+    figure: Callable[[str], None],
 ) -> None:
     """No absolute value, no clipping: the convention that takes both scores above 0."""
     rng = np.random.default_rng(3)
@@ -211,8 +211,7 @@ def test_independent_machines_score_zero_on_the_ceiled_scale(
     assert abs(ceiled.mean()) < noise
     # The leaderboard's convention: made absolute, and clipped at 1.
     convention = np.minimum(np.abs(ceiled), 1).mean()
-    with capsys.disabled():
-        print(f"\n  independent machines: {ceiled.mean():+.3f} +- {noise / 4:.3f} of the ceiling; "
+    figure(f"independent machines: {ceiled.mean():+.3f} +- {noise / 4:.3f} of the ceiling; "
               f"made absolute and clipped: {convention:+.3f}")  # fmt: skip
     assert convention > noise
 

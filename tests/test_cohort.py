@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import arviz_stats as azs
@@ -192,7 +193,7 @@ def fits(n_humans: int, n_sets: int) -> Any:
 
 
 @pytest.mark.parametrize("n_humans", [4, 10])
-def test_recovery(n_humans: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recovery(n_humans: int, figure: Callable[[str], None]) -> None:
     """90 % intervals of each machine's copy probability, accuracies from .5 to .95, 160 images."""
     n_sets = 12
     covered, divergences = np.zeros(4), 0
@@ -200,8 +201,7 @@ def test_recovery(n_humans: int, capsys: pytest.CaptureFixture[str]) -> None:
         lower, upper = np.quantile(draws, [0.05, 0.95], axis=0)
         covered += (lower <= c) & (c <= upper)
         divergences += diverging
-    with capsys.disabled():
-        print(f"\n  cohort model, {n_humans} humans, c 0 .2 .5 .9: 90 % intervals cover "
+    figure(f"cohort model, {n_humans} humans, c 0 .2 .5 .9: 90 % intervals cover "
               f"{(covered / n_sets).round(2).tolist()}, {divergences} divergences")  # fmt: skip
     assert (covered / n_sets >= 0.9 - 4 * np.sqrt(0.09 / n_sets)).all()
     assert covered.sum() / (4 * n_sets) >= 0.9 - 4 * np.sqrt(0.09 / (4 * n_sets))

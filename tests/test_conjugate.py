@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import joblib
@@ -140,7 +141,7 @@ def test_bad_arguments(call: object, message: str) -> None:
 
 @pytest.mark.parametrize(("accuracy", "ec", "n_trials"), [(0.95, 0.5, 160), (0.99, 0.2, 160)])
 def test_coverage_of_the_default_interval(
-    accuracy: float, ec: float, n_trials: int, capsys: pytest.CaptureFixture[str]
+    accuracy: float, ec: float, n_trials: int, figure: Callable[[str], None]
 ) -> None:
     n_sets = 500
     probabilities = simulate.cell_probabilities(accuracy, accuracy, ec)
@@ -151,8 +152,7 @@ def test_coverage_of_the_default_interval(
     for school, values in (("posterior", draws), ("bootstrap", replicates)):
         bounds = interval(values, 0.95, "eti")
         covered[school] = float(np.mean((bounds[:, 0] <= ec) & (ec <= bounds[:, 1])))
-    with capsys.disabled():
-        print(f"\n  coverage at accuracy {accuracy}, EC {ec}, N {n_trials}: {covered}")
+    figure(f"coverage at accuracy {accuracy}, EC {ec}, N {n_trials}: {covered}")
     assert covered["posterior"] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_sets)
 
 
@@ -162,7 +162,7 @@ def test_coverage_of_the_default_interval(
     [(0.75, 160, 0.958), (0.95, 160, 0.903), (0.95, 640, 0.935), (0.99, 640, 0.920)],
 )
 def test_coverage_of_differences(
-    accuracy: float, n_trials: int, design: float, capsys: pytest.CaptureFixture[str]
+    accuracy: float, n_trials: int, design: float, figure: Callable[[str], None]
 ) -> None:
     """Two models against one human, error consistency .5 and .3."""
     n_sets = 400
@@ -186,8 +186,7 @@ def test_coverage_of_differences(
             lower, upper = interval(values[:, [0]] - values[:, [1]], 0.95, "eti")[0]
             hits[school] += bool(lower <= 0.2 <= upper)
     covered = {school: count / n_sets for school, count in hits.items()}
-    with capsys.disabled():
-        print(f"\n  coverage of a difference at {accuracy}, N {n_trials}: {covered}")
+    figure(f"coverage of a difference at {accuracy}, N {n_trials}: {covered}")
     assert covered["posterior"] >= design - 2 * np.sqrt(design * (1 - design) / n_sets)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,7 @@ def simulated_pairs(
 @pytest.mark.parametrize("n_joint", [40, 200])
 @pytest.mark.parametrize("agreement", [0.1, 0.4])
 def test_coverage_of_agreement(
-    n_joint: int, agreement: float, capsys: pytest.CaptureFixture[str]
+    n_joint: int, agreement: float, figure: Callable[[str], None]
 ) -> None:
     n_sets = 500
     trials, truth = simulated_pairs(np.random.default_rng(5), n_sets, n_joint, agreement)
@@ -170,8 +171,7 @@ def test_coverage_of_agreement(
     for school, values in draws.items():
         low, high = np.nanquantile(values, [0.025, 0.975], axis=0)
         share[school] = float(np.mean((low <= truth) & (truth <= high)))
-    with capsys.disabled():
-        print(f"\n  coverage at {n_joint} joint errors, agreement {agreement}: {share}")
+    figure(f"coverage at {n_joint} joint errors, agreement {agreement}: {share}")
     assert share["posterior"] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_sets)
 
 

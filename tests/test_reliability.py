@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_alpha_is_cronbachs() -> None:
     )
 
 
-def test_coverage_of_the_reliability(capsys: pytest.CaptureFixture[str]) -> None:
+def test_coverage_of_the_reliability(figure: Callable[[str], None]) -> None:
     """300 experiments with new people and items; the t-interval over splits beside it."""
     n_sets, n = 300, 6
     between, within = 2 / (9 * 4), 2 / 9
@@ -73,11 +74,10 @@ def test_coverage_of_the_reliability(capsys: pytest.CaptureFixture[str]) -> None
         found = reliability.split_half_reliability(group(rng, n, 100), n_resamples=400, rng=s)
         covered += found.lower <= truth <= found.upper
         published += found.as_published[0] <= truth <= found.as_published[1]
-    with capsys.disabled():
-        print(
-            f"\n  coverage of the reliability {covered / n_sets:.3f}, of the t-interval over "
-            f"splits {published / n_sets:.3f}"
-        )
+    figure(
+        f"coverage of the reliability {covered / n_sets:.3f}, of the t-interval over "
+        f"splits {published / n_sets:.3f}"
+    )
     assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
     assert published < covered
 
@@ -119,7 +119,7 @@ def test_disattenuation_by_hand() -> None:
     assert (table["n_edge"] == edge.sum()).all()
 
 
-def test_correction_finds_the_noise_free_correlation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_correction_finds_the_noise_free_correlation(figure: Callable[[str], None]) -> None:
     """200 experiments: how often the interval holds the correlation with an endless group."""
     n_sets, covered, naive, corrected = 200, 0, [], []
     rng = np.random.default_rng(12)
@@ -133,11 +133,10 @@ def test_correction_finds_the_noise_free_correlation(capsys: pytest.CaptureFixtu
         covered += row["ci95_lb"] <= 0.6 <= row["ci95_ub"]
         naive.append(table["estimate"][0])
         corrected.append(row["estimate"])
-    with capsys.disabled():
-        print(
-            f"\n  correlation .6: naive {np.mean(naive):.3f}, corrected {np.mean(corrected):.3f}, "
-            f"coverage {covered / n_sets:.3f}"
-        )
+    figure(
+        f"correlation .6: naive {np.mean(naive):.3f}, corrected {np.mean(corrected):.3f}, "
+        f"coverage {covered / n_sets:.3f}"
+    )
     assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
     # The root of the reliability bends: a bias of the order of its variance, well below .01.
     assert abs(np.mean(corrected) - 0.6) < 4 * np.std(corrected) / np.sqrt(n_sets) + 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -205,7 +206,7 @@ def test_both_perfect_counts_as_one_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("simulation", ["shared", "pairs"])
-def test_reconstruction_covers(simulation: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reconstruction_covers(simulation: Any, figure: Callable[[str], None]) -> None:
     """100 machines whose trials are hidden: humans' accuracies, ceilings and scores are printed."""
     mu, top = np.tile([0.6, 0.7, 0.8, 0.9], 2), np.full(8, 0.43)
     rng = np.random.default_rng(3)
@@ -227,8 +228,7 @@ def test_reconstruction_covers(simulation: Any, capsys: pytest.CaptureFixture[st
                 assumption=assumption, simulation=simulation, n_samples=400, rng=i,
             )  # fmt: skip
             covered[assumption] += x.lower <= truth <= x.upper
-    with capsys.disabled():
-        print(f"\n  reconstruction, {simulation}: covers the truth in {covered} of 100")
+    figure(f"reconstruction, {simulation}: covers the truth in {covered} of 100")
     if simulation == "shared":
         assert 90 <= covered["middle"] <= 98
         assert covered["optimistic"] <= covered["middle"]

@@ -11,6 +11,7 @@ from . import models as models
 from . import null as null
 from . import plots as plots
 from . import ranking as ranking
+from . import reliability as reliability
 from . import resampling as resampling
 from . import sampling as sampling
 from . import simulate as simulate
@@ -101,6 +102,7 @@ __all__ = [
     "plots",
     "ranking",
     "reconstruct_score",
+    "reliability",
     "resampling",
     "sampling",
     "sensitivity",

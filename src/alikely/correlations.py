@@ -139,15 +139,15 @@ def _matched(results: Sequence[Result]) -> pd.DataFrame:
         if name in frame:
             raise ValueError(f"two of the results are of {name}; give each metric once")
         own = result.pairs.assign(**{name: result.estimates["estimate"].values})
-        frame = frame.merge(own, on=LABELS, how="outer", indicator=True, sort=False)
-        apart = frame[frame["_merge"] != "both"]
+        apart = frame.merge(own, on=LABELS, how="outer", indicator="found")
+        apart = apart[apart["found"] != "both"]
         if len(apart):
             a, b = apart.iloc[0][["observer_a", "observer_b"]]
             raise ValueError(
                 f"results must have the same entries; {a!r} and {b!r} are not in all of them: "
                 "compare the same pairs with the same by="
             )
-        frame = frame.drop(columns="_merge")
+        frame = frame.merge(own, on=LABELS)
     return frame
 
 

@@ -170,7 +170,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
     >>> import alikely as al
     >>> rows = error_rows(al.load_example())
     >>> dict(dense(rows, ("observer", "true_class", "response_class")).sizes)
-    {'observer': 10, 'true_class': 8, 'response_class': 8}
+    {'observer': 10, 'true_class': 17, 'response_class': 17}
     """
     known = [str(name) for name in counts.coords if counts[name].dims == counts["count"].dims]
     for dim in dims:

@@ -1,4 +1,4 @@
-"""Speed, as ratios within one run: ``uv run pytest tests/benchmarks --benchmark-only``.
+"""Speed, as ratios within one run: ``uv run pytest tests/benchmarks --benchmark-only -n 0``.
 
 Nothing here is asserted of time; the table of pytest-benchmark gives each group's ratios.
 """

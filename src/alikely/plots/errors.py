@@ -219,7 +219,9 @@ def plot_error_row(
     --------
     >>> import alikely as al
     >>> trials = al.Trials.from_arrays(
-    ...     [["cat", "cat", "dog"], ["owl", "cat", "dog"]], ["cat", "dog", "dog"]
+    ...     [["cat", "cat", "dog"], ["owl", "cat", "dog"]],
+    ...     ["cat", "dog", "dog"],
+    ...     classes=["cat", "dog", "owl"],
     ... )
     >>> rows = al.error_tables.error_rows(trials)
     >>> ax = al.plot_error_row(rows, "dog", rng=1)
