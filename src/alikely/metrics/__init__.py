@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from alikely.metrics import bounds, consistency, copying, errors, rows
+from alikely.metrics import bounds, consistency, copying, errors, margins, rows
 from alikely.metrics.consistency import error_consistency
 from alikely.metrics.copying import copy_probability
 
@@ -30,6 +30,7 @@ __all__ = [
     "error_consistency",
     "error_similarity_metric",
     "errors",
+    "margins",
     "rows",
 ]
 
