@@ -298,6 +298,11 @@ def error_divergence(
     ValueError
         If shapes do not fit, or an option is out of range.
 
+    Notes
+    -----
+    The weights are by true class, as in the text of [X25]_; one equation of its appendix has
+    predicted classes, which is not used.
+
     Examples
     --------
     >>> a, b = [[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 1, 5], [2, 0, 2], [1, 2, 0]]
