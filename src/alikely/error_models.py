@@ -18,6 +18,9 @@ __all__ = ["class_copying_draws", "shared_base_draws"]
 
 # Numbers held at a time.
 CHUNK = 8_000_000
+# Of so many draws one is kept: among thousands of deviates the r_hat of some would exceed its limit
+# by chance in shorter chains.
+THIN = 2
 
 
 def class_copying_draws(
@@ -56,12 +59,10 @@ def class_copying_draws(
         counts = dense_joint_errors(block)
         some = np.flatnonzero(counts.any(axis=(1, 2, 3)))
         if len(some):
-            # Of every two draws one is kept: among thousands of deviates the r_hat of some would
-            # exceed its limit by chance.
             model = class_copying(counts[some])
-            tree = nuts(model, 2 * n_draws, 1_000, seed, progressbar, target_accept=0.9)
+            tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, target_accept=0.9)
             drawn = tree["posterior"].to_dataset()["misclassification_agreement"].values
-            out[:, block.rows.start + some] = drawn[:, ::2].reshape(-1, len(some))
+            out[:, block.rows.start + some] = drawn[:, ::THIN].reshape(-1, len(some))
     return out
 
 
@@ -106,8 +107,10 @@ def shared_base_draws(
         rows = dense_rows(block)
         if not rows.any():
             continue
-        drawn = nuts(error_distributions(rows), n_draws, 1_000, seed, progressbar)["posterior"]
-        posterior = drawn.to_dataset()[["base", "concentration"]]
+        drawn = nuts(error_distributions(rows), THIN * n_draws, 1_000, seed, progressbar)[
+            "posterior"
+        ]
+        posterior = drawn.to_dataset()[["base", "concentration"]].isel(draw=slice(None, None, THIN))
         generator = np.random.default_rng(seed.spawn(1)[0])
         pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
         per_chain = posterior.sizes["draw"]
