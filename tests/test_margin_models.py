@@ -17,7 +17,8 @@ from scipy import integrate, special, stats
 import alikely as al
 from alikely import sampling
 from alikely.metrics.margins import m_afc_log_probability, m_afc_probability
-from alikely.models.margins import GRID, _log_odds, log_m_afc
+from alikely.models._strengths import GRID, log_odds
+from alikely.models.margins import log_m_afc
 
 N_ITEMS, N_OBSERVERS, N_REPEATS, M = 160, 45, 2, 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])
@@ -101,7 +102,7 @@ def test_log_odds_of_the_model(m: int, link: Any) -> None:
     else:
         log_right, log_wrong = special.log_ndtr(d), special.log_ndtr(-d)
     x = pt.dvector("x")
-    odds = function_of(_log_odds(x, m, link), x)
+    odds = function_of(log_odds(x, m, link), x)
     np.testing.assert_allclose(odds(d)[0], log_right - log_wrong, atol=1e-5)
     # Differences over 2e-5 of values of up to 450, known to 1e-13.
     np.testing.assert_allclose(odds(d)[1], slopes(odds, d), rtol=1e-5, atol=1e-7)

@@ -7,6 +7,7 @@ from alikely.models.copying import copying
 from alikely.models.errors import class_copying, error_distributions
 from alikely.models.independence import independence
 from alikely.models.margins import item_margins
+from alikely.models.observers import observer_margins
 from alikely.models.pooled_pairs import pooled_pairs
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "error_distributions",
     "independence",
     "item_margins",
+    "observer_margins",
     "pooled_pairs",
 ]

@@ -1,0 +1,247 @@
+"""Strengths of items behind counts of right answers: link, coordinates and checks.
+
+References
+----------
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import ArrayLike, NDArray
+from pymc.logprob.transforms import Transform
+from scipy import special
+from scipy.interpolate import CubicSpline
+
+from alikely.metrics.margins import FEWEST_ITEMS, distractor_nodes, m_afc_log_probability
+
+__all__ = [
+    "FLOOR",
+    "GRID",
+    "Link",
+    "check_counts",
+    "check_margins",
+    "check_task",
+    "expected_strength",
+    "informed_strength",
+    "log_m_afc",
+    "log_odds",
+    "log_odds_spline",
+    "refuse_extremes",
+    "seen_strength",
+]
+
+Link = Literal["m_afc", "probit"]
+# Probabilities are then exact to 2e-7.
+N_NODES = 12
+# Strengths are never known to be the same: keeps the density of their difference bounded.
+FLOOR = 1e-6
+STEP = 1 / 16
+GRID = np.arange(-30, 30 + STEP, STEP)
+
+
+def log_m_afc(d_prime: Any, m: int) -> tuple[Any, Any]:
+    """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_, in PyTensor.
+
+    Parameters
+    ----------
+    d_prime : tensor_like
+        Item strength, in units of the noise.
+    m : int
+        Number of alternatives, at least 2.
+
+    Returns
+    -------
+    log_right, log_wrong : tensor
+        Of the shape of `d_prime`; they and their gradients are finite in both tails. Probabilities
+        are right to 1e-6, logarithms of much smaller ones are rough.
+
+    Raises
+    ------
+    ValueError
+        If `m` is below 2.
+
+    See Also
+    --------
+    alikely.metrics.margins.m_afc_log_probability : The same in NumPy.
+
+    Examples
+    --------
+    >>> right, wrong = log_m_afc([0.0, 3.0], 16)
+    >>> np.exp(right.eval()).round(4).tolist(), np.exp(wrong.eval()).round(4).tolist()
+    ([0.0625, 0.8661], [0.9375, 0.1339])
+    """
+    nodes, weights = distractor_nodes(m, N_NODES)
+    # The weight of the outermost nodes for large m may round to nothing.
+    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
+    below, above = _log_normal_tails(pt.as_tensor(d_prime)[..., None] - nodes)
+    right = pt.logsumexp(below + log_weights, axis=-1)
+    wrong = pt.logsumexp(above + log_weights, axis=-1)
+    return _sharper(right, wrong), _sharper(wrong, right)
+
+
+def _log_normal_tails(x: Any) -> tuple[Any, Any]:
+    """Log probabilities of a standard normal number below and above x."""
+    # One scaled error function serves both sides, and never overflows.
+    size = pt.abs(x)
+    smaller = pt.log(pt.erfcx(size / math.sqrt(2)) / 2) - size**2 / 2
+    larger = pt.log1p(-pt.exp(smaller))
+    return pt.switch(x > 0, larger, smaller), pt.switch(x > 0, smaller, larger)
+
+
+def _sharper(log_p: Any, log_q: Any) -> Any:
+    """Log of a probability p; from q = 1 - p where p is the larger one."""
+    half = math.log(0.5)
+    return pt.switch(log_p > log_q, pt.log1p(-pt.exp(pt.minimum(log_q, half))), log_p)
+
+
+@functools.lru_cache(maxsize=16)
+def log_odds_spline(m: int, link: Link) -> CubicSpline:
+    """Log odds of a right answer over strength: right to 1e-6, and 50 times as fast as its sums."""
+    if link == "m_afc":
+        right, wrong = m_afc_log_probability(GRID, m)
+    else:
+        right, wrong = special.log_ndtr(GRID), special.log_ndtr(-GRID)
+    return CubicSpline(GRID, right - wrong)
+
+
+def log_odds(strength: Any, m: int, link: Link) -> Any:
+    """Log odds of a right answer; straight lines beyond the grid."""
+    curve = log_odds_spline(m, link)
+    inside = pt.clip(strength, GRID[0], GRID[-1])
+    piece = pt.cast(pt.clip((inside - GRID[0]) / STEP, 0, len(GRID) - 2), "int64")
+    x = inside - pt.constant(GRID)[piece]
+    cubic, square, line, start = (pt.constant(row)[piece] for row in curve.c)
+    slopes = curve(GRID[[0, -1]], 1)
+    beyond = (strength - inside) * pt.switch(strength > 0, slopes[1], slopes[0])
+    return ((cubic * x + square) * x + line) * x + start + beyond
+
+
+def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any) -> Any:
+    """Expected strengths given a machine's margins, which are observed here.
+
+    Margins are taken in units of their own spread: logits have none, and the priors must fit all.
+    """
+    x = pm.Data("margins", margins, dims="item")
+    z = (x - x.mean()) / x.std()
+    centre = pm.Normal("margin_mean", 0, 1)
+    width = pm.HalfNormal("margin_sd", 2)
+    pm.Normal("observed_margins", centre, width, observed=z, dims="item")
+    return mean + sd * rho * (z - centre) / width
+
+
+def informed_strength(name: str, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
+    """Normal strengths of items; what the counts say of them only shapes the coordinates."""
+    return pm.CustomDist(
+        name,
+        mean,
+        sd,
+        seen,
+        information,
+        logp=lambda value, mean, sd, *_: pm.logp(pm.Normal.dist(mean, sd), value),
+        random=lambda mean, sd, *_, rng, size: rng.normal(mean, sd, size),
+        support_point=lambda rv, size, mean, *_: pt.zeros_like(rv) + mean,
+        class_name="NormalStrength",
+        transform=_Informed(),
+        dims="item",
+    )
+
+
+class _Informed(Transform):
+    """Coordinates of strengths whose posterior is about standard normal, whatever their spread.
+
+    A normal approximation to the likelihood of each item's counts, combined with the strength's
+    conditional normal prior, gives a mean and a standard deviation; the coordinate is the distance
+    from that mean in these units. It changes how fast chains mix, not what they sample.
+    """
+
+    name = "informed"
+
+    def _place(self, inputs: Any) -> tuple[Any, Any]:
+        mean, sd, seen, information = inputs[-4:]
+        weight = sd**2 * information
+        return (mean + weight * seen) / (1 + weight), sd / pt.sqrt(1 + weight)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        mean, sd = self._place(inputs)
+        return (value - mean) / sd
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        mean, sd = self._place(inputs)
+        return mean + sd * value
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        return pt.log(self._place(inputs)[1]) + pt.zeros_like(value)
+
+
+def seen_strength(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]:
+    """Strengths as the counts alone show them, and their information, about."""
+    # Strength is nearly linear in the log odds of a right answer.
+    intercept, slope = _line(m, link)
+    share = (right + 0.5) / (shown + 1)
+    strength = (pt.log(share) - pt.log1p(-share) - intercept) / slope
+    return strength, shown * share * (1 - share) * slope**2
+
+
+def _line(m: int, link: Link) -> tuple[float, float]:
+    """Intercept and slope of the log odds of a right answer where most strengths are."""
+    at = np.linspace(0, 4, 41) if link == "m_afc" else np.linspace(-1.5, 1.5, 41)
+    slope, intercept = np.polyfit(at, log_odds_spline(m, link)(at), 1)
+    return float(intercept), float(slope)
+
+
+def check_counts(
+    right: ArrayLike, shown: ArrayLike, wanted: str, n_dims: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Refuse counts that are none; items are on the last axis."""
+    k, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
+    if k.shape != n.shape or k.ndim != n_dims:
+        raise ValueError(f"right and shown must have shape {wanted}; got {k.shape} and {n.shape}")
+    if k.shape[-1] < FEWEST_ITEMS:
+        raise ValueError(
+            f"a correlation over items needs at least {FEWEST_ITEMS} items, got {k.shape[-1]}"
+        )
+    for name, values in (("right", k), ("shown", n)):
+        if not (np.isfinite(values) & (values == np.round(values))).all():
+            bad = values[~(np.isfinite(values) & (values == np.round(values)))].flat[0]
+            raise ValueError(f"{name} must be whole numbers, got {bad:g}")
+    if (bad := (k < 0) | (k > n)).any():
+        raise ValueError(
+            f"right answers must be between 0 and shown, got {k[bad][0]:g} of {n[bad][0]:g}"
+        )
+    return k.astype(np.int64), n.astype(np.int64)
+
+
+def refuse_extremes(right: NDArray[np.int64], shown: NDArray[np.int64]) -> None:
+    """Refuse groups (all but the last axis) whose items leave strengths without a bound."""
+    if ((right == 0) | (right == shown)).all(axis=-1).any():
+        raise ValueError(
+            "a group is always or never right on each of its items: strengths have no bound; give "
+            "counts of several answers an item"
+        )
+
+
+def check_margins(margins: ArrayLike, n_items: int) -> NDArray[np.float64]:
+    x = np.asarray(margins, dtype=np.float64)
+    if x.shape != (n_items,):
+        raise ValueError(f"margins must be of the {n_items} items of right, got shape {x.shape}")
+    if not np.isfinite(x).all():
+        item = int(np.flatnonzero(~np.isfinite(x))[0])
+        raise ValueError(f"the margin of item {item} is {x[item]}; leave the item out everywhere")
+    if np.ptp(x) == 0:
+        raise ValueError(f"all margins are {x[0]:g}: nothing can correlate with a constant")
+    return x
+
+
+def check_task(m: int, link: Link) -> None:
+    """Refuse an impossible number of alternatives or an unknown link."""
+    if m != int(m) or m < 2:
+        raise ValueError(f"m must be a whole number of at least 2 alternatives, got {m}")
+    if link not in get_args(Link):
+        raise ValueError(f"link must be 'm_afc' or 'probit', got {link!r}")
