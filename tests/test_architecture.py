@@ -41,6 +41,17 @@ ALLOWED: dict[str, set[str]] = {
         "trials", "tables", "metrics", "priors", "influence", "resampling", "null", "sampling",
         "results", "error_tables", "error_draws", "error_models",
     },
+    "scores": {"trials", "metrics"},
+    "margin_tables": {"trials", "tables", "metrics"},
+    "margin_models": {"metrics", "margin_tables", "sampling", "models"},
+    "margin_estimates": {
+        "trials", "tables", "metrics", "influence", "resampling", "results", "reliability",
+        "error_draws", "scores", "margin_tables", "margin_models",
+    },
+    "margin_comparison": {"trials", "tables", "influence", "results"},
+    "observer_noise": {
+        "trials", "tables", "metrics", "sampling", "models", "margin_models",
+    },
     "comparison": {"metrics", "influence", "conjugate", "sampling", "results"},
     "ranking": set(),
     "ceilings": {"trials", "tables", "metrics"},
@@ -57,10 +68,10 @@ ALLOWED: dict[str, set[str]] = {
     "reconstruction": {"metrics"},
     "exclusions": {"trials", "datasets"},
     "cohorts": {"trials", "tables", "sampling", "models"},
-    "plots": {"metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts"},
+    "plots": {"metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts", "observer_noise"},
     "cli": {
         "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
-        "scoreboard",
+        "scoreboard", "scores", "margin_estimates", "margin_comparison",
     },
 }  # fmt: skip
 FRONT = "__init__"  # the package itself: names only, loaded lazily

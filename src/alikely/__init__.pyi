@@ -32,6 +32,11 @@ from .estimates import error_consistency as error_consistency
 from .estimates import error_similarity as error_similarity
 from .estimates import misclassification_agreement as misclassification_agreement
 from .exclusions import exclude_conditions as exclude_conditions
+from .margin_comparison import consistency_table as consistency_table
+from .margin_estimates import decision_margin_consistency as decision_margin_consistency
+from .observer_noise import explained_consistency as explained_consistency
+from .observer_noise import fit_observers as fit_observers
+from .observer_noise import variance_shares as variance_shares
 from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_classes as plot_classes
@@ -49,6 +54,7 @@ from .plots import plot_stability as plot_stability
 from .reconstruction import reconstruct_score as reconstruct_score
 from .results import Result as Result
 from .scoreboard import Benchmark as Benchmark
+from .scores import decision_margins as decision_margins
 from .sensitivity import sensitivity as sensitivity
 from .sensitivity import sensitivity_band as sensitivity_band
 from .trials import Trials as Trials
@@ -65,8 +71,11 @@ __all__ = [
     "compare_models",
     "comparison",
     "conjugate",
+    "consistency_table",
     "contrast",
     "datasets",
+    "decision_margin_consistency",
+    "decision_margins",
     "difference",
     "error_consistency",
     "error_draws",
@@ -76,7 +85,9 @@ __all__ = [
     "evaluation",
     "exchangeability",
     "exclude_conditions",
+    "explained_consistency",
     "fit_cohort",
+    "fit_observers",
     "influence",
     "load_example",
     "mean",
@@ -109,4 +120,5 @@ __all__ = [
     "sensitivity_band",
     "simulate",
     "tables",
+    "variance_shares",
 ]

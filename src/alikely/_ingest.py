@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,11 @@ class Source:
         """Number of rows of all tables."""
         return int(self._starts[-1])
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of the first table, for a message."""
+        return [str(name) for name in self._frames[0].columns]
+
     def has(self, name: str) -> bool:
         """Whether every table has the column; an error if only some do."""
         present = [name in frame.columns for frame in self._frames]
@@ -62,13 +68,8 @@ class Source:
             If the column is missing, mixes types, or (with `complete`) has a null.
         """
         chunks, families = [], []
-        for number, frame in enumerate(self._frames):
-            if name not in frame.columns:
-                raise ValueError(
-                    f"no column {name!r}; the columns are {', '.join(map(str, frame.columns))}; "
-                    "name yours by keyword, such as observer='subject'"
-                )
-            chunk, family = _as_text(frame, name, number, len(self._frames))
+        for array in self._arrays(name):
+            chunk, family = _as_text(array, name)
             chunks.append(chunk)
             families.append(family)
         known = [family for family in families if family != "null"]
@@ -92,6 +93,42 @@ class Source:
             )
         return Column(codes, encoded.dictionary.to_pylist(), known[0] if known else "null")
 
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Read one column of numbers, or of text that spells them; NaN where null.
+
+        Raises
+        ------
+        ValueError
+            If the column is missing, mixes types, or holds something that is no number.
+        """
+        parts: list[NDArray[np.float64]] = []
+        for start, array in zip(self._starts, self._arrays(name), strict=False):
+            kind = array.type
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                array = pc.utf8_trim_whitespace(array)
+                if not _spells_numbers(array):
+                    bad = _first_word(array)
+                    raise ValueError(
+                        f"column {name!r} must hold numbers, got {array[bad].as_py()!r} in "
+                        f"{self.where(int(start) + bad)}; write numbers with a decimal point and "
+                        "leave missing ones empty"
+                    )
+            elif not (_is_number(kind) or pa.types.is_null(kind)):
+                raise ValueError(f"column {name!r} has type {kind}; expected numbers")
+            numbers = array.cast(pa.float64(), safe=False)
+            parts.append(numbers.to_numpy(zero_copy_only=False))
+        return np.concatenate(parts)
+
+    def _arrays(self, name: str) -> Iterator[pa.Array]:
+        """One column, table by table."""
+        for number, frame in enumerate(self._frames):
+            if name not in frame.columns:
+                raise ValueError(
+                    f"no column {name!r}; the columns are {', '.join(map(str, frame.columns))}; "
+                    "name yours by keyword, such as observer='subject'"
+                )
+            yield _as_array(frame, name, f" of table {number}" if len(self._frames) > 1 else "")
+
 
 def label(value: object) -> str:
     """Text of a label, the same whether it came as text, whole number or float."""
@@ -100,8 +137,12 @@ def label(value: object) -> str:
     return str(value)
 
 
-def open_tables(tables: Iterable[Any]) -> Source:
+def open_tables(
+    tables: Iterable[Any], instead: str = "for arrays there is Trials.from_arrays"
+) -> Source:
     """Accept pandas, polars or pyarrow tables, or whatever else narwhals reads.
+
+    What is no table is refused with the advice what to do `instead`.
 
     Raises
     ------
@@ -116,8 +157,7 @@ def open_tables(tables: Iterable[Any]) -> Source:
             frames.append(nw.from_native(table, eager_only=True))
         except TypeError:
             raise TypeError(
-                f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; for "
-                "arrays there is Trials.from_arrays"
+                f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; {instead}"
             ) from None
     source = Source(frames)
     if not source.n_rows:
@@ -159,18 +199,34 @@ def read_file(path: str | Path) -> pa.Table:
         raise ValueError(f"{str(path)!r} cannot be read as a {kind} file: {reason}") from None
     raise ValueError(
         f"{str(path)!r} is neither a .csv nor a .parquet file; for other formats read it with "
-        "pandas or polars and use Trials.from_table"
+        "pandas or polars and give the table"
     )
 
 
-def _as_text(
-    frame: nw.DataFrame[Any], name: str, number: int, n_tables: int
-) -> tuple[pa.Array, str]:
-    """One column as text, and what family of types it was."""
+def _spells_numbers(text: pa.Array) -> bool:
+    try:
+        text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _first_word(text: pa.Array) -> int:
+    """Position of the first that spells no number: it spoils every beginning that holds it."""
+    return bisect_left(
+        range(len(text)), True, key=lambda last: not _spells_numbers(text[: last + 1])
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+
+
+def _as_array(frame: nw.DataFrame[Any], name: str, place: str) -> pa.Array:
+    """One column in one piece, categories spelled out."""
     try:
         column = frame[name].to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        place = f" of table {number}" if n_tables > 1 else ""
         raise ValueError(
             f"column {name!r}{place} mixes text and numbers; make it one type, for instance "
             f"table[{name!r}].astype(str)"
@@ -181,10 +237,12 @@ def _as_text(
             column = (
                 pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
             )
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:
+    """One column as text, and what family of types it was."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.dictionary_decode()
-        kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.large_string()), "null"
     if pa.types.is_floating(kind):
@@ -196,7 +254,7 @@ def _as_text(
             finite = pc.all(pc.is_finite(column)).as_py()
             column = column.cast(pa.int64()) if finite else column
         return column.cast(pa.large_string()), "number"
-    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+    if _is_number(kind):
         return column.cast(pa.large_string()), "number"
     if pa.types.is_boolean(kind):
         return column.cast(pa.large_string()), "truth value"

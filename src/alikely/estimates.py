@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-import alikely
 from alikely import null
+from alikely._doors import attributes, check_numbers
 from alikely._intervals import CiKind, check_interval
 from alikely._pairs import Pairs
 from alikely._random import RandomState, seed_sequence
@@ -20,7 +20,6 @@ from alikely.influence import estimate
 from alikely.metrics import (
     ERROR_CONSISTENCY,
     MISCLASSIFICATION_AGREEMENT,
-    Metric,
     error_similarity_metric,
 )
 from alikely.metrics.rows import Mixture
@@ -121,7 +120,7 @@ def error_consistency(
     (18, 4)
     """
     check_interval(ci_prob, ci_kind)
-    _check_numbers(n_resamples=n_resamples, n_draws=n_draws, n_null=n_null)
+    check_numbers(n_resamples=n_resamples, n_draws=n_draws, n_null=n_null)
     seed = seed_sequence(rng)
     bootstrap_seed, posterior_seed, null_seed = seed.spawn(3)
 
@@ -143,7 +142,9 @@ def error_consistency(
             table, sampler, prior, n_draws, posterior_seed, progressbar, log_likelihood
         )
         tree.update({name: sampled[name] for name in sampled.children if name not in groups})
-    tree.attrs = _attributes(tree, ERROR_CONSISTENCY, "copying", ci_prob, ci_kind, cluster, seed)
+    tree.attrs = attributes(
+        tree, ERROR_CONSISTENCY.name, "copying", ci_prob, ci_kind, cluster, seed
+    )
     return Result(tree)
 
 
@@ -221,7 +222,7 @@ def misclassification_agreement(
     (18, 3)
     """
     check_interval(ci_prob, ci_kind)
-    _check_numbers(n_resamples=n_resamples, n_draws=n_draws)
+    check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     check_sampler(sampler)
     seed = seed_sequence(rng)
     bootstrap_seed, posterior_seed = seed.spawn(2)
@@ -245,7 +246,7 @@ def misclassification_agreement(
         groups["posterior"] = chained(draws, table, metric, sampler, joint=joint)
     tree = xr.DataTree.from_dict(groups)
     model = "class_copying" if sampler == "nuts" else "labels"
-    tree.attrs = _attributes(tree, metric, model, ci_prob, ci_kind, cluster, seed)
+    tree.attrs = attributes(tree, metric.name, model, ci_prob, ci_kind, cluster, seed)
     return Result(tree)
 
 
@@ -333,7 +334,7 @@ def error_similarity(
     (18, 3)
     """
     check_interval(ci_prob, ci_kind)
-    _check_numbers(n_resamples=n_resamples, n_draws=n_draws)
+    check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     check_sampler(sampler)
     seed = seed_sequence(rng)
     bootstrap_seed, posterior_seed = seed.spawn(2)
@@ -363,14 +364,8 @@ def error_similarity(
         groups["posterior"] = chained(draws, table, metric, sampler)
     tree = xr.DataTree.from_dict(groups)
     model = "shared_base" if sampler == "nuts" else "independent_rows"
-    tree.attrs = _attributes(tree, metric, model, ci_prob, ci_kind, cluster, seed) | options
+    tree.attrs = attributes(tree, metric.name, model, ci_prob, ci_kind, cluster, seed) | options
     return Result(tree)
-
-
-def _check_numbers(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if number < 0:
-            raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
 
 
 def _counted(
@@ -401,28 +396,6 @@ def _counted(
             "is nothing to compare; use error_consistency"
         )
     return trials
-
-
-def _attributes(
-    tree: xr.DataTree,
-    metric: Metric,
-    model: str,
-    ci_prob: float,
-    ci_kind: CiKind,
-    cluster: str | None,
-    seed: np.random.SeedSequence,
-) -> dict[str, Any]:
-    drawn = "posterior" in tree.children
-    return {
-        "metric": metric.name,
-        "model": model,
-        "sampler": tree["posterior"].attrs["sampler"] if drawn else "none",
-        "ci_prob": ci_prob,
-        "ci_kind": ci_kind,
-        "cluster": cluster or "",
-        "seed": str(seed.entropy),
-        "alikely_version": alikely.__version__,
-    }
 
 
 def _tests(

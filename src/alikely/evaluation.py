@@ -80,6 +80,8 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
     """
     if metric.counts == "correctness":
         return _correctness(block, metric)
+    if metric.counts == "margins":
+        return _margins(block, metric)
     if not block.n_classes:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
@@ -170,6 +172,32 @@ def _labels(block: Block, metric: Metric) -> Evaluator:
         slopes,
         lambda: metric.reason(statistics(np.ones((1, wrong.shape[1])))[0]),
         n_pairs * size,
+    )
+
+
+def _margins(block: Block, metric: Metric) -> Evaluator:
+    """Margins of both systems of each pair, on the items that both have."""
+    x, y = block.margins[block.a], block.margins[block.b]
+    common = [np.flatnonzero(both) for both in np.isfinite(x) & np.isfinite(y)]
+    pairs = [(x[p, items], y[p, items], items) for p, items in enumerate(common)]
+
+    def values(weights: NDArray[np.floating]) -> Floats:
+        each = [metric.value(a, b, weights[:, items]) for a, b, items in pairs]
+        return np.stack(each, axis=1)
+
+    def slopes() -> Floats:
+        out = np.zeros(x.shape)
+        for row, (a, b, items) in zip(out, pairs, strict=True):
+            row[items] = metric.influence(a, b) / len(items)
+            # An undefined value has no slope anywhere.
+            row[:] = row if np.isfinite(row).all() else np.nan
+        return out
+
+    return Evaluator(
+        values,
+        slopes,
+        lambda: np.array([str(metric.reason(a, b)) for a, b, _ in pairs], dtype=object),
+        8 * x.shape[1] + len(pairs),
     )
 
 

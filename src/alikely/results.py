@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,14 @@ from alikely._files import read_tree, write_tree
 from alikely._intervals import CiKind, check_interval, interval
 from alikely.metrics import (
     COPY_PROBABILITY,
+    DECISION_MARGIN_CONSISTENCY,
     ERROR_CONSISTENCY,
     ERROR_SIMILARITY,
     MISCLASSIFICATION_AGREEMENT,
     Metric,
     consistency,
     error_similarity_metric,
+    margin_metric,
 )
 from alikely.resampling import bca_of_table
 
@@ -36,6 +38,7 @@ METRICS = {
         COPY_PROBABILITY,
         MISCLASSIFICATION_AGREEMENT,
         ERROR_SIMILARITY,
+        DECISION_MARGIN_CONSISTENCY,
     )
 }
 # Beside the estimate, as far as the analysis has them.
@@ -48,6 +51,8 @@ BESIDE = (
     "expected_divergence",
     "excess_divergence",
     "log_bayes_factor",
+    "reliability",
+    "corrected",
 )
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 School = Literal["analytic", "bootstrap", "bca", "posterior"]
@@ -56,6 +61,8 @@ SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
 # With fewer errors (or fewer right answers) of either observer the percentile bootstrap and the
 # analytic interval fall clearly short of their promise.
 FEW_ERRORS = 10
+# With fewer items Fisher's z is no longer normal.
+FEW_ITEMS = 20
 # A posterior interval that spans this much says next to nothing.
 WIDE = 0.5
 
@@ -90,6 +97,8 @@ class Result:
             return error_similarity_metric(
                 float(attrs["alpha"]), attrs["mixture"], float(attrs["base"])
             )
+        if "method" in attrs:
+            return margin_metric(attrs["method"])
         return METRICS[str(attrs["metric"])]
 
     @property
@@ -182,11 +191,10 @@ class Result:
                 f"intervals must be among 'analytic', 'bootstrap', 'bca', 'posterior'; got "
                 f"{', '.join(map(repr, sorted(unknown)))}"
             )
-        cells = self.table["cells"].values
-        accuracy_a, accuracy_b = consistency.accuracies(cells)
+        n_trials, accuracy_a, accuracy_b = self._trials()
         estimates = self.estimates
         frame = self.pairs.assign(
-            n_trials=cells.sum(axis=1),
+            n_trials=n_trials,
             accuracy_a=accuracy_a,
             accuracy_b=accuracy_b,
             estimate=estimates["estimate"].values,
@@ -219,6 +227,15 @@ class Result:
         frame["note"] = self._notes(frame, width)
         return frame
 
+    def _trials(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Number of trials and both accuracies of each entry."""
+        table = self.table
+        if "cells" not in table:
+            n_trials, a, b = (table[k].values for k in ("n_trials", "accuracy_a", "accuracy_b"))
+            return n_trials, a, b
+        cells = table["cells"].values
+        return cells.sum(axis=1), *consistency.accuracies(cells)
+
     @staticmethod
     def _group(school: str) -> str:
         return "bootstrap" if school == "bca" else school
@@ -228,31 +245,22 @@ class Result:
             estimates = self.estimates
             half = special.ndtri((1 + ci_prob) / 2) * estimates["se"].values
             value = estimates["estimate"].values
+            if self.metric.counts == "margins":
+                # Fisher's z: a correlation is skewed near its bounds.
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    half = half / (1 - value**2)
+                    z = np.arctanh(value)
+                return np.tanh(np.stack([z - half, z + half], axis=1))
             return np.stack([value - half, value + half], axis=1)
         if school == "bca":
             return bca_of_table(self.table, self.draws("bootstrap"), self.metric, ci_prob)
         return interval(self.draws(school), ci_prob, ci_kind)
 
     def _notes(self, frame: pd.DataFrame, width: NDArray[np.float64] | None) -> list[str]:
-        cells = self.table["cells"].values
         remarks = [self.estimates["undefined"].values.astype(object)]
-        if self.metric.counts == "correctness":
-            right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
-            rarest = np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
-            alone = "an observer never errs (or always): only the posterior has a spread"
-        elif self.metric.counts == "labels":
-            rarest = cells[:, 3]
-            alone = "fewer than 2 joint errors, or all alike: only the posterior has a spread"
-        else:
-            rarest = np.minimum(frame["n_errors_a"], frame["n_errors_b"]).to_numpy()
-            alone = "fewer than 2 errors: only the posterior has a spread"
-        few = (remarks[0] == "") & (rarest < FEW_ERRORS)
-        seldom = "few errors: trust the posterior only"
-        if self.metric.counts == "rows":
-            seldom = "few errors: mostly smoothing; see expected_divergence"
-        remarks.append(
-            np.where(few & (frame["se"].to_numpy() == 0), alone, np.where(few, seldom, ""))
-        )
+        remarks.append(self._scarcity(frame, remarks[0] == ""))
+        if "remark" in self.estimates:
+            remarks.append(self.estimates["remark"].values)
         if self.data.attrs["model"] == "independent_rows" and width is not None:
             draws = self.draws("posterior")
             held = np.quantile(draws, 0.975, axis=0) < frame["estimate"].to_numpy()
@@ -264,6 +272,27 @@ class Result:
         if self.data.attrs["cluster"] and width is not None:
             remarks.append(np.full(len(frame), "the posterior ignores the clusters", dtype=object))
         return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]
+
+    def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
+        """Which entries rest on too little for the analytic interval and the bootstrap."""
+        if self.metric.counts == "margins":
+            return np.where(frame["n_trials"] < FEW_ITEMS, "few items", "")
+        cells = self.table["cells"].values
+        if self.metric.counts == "correctness":
+            right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
+            rarest = np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
+            alone = "an observer never errs (or always): only the posterior has a spread"
+        elif self.metric.counts == "labels":
+            rarest = cells[:, 3]
+            alone = "fewer than 2 joint errors, or all alike: only the posterior has a spread"
+        else:
+            rarest = np.minimum(frame["n_errors_a"], frame["n_errors_b"]).to_numpy()
+            alone = "fewer than 2 errors: only the posterior has a spread"
+        few = defined & (rarest < FEW_ERRORS)
+        seldom = "few errors: trust the posterior only"
+        if self.metric.counts == "rows":
+            seldom = "few errors: mostly smoothing; see expected_divergence"
+        return np.where(few & (frame["se"].to_numpy() == 0), alone, np.where(few, seldom, ""))
 
     def save(self, path: str | Path) -> None:
         """Write the result to a netCDF file.

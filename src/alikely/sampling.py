@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import arviz_stats as azs
@@ -32,6 +33,7 @@ __all__ = [
     "SamplingWarning",
     "check_sampler",
     "nuts",
+    "nuts_many",
     "posterior",
     "trial_log_likelihood",
 ]
@@ -272,6 +274,47 @@ def nuts(
     # What is sampled is watched; what follows from it may be ten times as much.
     watched = [variable.name for variable in model.free_RVs]
     return _sample(compiled, -(-n_draws // CHAINS), tune, rng, progressbar, watched, target_accept)
+
+
+def nuts_many(
+    model: pm.Model,
+    data: Iterable[Mapping[str, ArrayLike]],
+    n_draws: int = 4_000,
+    tune: int = 1_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+    target_accept: float = TARGET_ACCEPT,
+) -> Iterator[xr.DataTree]:
+    """Sample one model for several data sets of one shape: compiling takes longer than sampling.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        With its data in `pymc.Data`.
+    data : iterable of mapping
+        New values of the data, by name; those not named stay.
+    n_draws, tune, rng, progressbar, target_accept
+        As in `nuts`, for each data set.
+
+    Yields
+    ------
+    xarray.DataTree
+        As from `nuts`, one for each data set.
+
+    Warns
+    -----
+    SamplingWarning
+        As in `nuts`, for each data set.
+    """
+    import nutpie
+
+    compiled = nutpie.compile_pymc_model(model)
+    watched = [variable.name for variable in model.free_RVs]
+    seed = seed_sequence(rng)
+    for values in data:
+        fresh = compiled.with_data(**values)
+        (own,) = seed.spawn(1)
+        yield _sample(fresh, -(-n_draws // CHAINS), tune, own, progressbar, watched, target_accept)
 
 
 def _copying_nuts(

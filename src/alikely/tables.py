@@ -61,6 +61,8 @@ class Block(NamedTuple):
         True classes; empty likewise.
     n_classes : int
         Number of classes; 0 in a table without labels.
+    margins : ndarray of float, shape (observer, trial)
+        Margins in a margin table, NaN where there is none; else empty.
     """
 
     rows: slice
@@ -71,6 +73,7 @@ class Block(NamedTuple):
     response: NDArray[np.int32] = np.empty((0, 0), np.int32)
     truth: NDArray[np.int32] = np.empty(0, np.int32)
     n_classes: int = 0
+    margins: NDArray[np.float64] = np.empty((0, 0))
 
     def codes(self) -> NDArray[np.int8]:
         """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
@@ -338,7 +341,7 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
     Parameters
     ----------
     table : xarray.Dataset
-        As from `joint_correctness`.
+        As from `joint_correctness`, or a margin table.
 
     Yields
     ------
@@ -362,6 +365,8 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
         a, b = np.split(local, 2)
         here = np.ix_(observers, members)
         block = Block(slice(start, stop), a, b, correct[here], members)
+        if "margins" in table:
+            block = block._replace(margins=table["margins"].values[here])
         if response is not None:
             block = block._replace(
                 response=response[here], truth=truth[members], n_classes=table.sizes["class"]

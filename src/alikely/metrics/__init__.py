@@ -19,6 +19,7 @@ from alikely.metrics.copying import copy_probability
 
 __all__ = [
     "COPY_PROBABILITY",
+    "DECISION_MARGIN_CONSISTENCY",
     "ERROR_CONSISTENCY",
     "ERROR_SIMILARITY",
     "MISCLASSIFICATION_AGREEMENT",
@@ -30,6 +31,7 @@ __all__ = [
     "error_consistency",
     "error_similarity_metric",
     "errors",
+    "margin_metric",
     "margins",
     "rows",
 ]
@@ -42,24 +44,24 @@ class Metric(NamedTuple):
     ----------
     name : str
         Name of the variable in a `Result`.
-    counts : {"correctness", "labels", "rows"}
+    counts : {"correctness", "labels", "rows", "margins"}
         What it is a function of: the four correctness cells of a pair; the label statistics of its
-        joint errors (`errors.label_statistics`); or the error rows of both observers, as lists
-        (`rows.row_divergence`).
+        joint errors (`errors.label_statistics`); the error rows of both observers, as lists
+        (`rows.row_divergence`); or both systems' margins of each item.
     value : callable
         Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
         ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
         value. Of ``"rows"`` it takes both observers' errors, their true classes and the number of
-        classes.
+        classes; of ``"margins"`` both margins (item) and weights (draw, item).
     influence : callable
         Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of ``"rows"``
-        both derivatives.
+        both derivatives; of ``"margins"`` both margins to the influence of each item.
     reason : callable
         Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
     """
 
     name: str
-    counts: Literal["correctness", "labels", "rows"]
+    counts: Literal["correctness", "labels", "rows", "margins"]
     value: Callable[..., NDArray[np.float64]]
     influence: Callable[..., Any]
     reason: Callable[..., NDArray[Any]]
@@ -108,6 +110,44 @@ def error_similarity_metric(
     return Metric("error_similarity", "rows", value, influence, reason)
 
 
+def margin_metric(method: margins.Method = "pearson") -> Metric:
+    """Decision-margin consistency, as an estimand.
+
+    Parameters
+    ----------
+    method : {"pearson", "spearman"}
+        As in `alikely.metrics.margins.margin_consistency`.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown.
+
+    Examples
+    --------
+    >>> margin_metric("spearman").counts
+    'margins'
+    """
+    if method not in ("pearson", "spearman"):
+        raise ValueError(f"method must be 'pearson' or 'spearman', got {method!r}")
+
+    def reason(x: Any, y: Any) -> NDArray[Any]:
+        constant = np.ptp(x) == 0 or np.ptp(y) == 0
+        return np.asarray("all margins of a system are equal" if constant else "")
+
+    return Metric(
+        "decision_margin_consistency",
+        "margins",
+        functools.partial(margins.weighted_consistency, method=method),
+        functools.partial(margins.margin_influence, method=method),
+        reason,
+    )
+
+
 ERROR_CONSISTENCY = Metric(
     "error_consistency",
     "correctness",
@@ -130,3 +170,4 @@ MISCLASSIFICATION_AGREEMENT = Metric(
     errors.label_undefined_reason,
 )
 ERROR_SIMILARITY = error_similarity_metric()
+DECISION_MARGIN_CONSISTENCY = margin_metric()

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,9 @@ __all__ = [
     "machine_margin",
     "margin_consistency",
     "margin_influence",
+    "repeated",
     "scores_of_probabilities",
+    "weighted_consistency",
 ]
 
 Floats = NDArray[np.float64]
@@ -249,6 +251,27 @@ def empirical_d_prime(right: ArrayLike, n: ArrayLike, m: int) -> tuple[Floats, N
     some = total > 0
     out[some] = d_prime(share[some], m)
     return out, edge
+
+
+def repeated(shown: ArrayLike) -> bool:
+    """Whether enough items came back to the same observers to tell stable deviations from noise.
+
+    Parameters
+    ----------
+    shown : array_like of int, shape (observer, item)
+        Answers of each observer to each item.
+
+    Returns
+    -------
+    bool
+        True if at least 5 items were answered twice or more by an observer.
+
+    Examples
+    --------
+    >>> repeated([[2, 2, 2, 2, 1]])
+    False
+    """
+    return int((np.asarray(shown) > 1).any(axis=0).sum()) >= FEWEST_ITEMS
 
 
 def scores_of_probabilities(probabilities: ArrayLike) -> Floats:
@@ -474,6 +497,71 @@ def margin_influence(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> 
     psi = 12 * (u * v + above_x.mean(axis=-1) + above_y.mean(axis=-1))
     psi -= psi.mean(axis=-1, keepdims=True)
     return np.where(np.isfinite(margin_consistency(x, y, method))[..., None], psi, np.nan)
+
+
+def weighted_consistency(
+    x: ArrayLike, y: ArrayLike, weights: ArrayLike, method: Method = "pearson"
+) -> Floats:
+    """Decision-margin consistency over weighted items, such as resampled ones.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (item,)
+        Margins.
+    weights : array_like, shape (draw, item)
+        Weight of each item, at least 0; a whole number says how often it was drawn.
+    method : {"pearson", "spearman"}
+        Ranks are those among the weighted items.
+
+    Returns
+    -------
+    ndarray of float64, shape (draw,)
+        NaN where the margins of the items that have a weight are constant.
+
+    Raises
+    ------
+    ValueError
+        As in `margin_consistency`.
+
+    Examples
+    --------
+    >>> weighted_consistency([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], [[1, 1, 1, 1, 1]]).round(2)
+    array([0.8])
+    """
+    a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y, method))
+    w = np.asarray(weights, dtype=np.float64)
+    total = w.sum(axis=1, keepdims=True)
+    w = np.divide(w, total, out=np.zeros_like(w), where=total > 0)
+    if method == "spearman":
+        a, b = (_weighted_ranks(np.asarray(z), w) for z in (x, y))
+        a, b = (z - (w * z).sum(axis=1, keepdims=True) for z in (a, b))
+        return _correlation((w * a * a).sum(1), (w * b * b).sum(1), (w * a * b).sum(1))
+    moments = w @ np.stack([a, b, a * a, b * b, a * b], axis=1)
+    mean_a, mean_b = moments[:, 0], moments[:, 1]
+    return _correlation(
+        moments[:, 2] - mean_a**2, moments[:, 3] - mean_b**2, moments[:, 4] - mean_a * mean_b
+    )
+
+
+def _correlation(square_a: Floats, square_b: Floats, product: Floats) -> Floats:
+    # What is left of a constant after rounding is no variance.
+    defined = (square_a > 1e-14) & (square_b > 1e-14)
+    out = np.full(product.shape, np.nan)
+    out[defined] = product[defined] / np.sqrt(square_a[defined] * square_b[defined])
+    return np.clip(out, -1, 1)
+
+
+def _weighted_ranks(x: NDArray[Any], weights: Floats) -> Floats:
+    """Mid-ranks as shares of the whole weight, up to a constant; shape (draw, item)."""
+    order = np.argsort(x, kind="stable")
+    _, first, kind, number = np.unique(
+        x[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    below = np.zeros((len(weights), len(x) + 1))
+    np.cumsum(weights[:, order], axis=1, out=below[:, 1:])
+    ranks = np.empty_like(weights)
+    ranks[:, order] = ((below[:, first] + below[:, first + number]) / 2)[:, kind]
+    return ranks
 
 
 def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics.margins import FEWEST_ITEMS, distractor_nodes
+from alikely.metrics.margins import FEWEST_ITEMS, distractor_nodes, repeated
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -231,10 +231,11 @@ def _refuse_silence(shown: NDArray[np.int64]) -> None:
 def _has_stable(shown: NDArray[np.int64], components: Components) -> bool:
     if components not in ("auto", "all", "shared"):
         raise ValueError(f"components must be 'auto', 'all' or 'shared', got {components!r}")
-    n_repeated = int((shown > 1).any(axis=0).sum())
-    if components == "all" and n_repeated < FEWEST_ITEMS:
+    enough = repeated(shown)
+    if components == "all" and not enough:
         raise ValueError(
-            f"components='all' needs items that observers answered repeatedly, got {n_repeated}: "
-            "with one answer a stable deviation cannot be told from noise; use components='shared'"
+            f"components='all' needs at least {FEWEST_ITEMS} items that observers answered "
+            "repeatedly: with one answer a stable deviation cannot be told from noise; use "
+            "components='shared'"
         )
-    return components != "shared" and n_repeated >= FEWEST_ITEMS
+    return components != "shared" and enough
