@@ -68,7 +68,10 @@ ALLOWED: dict[str, set[str]] = {
     "reconstruction": {"metrics"},
     "exclusions": {"trials", "datasets"},
     "cohorts": {"trials", "tables", "sampling", "models"},
-    "plots": {"metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts", "observer_noise"},
+    "plots": {
+        "metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts",
+        "observer_noise",
+    },
     "cli": {
         "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
         "scoreboard", "scores", "margin_estimates", "margin_comparison",

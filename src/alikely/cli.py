@@ -6,15 +6,14 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from alikely.results import Result
-    from alikely.scoreboard import Benchmark, Population
 
 __all__ = ["main"]
 
@@ -24,11 +23,13 @@ FRONT_DOORS = {
     "cles": "error_similarity",
 }
 SHORT = {name: short.upper() for short, name in FRONT_DOORS.items()}
+SHORT["decision_margin_consistency"] = "DMC"
 # What each metric rests on, and what the table calls it.
 COUNTED = {
     "EC": ("n_trials", "trials"),
     "MA": ("n_joint_errors", "joint"),
     "CLES": ("n_errors", "errors"),
+    "DMC": ("n_trials", "items"),
 }
 ROWS_SHOWN = 40
 ROWS_DRAWN = 40
@@ -117,6 +118,64 @@ def _parser() -> argparse.ArgumentParser:
         choices=["auto", "exact", "nuts"],
         help="exact posterior draws (default), or Markov chains",
     )
+    margins = verbs.add_parser(
+        "margins",
+        help="do two systems find the same items easy: decision margins against answers",
+        description=(
+            "Decision-margin consistency of machines with groups of observers (and of each other): "
+            "correlation over items, and that correlation freed of the noise of single answers. "
+            "FILE as for alikely compare. MARGINS has one row per machine and item with a column "
+            "margin, or per machine, item and class with columns class and logit (or probability)."
+        ),
+    )
+    margins.set_defaults(run=_margins)
+    margins.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    margins.add_argument(
+        "--margins",
+        type=Path,
+        nargs="+",
+        metavar="MARGINS",
+        help=".csv, .csv.gz or .parquet; not needed to compare groups of observers",
+    )
+    margins.add_argument(
+        "--coarse",
+        type=Path,
+        metavar="FILE",
+        help="table with columns class and category: coarse categories of the classes",
+    )
+    margins.add_argument(
+        "--how",
+        default="mean",
+        choices=["mean", "max", "logsumexp"],
+        help="score of a coarse category from those of its classes (default mean)",
+    )
+    margins.add_argument(
+        "--pairs", default="all", metavar="KIND-KIND", help="all (default), human-model, ..."
+    )
+    margins.add_argument(
+        "--by",
+        default="condition",
+        choices=["condition", "dataset", "none"],
+        help="correlate within each condition of each data set (default), data set, or over all",
+    )
+    margins.add_argument(
+        "--group",
+        default="kind",
+        metavar="LABEL",
+        help="column whose labels pool the observers without margins (default kind)",
+    )
+    margins.add_argument(
+        "--alternatives",
+        type=int,
+        metavar="M",
+        help="alternatives of the task (default: the number of classes)",
+    )
+    margins.add_argument(
+        "--model",
+        default="items",
+        choices=["items", "observers"],
+        help="counts of each item (default), or of each observer: few people, many repeats",
+    )
     scores = verbs.add_parser(
         "benchmark",
         help="score machines against humans: ceilings, new images and humans, ranks",
@@ -158,7 +217,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=["error", "available"],
         help="refuse models that lack a data set (default), or average over what they have",
     )
-    for verb in (compare, scores):
+    for verb in (compare, margins, scores):
         verb.add_argument(
             "--no-response",
             default="error",
@@ -179,7 +238,12 @@ def _parser() -> argparse.ArgumentParser:
             metavar="N",
             help="posterior draws (default 4000)",
         )
-    for verb, folder in ((demo, "alikely-demo"), (compare, None), (scores, None)):
+    for verb, folder in (
+        (demo, "alikely-demo"),
+        (compare, None),
+        (margins, None),
+        (scores, None),
+    ):
         verb.add_argument(
             "--ci-prob",
             type=float,
@@ -246,6 +310,69 @@ def _compare(options: argparse.Namespace) -> None:
             print(f"Written to {options.out}: metric_correlations.csv")
 
 
+def _margins(options: argparse.Namespace) -> None:
+    import alikely as al
+
+    known = () if options.group in ("kind", "observer") else (options.group,)
+    trials = al.Trials.read(options.file, labels=known)
+    table = None
+    if options.margins:
+        coarse = _categories(options.coarse) if options.coarse else None
+        table = al.decision_margins(*options.margins, trials=trials, coarse=coarse, how=options.how)
+    result = al.decision_margin_consistency(
+        trials,
+        table,
+        options.pairs,
+        None if options.by == "none" else options.by,
+        group=options.group,
+        m=options.alternatives,
+        model=options.model,
+        no_response=options.no_response,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    _report(result, options.out, options.ci_prob)
+    print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
+    if options.out is not None:
+        both = al.consistency_table(trials, result)
+        both.to_csv(options.out / "consistency.csv", index=False)
+        _plot(al.plot_consistency, options.out / "consistency.png", both)
+        print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
+
+
+def _categories(path: Path) -> dict[str, str]:
+    """Coarse category of each class, from a table with these columns."""
+    from alikely._ingest import open_tables, read_file
+
+    source = open_tables([read_file(path)])
+    classes, categories = source.read("class"), source.read("category")
+    return {
+        classes.labels[one]: categories.labels[other]
+        for one, other in zip(classes.codes, categories.codes, strict=True)
+    }
+
+
+def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:
+    """Consistency of each group with another one like it."""
+    percent = f"{100 * ci_prob:g} %"
+    lines = [
+        "",
+        "Ceilings: consistency of a group with another one like it (split halves,",
+        "interval over people and items):",
+        f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {percent:>14}",
+    ]
+    for _, row in ceilings.head(ROWS_SHOWN).iterrows():
+        bounds = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]" if not row["undefined"] else ""
+        lines.append(
+            f"{_short(row['condition'], 10):<10} {_short(row['system'], 11):<11} "
+            f"{row['n_observers']:>6} {row['n_items']:>6} {_number(row['reliability'])} "
+            f"{bounds or row['undefined']:>14}"
+        )
+    return "\n".join(lines)
+
+
 def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> str:
     """Lay out the mean over domains and the correlation over all pairs."""
     lower, upper = (name for name in correlations if str(name).startswith("bootstrap_"))
@@ -295,7 +422,13 @@ def _benchmark(options: argparse.Namespace) -> None:
     every = scores.summary(options.population, level=None)
     every.to_csv(options.out / "benchmark.csv", index=False)
     scores.save(options.out / "benchmark.nc")
-    _save_plot(options.out / "benchmark.png", scores, options.population, options.level)
+    _plot(
+        al.plot_benchmark,
+        options.out / "benchmark.png",
+        scores,
+        options.population,
+        options.level,
+    )
     scores.ceilings(options.population).to_csv(options.out / "ceilings.csv", index=False)
     written = "benchmark.csv (all levels), .nc (all draws), .png (plot), ceilings.csv"
     if choices is not None:
@@ -365,8 +498,10 @@ def _table(frame: pd.DataFrame, ci_prob: float, short: str) -> str:
     percent = f"{100 * ci_prob:g} %"
     column, counted = COUNTED[short]
     names = f"{'condition':<10} {'reference':<11} {'other':<12} {counted:>6} {short:>5}"
+    # The posterior of a margin consistency is of another quantity than its estimate.
+    posterior = "noise-free" if short == "DMC" else "posterior"
     lines = [
-        f"{'':<{len(names)}} {'bootstrap':>14} {'posterior':>14}",
+        f"{'':<{len(names)}} {'bootstrap':>14} {posterior:>14}",
         f"{names} {percent:>14} {percent:>14}",
     ]
     dataset = None
@@ -408,33 +543,29 @@ def _bounds(row: pd.Series, school: str) -> str:
     return f"[{values[0]:5.2f}, {values[1]:5.2f}]"
 
 
-def _save_plot(path: Path, scores: Benchmark, population: Population, level: str) -> None:
+def _plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
+    """Draw into a file, without a screen."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    from alikely.plots import plot_benchmark
-
-    plot_benchmark(scores, population, level)
+    draw(*arguments)
     plt.savefig(path, dpi=150)
     plt.close()
 
 
 def _draw(result: Result, path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
     from alikely.plots import plot_intervals
 
     labels = result.table["pair"].values[:ROWS_DRAWN].tolist()
-    ax = plot_intervals(result, which=labels)
-    if len(labels) < result.table.sizes["pair"]:
-        ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)
-    plt.savefig(path, dpi=150)
-    plt.close()
+
+    def intervals() -> None:
+        ax = plot_intervals(result, which=labels)
+        if len(labels) < result.table.sizes["pair"]:
+            ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)
+
+    _plot(intervals, path)
 
 
 if __name__ == "__main__":

@@ -19,17 +19,14 @@ from alikely.margin_tables import answers_of_group
 from alikely.metrics.margins import margin_consistency, repeated
 from alikely.sampling import CHAINS, nuts_many
 
-__all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws"]
+__all__ = ["MarginDraws", "MarginModel", "chain_settings", "correlation_draws", "margin_draws"]
 
 MarginModel = Literal["items", "observers"]
 Link = Literal["m_afc", "probit"]
-# Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
-# by chance in shorter chains.
-THIN = {"items": 2, "groups": 2, "observers": 2, "repeats": 1}
 TUNE = 500
-# With stable deviations integrated out the posterior is nearly normal: shorter steps double the
-# work and gain nothing.
-TARGET_ACCEPT = {"items": 0.9, "groups": 0.95, "observers": 0.9, "repeats": 0.75}
+# With so many counts of observers and items behind it the posterior is nearly normal: shorter steps
+# double the work and gain nothing.
+MANY = 4_000
 
 
 class MarginDraws(NamedTuple):
@@ -174,8 +171,7 @@ def margin_draws(
             job = _job(table, pair, a, b, items, model)
             jobs.setdefault((job.kind, job.data["right"].shape), []).append(job)
     for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
-        kind = alike[0].kind
-        thin = THIN[kind]
+        thin, target = chain_settings(alike[0].data["right"].size, alike[0].kind == "repeats")
         trees = nuts_many(
             _model(alike[0], m, link),
             [job.data for job in alike],
@@ -183,16 +179,41 @@ def margin_draws(
             TUNE,
             seed,
             progressbar,
-            TARGET_ACCEPT[kind],
+            target,
         )
         for job, tree in zip(alike, trees, strict=True):
             drawn = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
             values[:, job.pair] = drawn["rho"].values.ravel()
-            if kind != "groups":
+            if job.kind != "groups":
                 own = drawn["strength"].values.reshape(len(values), -1)
                 strength[job.pair, job.items] = own.mean(axis=0)
                 spread[job.pair, job.items] = own.std(axis=0)
     return MarginDraws(values, strength, spread, reasons)
+
+
+def chain_settings(n_counts: int, stable: bool) -> tuple[int, float]:
+    """How to sample strengths: of how many draws one is kept, and the mean acceptance aimed at.
+
+    Parameters
+    ----------
+    n_counts : int
+        Number of counts: of items, or of observers and items.
+    stable : bool
+        Whether stable deviations are integrated out.
+
+    Returns
+    -------
+    thin : int
+        Among hundreds of strengths the r_hat of some would exceed its limit by chance in short
+        chains: they are made longer, and thinned.
+    target_accept : float
+
+    Examples
+    --------
+    >>> chain_settings(160, False), chain_settings(45 * 160, True)
+    ((2, 0.95), (1, 0.75))
+    """
+    return (1, 0.75) if stable and n_counts >= MANY else (2, 0.95)
 
 
 class _Job(NamedTuple):

@@ -19,7 +19,7 @@ from scipy import special
 
 from alikely._intervals import CiKind, check_interval, interval
 from alikely._random import RandomState, seed_sequence
-from alikely.margin_models import TARGET_ACCEPT, THIN, TUNE, Link
+from alikely.margin_models import TUNE, Link, chain_settings
 from alikely.metrics.consistency import error_consistency
 from alikely.metrics.margins import m_afc_probability
 from alikely.sampling import nuts
@@ -106,9 +106,8 @@ def fit_observers(
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
     model = observer_margins(right, shown, m=alternatives, link=link, components=components)
     stable = "stable_sd" in model.named_vars
-    way = "repeats" if stable else "observers"
-    thin = THIN[way]
-    sampled = nuts(model, thin * n_draws, TUNE, rng, progressbar, target_accept=TARGET_ACCEPT[way])
+    thin, target = chain_settings(right.size, stable)
+    sampled = nuts(model, thin * n_draws, TUNE, rng, progressbar, target_accept=target)
     kept = sampled.isel(draw=slice(None, None, thin))
     names = answers["observer"].values
     tree = xr.DataTree.from_dict(

@@ -2,6 +2,7 @@
 
 References
 ----------
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
@@ -24,11 +26,13 @@ __all__ = [
     "cohort",
     "copy_cell_probabilities",
     "correctness_cells",
+    "detection_experiment",
     "error_rows",
     "joint_errors",
     "observers",
 ]
 
+PLACE = ["dataset", "condition", "item"]
 TINY = np.finfo(np.float64).tiny
 
 
@@ -455,6 +459,105 @@ def joint_errors(
     number = np.broadcast_to(np.asarray(n_joint), (len(c), k))
     generator = np.random.default_rng(seed_sequence(rng))
     return generator.multinomial(number, table.reshape(len(c), k, k * k)).reshape(table.shape)
+
+
+def detection_experiment(
+    n_observers: int = 45,
+    n_items: int = 160,
+    n_repeats: int = 2,
+    m: int = 16,
+    *,
+    rho: Mapping[str, float] | None = None,
+    strength_mean: float = 1.6,
+    strength_sd: float = 1.6,
+    ability_sd: float = 0.3,
+    log_gain_sd: float = 0.2,
+    stable_sd: float = 1.2,
+    rng: RandomState = None,
+) -> tuple[Trials, pd.DataFrame]:
+    """Answers of noisy observers to items of shared strength, and margins of machines [GS66]_.
+
+    The defaults agree with themselves (kappa .54) and with each other (.31) as much as the 45
+    people of a 16-alternative experiment with 160 images shown twice.
+
+    Parameters
+    ----------
+    n_observers, n_items, n_repeats : int
+        At least 1, 5 and 1.
+    m : int
+        Number of alternatives, at least 2.
+    rho : mapping of str to float, optional
+        Machines by name, and the correlation of their margins with the shared strengths.
+    strength_mean, strength_sd : float
+        Of the shared strengths of items, in units of the noise of one alternative.
+    ability_sd, log_gain_sd : float
+        How observers differ in level, and in the logarithm of what scales the strengths.
+    stable_sd : float
+        Spread of the deviation that an observer has on an item whenever it is shown.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    trials : Trials
+        Observers ``human_1, ...`` of kind human; answers of the largest of m normal evidences.
+    margins : pandas.DataFrame
+        ``observer, dataset, condition, item, margin``, standard normal.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> trials, margins = detection_experiment(5, 20, rho={"net": 0.6}, rng=1)
+    >>> trials, len(margins)
+    (<Trials: 5 observers, 40 trials, 16 classes>, 20)
+    """
+    if n_observers < 1 or n_items < 5 or n_repeats < 1 or m < 2:
+        raise ValueError(
+            "an experiment needs at least 1 observer, 5 items, 1 repeat and 2 alternatives, got "
+            f"{n_observers}, {n_items}, {n_repeats} and {m}"
+        )
+    if min(strength_sd, ability_sd, log_gain_sd, stable_sd) < 0:
+        raise ValueError("standard deviations must not be negative")
+    machines = dict(rho or {})
+    for name, value in machines.items():
+        if not -1 <= value <= 1:
+            raise ValueError(f"rho of {name!r} must lie in [-1, 1], got {value}")
+    generator = np.random.default_rng(seed_sequence(rng))
+    z = generator.standard_normal(n_items)
+    people = (n_observers, 1)
+    gain = strength_sd * np.exp(generator.normal(0, log_gain_sd, people))
+    own = generator.normal(strength_mean, ability_sd, people) + gain * z
+    own += generator.normal(0, stable_sd, own.shape)
+    truth = generator.permutation(np.arange(n_items) % m)
+    evidence = generator.standard_normal((n_observers, n_repeats, n_items, m))
+    evidence[..., np.arange(n_items), truth] += own[:, None]
+    answer = evidence.argmax(axis=-1).reshape(n_observers, -1)
+    items = np.array([f"item_{i + 1}" for i in range(n_items)])
+    trials = Trials.from_arrays(
+        answer,
+        np.tile(truth, n_repeats),
+        observers=[f"human_{o + 1}" for o in range(n_observers)],
+        classes=range(m),
+        item=items.tolist() * n_repeats,
+        repeat=np.repeat(np.arange(n_repeats), n_items).tolist(),
+        kind=["human"] * n_observers,
+    )
+    places = pd.DataFrame({key: trials.data[key].values[:n_items] for key in PLACE})
+    frames = [
+        places.assign(
+            margin=value * z + np.sqrt(1 - value**2) * generator.standard_normal(n_items)
+        ).assign(observer=name)
+        for name, value in machines.items()
+    ]
+    columns = ["observer", *PLACE, "margin"]
+    margins = (
+        pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
+    )
+    return trials, margins
 
 
 def _wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from alikely.metrics.margins import FEWEST_ITEMS, distractor_nodes, repeated
 from alikely.models._strengths import (
@@ -34,9 +35,11 @@ from alikely.models._strengths import (
 __all__ = ["noise_variance", "observer_margins"]
 
 Components = Literal["auto", "all", "shared"]
-# Nodes for the stable deviation. Placed a little wider than the approximate posterior of each
-# deviation they are right to 1e-4 of a log likelihood on average.
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+# Nodes for the stable deviation, placed a little wider than its approximate posterior, are right to
+# 1e-3 of a log likelihood on average, also where that approximation is poor: with few answers, or
+# with many at a ceiling, which take more nodes.
+NODES = {"few": 9, "many": 15}
+FEW_ANSWERS = 6
 WIDER = 1.2
 
 
@@ -172,7 +175,8 @@ def observer_margins(
         if stable:
             deviation = pm.Gamma("stable_sd", 2, 2)
             variances.insert(1, deviation**2)
-            _observe_repeats(own, deviation, right_data, shown_data, m, link)
+            n_nodes = NODES["few" if n.max() <= FEW_ANSWERS else "many"]
+            _observe_repeats(own, deviation, right_data, shown_data, m, link, n_nodes)
             gain = pt.exp(log_gain) * sd
             ceiling = gain / pt.sqrt(gain**2 + deviation**2)
             pm.Deterministic("ceiling", ceiling, dims="observer")
@@ -186,24 +190,27 @@ def observer_margins(
     return model
 
 
-def _observe_repeats(own: Any, deviation: Any, right: Any, shown: Any, m: int, link: Link) -> None:
+def _observe_repeats(
+    own: Any, deviation: Any, right: Any, shown: Any, m: int, link: Link, n_nodes: int
+) -> None:
     """Likelihood of right answers, with a normal deviation of each observer on each item."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    log_weights = np.log(weights / weights.sum()) + nodes**2 / 2
 
     def logp(value: Any, own: Any, deviation: Any, shown: Any) -> Any:
         seen, information = seen_strength(value, shown, m, link)
         weight = deviation**2 * information
         centre = deviation * information * (seen - own) / (1 + weight)
         width = WIDER / pt.sqrt(1 + weight)
-        e = centre[..., None] + width[..., None] * NODES
+        e = centre[..., None] + width[..., None] * nodes
         odds = log_odds(own[..., None] + deviation * e, m, link)
-        log_weights = np.log(WEIGHTS / WEIGHTS.sum()) + NODES**2 / 2
         terms = value[..., None] * odds - shown[..., None] * pt.softplus(odds) - e**2 / 2
         ways = pt.gammaln(shown + 1) - pt.gammaln(value + 1) - pt.gammaln(shown - value + 1)
         return pt.logsumexp(terms + log_weights, axis=-1) + pt.log(width) + ways
 
     def random(own: Any, deviation: Any, shown: Any, rng: Any = None, size: Any = None) -> Any:
         d = own + deviation * rng.normal(size=size if size is not None else np.shape(own))
-        return rng.binomial(shown.astype(np.int64), 1 / (1 + np.exp(-log_odds_spline(m, link)(d))))
+        return rng.binomial(shown.astype(np.int64), special.expit(log_odds_spline(m, link)(d)))
 
     pm.CustomDist(
         "observed_right",
