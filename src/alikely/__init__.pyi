@@ -41,16 +41,21 @@ from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
+from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
 from .plots import plot_error_row as plot_error_row
+from .plots import plot_explained as plot_explained
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_matrix as plot_matrix
 from .plots import plot_metrics as plot_metrics
+from .plots import plot_noise_free as plot_noise_free
 from .plots import plot_null as plot_null
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_ranks as plot_ranks
 from .plots import plot_sensitivity as plot_sensitivity
 from .plots import plot_stability as plot_stability
+from .plots import plot_strengths as plot_strengths
+from .plots import plot_variance_shares as plot_variance_shares
 from .reconstruction import reconstruct_score as reconstruct_score
 from .results import Result as Result
 from .scoreboard import Benchmark as Benchmark
@@ -100,16 +105,21 @@ __all__ = [
     "plot_bounds",
     "plot_classes",
     "plot_cohort",
+    "plot_consistency",
     "plot_correlations",
     "plot_error_row",
+    "plot_explained",
     "plot_intervals",
     "plot_matrix",
     "plot_metrics",
+    "plot_noise_free",
     "plot_null",
     "plot_probability_greater",
     "plot_ranks",
     "plot_sensitivity",
     "plot_stability",
+    "plot_strengths",
+    "plot_variance_shares",
     "plots",
     "ranking",
     "reconstruct_score",

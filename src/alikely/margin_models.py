@@ -171,7 +171,7 @@ def margin_draws(
             job = _job(table, pair, a, b, items, model)
             jobs.setdefault((job.kind, job.data["right"].shape), []).append(job)
     for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
-        thin, target = chain_settings(alike[0].data["right"].size, alike[0].kind == "repeats")
+        thin, target = chain_settings(alike[0].data["right"].size)
         trees = nuts_many(
             _model(alike[0], m, link),
             [job.data for job in alike],
@@ -191,15 +191,13 @@ def margin_draws(
     return MarginDraws(values, strength, spread, reasons)
 
 
-def chain_settings(n_counts: int, stable: bool) -> tuple[int, float]:
+def chain_settings(n_counts: int) -> tuple[int, float]:
     """How to sample strengths: of how many draws one is kept, and the mean acceptance aimed at.
 
     Parameters
     ----------
     n_counts : int
         Number of counts: of items, or of observers and items.
-    stable : bool
-        Whether stable deviations are integrated out.
 
     Returns
     -------
@@ -210,10 +208,10 @@ def chain_settings(n_counts: int, stable: bool) -> tuple[int, float]:
 
     Examples
     --------
-    >>> chain_settings(160, False), chain_settings(45 * 160, True)
+    >>> chain_settings(160), chain_settings(45 * 160)
     ((2, 0.95), (1, 0.75))
     """
-    return (1, 0.75) if stable and n_counts >= MANY else (2, 0.95)
+    return (1, 0.75) if n_counts >= MANY else (2, 0.95)
 
 
 class _Job(NamedTuple):

@@ -106,7 +106,7 @@ def fit_observers(
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
     model = observer_margins(right, shown, m=alternatives, link=link, components=components)
     stable = "stable_sd" in model.named_vars
-    thin, target = chain_settings(right.size, stable)
+    thin, target = chain_settings(right.size)
     sampled = nuts(model, thin * n_draws, TUNE, rng, progressbar, target_accept=target)
     kept = sampled.isel(draw=slice(None, None, thin))
     names = answers["observer"].values
