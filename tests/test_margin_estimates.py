@@ -214,6 +214,21 @@ def test_repeats_are_counted_by_member_and_item() -> None:
     assert "unbalanced repeats (2 to 3)" in result.summary()["note"][0]
 
 
+def test_observers_of_one_answer_and_of_many() -> None:
+    """Each model says what it takes the answers for; the exact draws need none of them."""
+    for n_repeats, told in ((1, "stable deviations of observers count as noise"), (3, "")):
+        answers, margins = experiment(
+            np.random.default_rng(17), n_repeats=n_repeats, n_people=5, n_items=60
+        )
+        trials = al.Trials.from_table(answers)
+        row = consistency(trials, margins, n_draws=2000, model="observers").summary().iloc[0]
+        assert (told in row["note"]) if told else row["note"] == ""
+        assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
+        assert row["posterior_median"] > row["estimate"]
+    items = consistency(trials, margins, n_draws=2000).summary().iloc[0]
+    assert "repeats count as new people" in items["note"]
+
+
 def test_items_of_one_system_only_are_reported() -> None:
     answers, margins = experiment(np.random.default_rng(10))
     result = consistency(al.Trials.from_table(answers), margins.iloc[:70])

@@ -250,6 +250,13 @@ def example_of(name: str) -> pm.Model:
     if name == "item_margins":
         margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
         return al.models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, m=16)
+    if name == "observer_margins":
+        right = [[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]]
+        return al.models.observer_margins(right, [[2] * 6] * 2, range(6), m=16)
+    if name == "class_criteria":
+        answers = [[9, 1, 0], [6, 3, 1], [1, 8, 1], [3, 7, 0], [2, 1, 7], [4, 2, 4]]
+        margins = [1.2, -0.4, 0.9, 0.1, 0.3, -1.0]
+        return al.models.class_criteria(answers, [0, 0, 1, 1, 2, 2], margins)
     return getattr(al.models, name)([100, 20, 20, 20])
 
 

@@ -264,9 +264,16 @@ def test_fit_observers_from_trials() -> None:
     assert shares["source"].tolist() == ["item", "observer x item", "trial noise"]
     assert (shares["eti90_lb"] < shares["median"]).all()
     assert (shares["median"] < shares["eti90_ub"]).all()
+    own = al.individual_ceilings(tree, 0.9)
+    assert own["observer"].tolist() == trials.observers
+    np.testing.assert_allclose(
+        own["ceiling"], np.median(tree["posterior"]["ceiling"].values, axis=(0, 1))
+    )
     correct, _, _ = counts(trials)
     np.testing.assert_array_equal(tree["answers"]["correct"].values, correct)
     frame = al.explained_consistency(tree, 200, rng=1)
     assert frame["inside"].mean() > 0.7
+    with pytest.raises(ValueError, match="individual ceilings need stable deviations"):
+        al.individual_ceilings(fitted(correct, stable=False))
     with pytest.raises(ValueError, match="no observer is of kind 'model'; kinds are human"):
         al.fit_observers(trials, kind="model")

@@ -36,6 +36,7 @@ from .margin_comparison import consistency_table as consistency_table
 from .margin_estimates import decision_margin_consistency as decision_margin_consistency
 from .observer_noise import explained_consistency as explained_consistency
 from .observer_noise import fit_observers as fit_observers
+from .observer_noise import individual_ceilings as individual_ceilings
 from .observer_noise import variance_shares as variance_shares
 from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
@@ -93,6 +94,7 @@ __all__ = [
     "explained_consistency",
     "fit_cohort",
     "fit_observers",
+    "individual_ceilings",
     "influence",
     "load_example",
     "mean",

@@ -18,7 +18,7 @@ from alikely.influence import estimate
 from alikely.margin_models import Link, MarginModel, margin_draws
 from alikely.margin_tables import answers_of_group, margin_table
 from alikely.metrics import margin_metric
-from alikely.metrics.margins import Method
+from alikely.metrics.margins import Method, repeated
 from alikely.reliability import split_half_reliability
 from alikely.resampling import bootstrap
 from alikely.results import Result
@@ -157,7 +157,7 @@ def decision_margin_consistency(
 
     table = margin_table(trials, _margins(margins, trials), pairs, by, no_response, group=group)
     ceilings = _ceilings(table, ci_prob, ceiling_seed)
-    remarks = _remarks(table)
+    remarks = _remarks(table, model if n_draws else None)
     groups = {"observed_data": table, "ceilings": ceilings}
     estimates = estimate(table, metric, cluster)
     if method == "pearson":
@@ -209,7 +209,7 @@ def _alternatives(trials: Trials, m: int | None) -> int:
     return len(trials.classes) if m is None else m
 
 
-def _remarks(table: xr.Dataset) -> NDArray[np.object_]:
+def _remarks(table: xr.Dataset, model: MarginModel | None) -> NDArray[np.object_]:
     """What a reader of each entry should know of its data."""
     shown, owner = table["member_shown"].values, table["member_group"].values
     trial_group, contradictions = table["trial_group"].values, table["n_contradictions"].values
@@ -223,6 +223,10 @@ def _remarks(table: xr.Dataset) -> NDArray[np.object_]:
             times = np.unique(here[here > 0])
             if len(times) > 1:
                 texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
+            if model == "observers" and len(here) > 1 and not repeated(here):
+                texts.append("one answer each: stable deviations of observers count as noise")
+            if model == "items" and len(here) > 1 and repeated(here):
+                texts.append("repeats count as new people; model='observers' knows better")
             if contradictions[system]:
                 name = table["observer"].values[system]
                 texts.append(f"{contradictions[system]} answers of {name} against its margins")

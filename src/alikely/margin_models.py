@@ -19,11 +19,14 @@ from alikely.margin_tables import answers_of_group
 from alikely.metrics.margins import margin_consistency, repeated
 from alikely.sampling import CHAINS, nuts_many
 
-__all__ = ["MarginDraws", "MarginModel", "chain_settings", "correlation_draws", "margin_draws"]
+__all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
 
 MarginModel = Literal["items", "observers"]
 Link = Literal["m_afc", "probit"]
 TUNE = 500
+# Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
+# by chance in shorter chains.
+THIN = 2
 # With so many counts of observers and items behind it the posterior is nearly normal: shorter steps
 # double the work and gain nothing.
 MANY = 4_000
@@ -171,18 +174,17 @@ def margin_draws(
             job = _job(table, pair, a, b, items, model)
             jobs.setdefault((job.kind, job.data["right"].shape), []).append(job)
     for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
-        thin, target = chain_settings(alike[0].data["right"].size)
         trees = nuts_many(
             _model(alike[0], m, link),
             [job.data for job in alike],
-            thin * CHAINS * per_chain,
+            THIN * CHAINS * per_chain,
             TUNE,
             seed,
             progressbar,
-            target,
+            target_accept(alike[0].data["right"].size),
         )
         for job, tree in zip(alike, trees, strict=True):
-            drawn = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
+            drawn = tree["posterior"].to_dataset().isel(draw=slice(None, None, THIN))
             values[:, job.pair] = drawn["rho"].values.ravel()
             if job.kind != "groups":
                 own = drawn["strength"].values.reshape(len(values), -1)
@@ -191,8 +193,8 @@ def margin_draws(
     return MarginDraws(values, strength, spread, reasons)
 
 
-def chain_settings(n_counts: int) -> tuple[int, float]:
-    """How to sample strengths: of how many draws one is kept, and the mean acceptance aimed at.
+def target_accept(n_counts: int) -> float:
+    """Mean acceptance to aim at when sampling strengths.
 
     Parameters
     ----------
@@ -201,17 +203,14 @@ def chain_settings(n_counts: int) -> tuple[int, float]:
 
     Returns
     -------
-    thin : int
-        Among hundreds of strengths the r_hat of some would exceed its limit by chance in short
-        chains: they are made longer, and thinned.
-    target_accept : float
+    float
 
     Examples
     --------
-    >>> chain_settings(160), chain_settings(45 * 160)
-    ((2, 0.95), (1, 0.75))
+    >>> target_accept(160), target_accept(45 * 160)
+    (0.9, 0.75)
     """
-    return (1, 0.75) if n_counts >= MANY else (2, 0.95)
+    return 0.75 if n_counts >= MANY else 0.9
 
 
 class _Job(NamedTuple):

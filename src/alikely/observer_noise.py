@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,14 @@ from scipy import special
 
 from alikely._intervals import CiKind, check_interval, interval
 from alikely._random import RandomState, seed_sequence
-from alikely.margin_models import TUNE, Link, chain_settings
+from alikely.margin_models import THIN, TUNE, Link, target_accept
 from alikely.metrics.consistency import error_consistency
 from alikely.metrics.margins import m_afc_probability
 from alikely.sampling import nuts
 from alikely.tables import LEFT_OUT, correctness
 from alikely.trials import Trials
 
-__all__ = ["explained_consistency", "fit_observers", "variance_shares"]
+__all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
 
 PLACE = ["dataset", "condition", "item"]
 
@@ -106,9 +106,9 @@ def fit_observers(
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
     model = observer_margins(right, shown, m=alternatives, link=link, components=components)
     stable = "stable_sd" in model.named_vars
-    thin, target = chain_settings(right.size)
-    sampled = nuts(model, thin * n_draws, TUNE, rng, progressbar, target_accept=target)
-    kept = sampled.isel(draw=slice(None, None, thin))
+    target = target_accept(right.size)
+    sampled = nuts(model, THIN * n_draws, TUNE, rng, progressbar, target_accept=target)
+    kept = sampled.isel(draw=slice(None, None, THIN))
     names = answers["observer"].values
     tree = xr.DataTree.from_dict(
         {
@@ -185,12 +185,61 @@ def variance_shares(
     check_interval(ci_prob, ci_kind)
     share = tree["posterior"].to_dataset()["share"]
     draws = share.values.reshape(-1, share.sizes["source"])
+    return _with_bounds("source", share["source"].values, "median", draws, ci_prob, ci_kind)
+
+
+def individual_ceilings(
+    tree: xr.DataTree, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+) -> pd.DataFrame:
+    """How consistent each observer could be with the group, if its answers had no noise.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_observers`, with all components.
+    ci_prob : float
+        In (0, 1).
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``observer, ceiling`` (median of the correlation of its own strengths, in which its stable
+        deviations are, with the shared ones) and its bounds.
+
+    Raises
+    ------
+    ValueError
+        If the fit has no stable deviations, or the probability or the kind is not valid.
+    """
+    check_interval(ci_prob, ci_kind)
+    posterior = tree["posterior"].to_dataset()
+    if "ceiling" not in posterior:
+        raise ValueError(
+            "individual ceilings need stable deviations, which single answers do not show; fit "
+            "repeated answers"
+        )
+    draws = posterior["ceiling"].values.reshape(-1, posterior.sizes["observer"])
+    return _with_bounds(
+        "observer", posterior["observer"].values, "ceiling", draws, ci_prob, ci_kind
+    )
+
+
+def _with_bounds(
+    key: str,
+    labels: NDArray[Any],
+    value: str,
+    draws: NDArray[np.floating],
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> pd.DataFrame:
     bounds = interval(draws, ci_prob, ci_kind)
     percent = f"{ci_kind}{100 * ci_prob:g}"
     return pd.DataFrame(
         {
-            "source": share["source"].values.astype(object),
-            "median": np.median(draws, axis=0),
+            key: labels.astype(object),
+            value: np.median(draws, axis=0),
             f"{percent}_lb": bounds[:, 0],
             f"{percent}_ub": bounds[:, 1],
         }

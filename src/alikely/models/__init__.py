@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alikely.models.cohort import cohort
 from alikely.models.copying import copying
+from alikely.models.criteria import class_criteria
 from alikely.models.errors import class_copying, error_distributions
 from alikely.models.independence import independence
 from alikely.models.margins import item_margins
@@ -12,6 +13,7 @@ from alikely.models.pooled_pairs import pooled_pairs
 
 __all__ = [
     "class_copying",
+    "class_criteria",
     "cohort",
     "copying",
     "error_distributions",

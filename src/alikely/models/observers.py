@@ -40,6 +40,9 @@ Components = Literal["auto", "all", "shared"]
 # with many at a ceiling, which take more nodes.
 NODES = {"few": 9, "many": 15}
 FEW_ANSWERS = 6
+# With so many answers behind it the effect of an observer is known better than the spread of
+# effects; with fewer, deviates in units of the spread are the freer parameters.
+MANY_ANSWERS = 200
 WIDER = 1.2
 
 
@@ -168,8 +171,9 @@ def observer_margins(
             apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
             strength = informed_strength("strength", expected, apart, *seen)
         # Spreads are kept off zero: observers who are all alike make a funnel.
-        ability = pm.ZeroSumNormal("ability", pm.Gamma("ability_sd", 4, 8), dims="observer")
-        log_gain = pm.ZeroSumNormal("log_gain", pm.Gamma("log_gain_sd", 4, 16), dims="observer")
+        informed = bool(n.sum(axis=1).mean() >= MANY_ANSWERS)
+        ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), informed)
+        log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), informed)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
         variances = [sd**2, pt.constant(noise_variance(m, link))]
         if stable:
@@ -188,6 +192,14 @@ def observer_margins(
         total = pt.stack(variances)
         pm.Deterministic("share", total / total.sum(), dims="source")
     return model
+
+
+def _effects(name: str, sd: Any, informed: bool) -> Any:
+    """Effects of observers that sum to zero."""
+    if informed:
+        return pm.ZeroSumNormal(name, sd, dims="observer")
+    deviate = pm.ZeroSumNormal(f"{name}_deviate", 1, dims="observer")
+    return pm.Deterministic(name, sd * deviate, dims="observer")
 
 
 def _observe_repeats(

@@ -7,6 +7,13 @@ from alikely.plots.bounds import plot_bounds
 from alikely.plots.cohort import plot_cohort
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.intervals import plot_intervals
+from alikely.plots.margins import (
+    plot_consistency,
+    plot_explained,
+    plot_noise_free,
+    plot_strengths,
+    plot_variance_shares,
+)
 from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.stability import plot_correlations, plot_sensitivity, plot_stability
@@ -16,14 +23,19 @@ __all__ = [
     "plot_bounds",
     "plot_classes",
     "plot_cohort",
+    "plot_consistency",
     "plot_correlations",
     "plot_error_row",
+    "plot_explained",
     "plot_intervals",
     "plot_matrix",
     "plot_metrics",
+    "plot_noise_free",
     "plot_null",
     "plot_probability_greater",
     "plot_ranks",
     "plot_sensitivity",
     "plot_stability",
+    "plot_strengths",
+    "plot_variance_shares",
 ]
