@@ -7,13 +7,8 @@ from alikely.plots.bounds import plot_bounds
 from alikely.plots.cohort import plot_cohort
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.intervals import plot_intervals
-from alikely.plots.margins import (
-    plot_consistency,
-    plot_explained,
-    plot_noise_free,
-    plot_strengths,
-    plot_variance_shares,
-)
+from alikely.plots.margins import plot_consistency, plot_noise_free, plot_strengths
+from alikely.plots.noise import plot_explained, plot_variance_shares
 from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.stability import plot_correlations, plot_sensitivity, plot_stability
