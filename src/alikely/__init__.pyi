@@ -26,6 +26,9 @@ from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
+from .condition_scores import condition_alignment as condition_alignment
+from .condition_tables import alignment_profiles as alignment_profiles
+from .condition_tables import alignment_table as alignment_table
 from .correlations import metric_correlations as metric_correlations
 from .datasets import load_example as load_example
 from .estimates import error_consistency as error_consistency
@@ -58,11 +61,20 @@ from .plots import plot_stability as plot_stability
 from .plots import plot_strengths as plot_strengths
 from .plots import plot_variance_shares as plot_variance_shares
 from .reconstruction import reconstruct_score as reconstruct_score
+from .regime_alignment import regime_alignment as regime_alignment
+from .regime_alignment import regime_family_contrasts as regime_family_contrasts
+from .regime_mixtures import regimes as regimes
+from .regime_parts import representative_conditions as representative_conditions
 from .results import Result as Result
 from .scoreboard import Benchmark as Benchmark
 from .scores import decision_margins as decision_margins
 from .sensitivity import sensitivity as sensitivity
 from .sensitivity import sensitivity_band as sensitivity_band
+from .spectrum import difficulty_spectrum as difficulty_spectrum
+from .spectrum import normality_checks as normality_checks
+from .spectrum_posterior import compare_regimes as compare_regimes
+from .spectrum_posterior import fit_spectrum as fit_spectrum
+from .spectrum_posterior import regime_probabilities as regime_probabilities
 from .trials import Trials as Trials
 
 __version__: str
@@ -70,12 +82,16 @@ __all__ = [
     "Benchmark",
     "Result",
     "Trials",
+    "alignment_profiles",
+    "alignment_table",
     "benchmark_scores",
     "cohort_check",
     "cohort_scores",
     "compare_cohorts",
     "compare_models",
+    "compare_regimes",
     "comparison",
+    "condition_alignment",
     "conjugate",
     "consistency_table",
     "contrast",
@@ -83,6 +99,7 @@ __all__ = [
     "decision_margin_consistency",
     "decision_margins",
     "difference",
+    "difficulty_spectrum",
     "error_consistency",
     "error_draws",
     "error_posteriors",
@@ -94,6 +111,7 @@ __all__ = [
     "explained_consistency",
     "fit_cohort",
     "fit_observers",
+    "fit_spectrum",
     "individual_ceilings",
     "influence",
     "load_example",
@@ -102,6 +120,7 @@ __all__ = [
     "metrics",
     "misclassification_agreement",
     "models",
+    "normality_checks",
     "null",
     "plot_benchmark",
     "plot_bounds",
@@ -125,7 +144,12 @@ __all__ = [
     "plots",
     "ranking",
     "reconstruct_score",
+    "regime_alignment",
+    "regime_family_contrasts",
+    "regime_probabilities",
+    "regimes",
     "reliability",
+    "representative_conditions",
     "resampling",
     "sampling",
     "sensitivity",

@@ -10,6 +10,7 @@ from alikely.models.independence import independence
 from alikely.models.margins import item_margins
 from alikely.models.observers import observer_margins
 from alikely.models.pooled_pairs import pooled_pairs
+from alikely.models.spectrum import spectrum
 
 __all__ = [
     "class_copying",
@@ -21,4 +22,5 @@ __all__ = [
     "item_margins",
     "observer_margins",
     "pooled_pairs",
+    "spectrum",
 ]

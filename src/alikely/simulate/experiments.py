@@ -1,11 +1,8 @@
-"""Simulated data: count tables from the copy model, and whole experiments with shared difficulty.
+"""Whole experiments: observers who share what is hard.
 
 References
 ----------
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
-.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
-   consistency: towards reliable behavioral comparison of classifiers.
-   doi:10.48550/arXiv.2507.06645
 """
 
 from __future__ import annotations
@@ -18,148 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._random import RandomState, seed_sequence
-from alikely.metrics import copying
 from alikely.trials import Trials
 
-__all__ = [
-    "cell_probabilities",
-    "cohort",
-    "copy_cell_probabilities",
-    "correctness_cells",
-    "detection_experiment",
-    "error_rows",
-    "joint_errors",
-    "observers",
-]
+__all__ = ["cohort", "detection_experiment", "observers"]
 
 PLACE = ["dataset", "condition", "item"]
 TINY = np.finfo(np.float64).tiny
-
-
-def copy_cell_probabilities(
-    accuracy_a: ArrayLike, copy_probability: ArrayLike, own_accuracy: ArrayLike
-) -> NDArray[np.float64]:
-    """Cell probabilities of the signed copy model [K25]_.
-
-    Parameters
-    ----------
-    accuracy_a : array_like
-        Accuracy of the observer copied from, in [0, 1].
-    copy_probability : array_like
-        Probability of copying, in [-1, 1]; negative: of inverting.
-    own_accuracy : array_like
-        Accuracy of the copying observer on its own, in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        Probabilities of ``n11, n10, n01, n00``.
-
-    Raises
-    ------
-    ValueError
-        If an argument lies outside its range.
-
-    Examples
-    --------
-    >>> copy_cell_probabilities(0.75, 0.5, 0.75).round(4).tolist()
-    [0.6562, 0.0938, 0.0938, 0.1562]
-    """
-    p_a, c, q = np.broadcast_arrays(
-        *(np.asarray(x, dtype=np.float64) for x in (accuracy_a, copy_probability, own_accuracy))
-    )
-    for name, values, low in (
-        ("accuracy_a", p_a, 0),
-        ("copy_probability", c, -1),
-        ("own_accuracy", q, 0),
-    ):
-        outside = (values < low) | (values > 1)
-        if outside.any():
-            raise ValueError(f"{name} must lie in [{low}, 1], got {values[outside].flat[0]:g}")
-    own = (1 - np.abs(c)) * q
-    u, v = np.maximum(c, 0) + own, np.maximum(-c, 0) + own
-    return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
-
-
-def cell_probabilities(
-    accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
-) -> NDArray[np.float64]:
-    """Cell probabilities of two observers with these accuracies and this error consistency.
-
-    Parameters
-    ----------
-    accuracy_a : array_like
-        In (0, 1).
-    accuracy_b : array_like
-        In [0, 1].
-    error_consistency : array_like
-        Within what the accuracies allow, see `alikely.metrics.bounds.error_consistency_bounds`.
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        Probabilities of ``n11, n10, n01, n00``.
-
-    Raises
-    ------
-    ValueError
-        If no such observers exist; the message gives the feasible range.
-
-    Examples
-    --------
-    >>> cell_probabilities(0.75, 0.75, 0.5).round(4).tolist()
-    [0.6562, 0.0938, 0.0938, 0.1562]
-    """
-    c, q = copying.copy_parameters(accuracy_a, accuracy_b, error_consistency)
-    # Where everything is copied nothing is left to answer alone.
-    return copy_cell_probabilities(accuracy_a, np.clip(c, -1, 1), np.where(np.isnan(q), 0.5, q))
-
-
-def correctness_cells(
-    probabilities: ArrayLike,
-    n_trials: ArrayLike,
-    size: int | tuple[int, ...] | None = None,
-    rng: RandomState = None,
-) -> NDArray[np.int64]:
-    """Draw count tables: multinomial, so that the number of copied trials is random too.
-
-    Parameters
-    ----------
-    probabilities : array_like, shape (..., 4)
-        As from `copy_cell_probabilities` or `cell_probabilities`.
-    n_trials : array_like of int, shape (...)
-        Numbers of trials.
-    size : int or tuple of int, optional
-        Leading dimensions of independent draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int64, shape (*size, ..., 4)
-
-    Raises
-    ------
-    ValueError
-        If the probabilities do not sum to 1 or are negative.
-
-    Examples
-    --------
-    >>> correctness_cells([0.6, 0.1, 0.1, 0.2], 160, size=3, rng=1).sum(axis=-1).tolist()
-    [160, 160, 160]
-    """
-    p = np.asarray(probabilities, dtype=np.float64)
-    total = p.sum(axis=-1)
-    if (p < 0).any() or not np.allclose(total, 1, atol=1e-9):
-        raise ValueError(
-            f"probabilities must be non-negative and sum to 1 over the four cells, got a sum of "
-            f"{total.flat[np.argmax(np.abs(total - 1))]:g}"
-        )
-    n = np.asarray(n_trials)
-    shape = np.broadcast_shapes(p.shape[:-1], n.shape)
-    leading = () if size is None else (size,) if isinstance(size, int) else tuple(size)
-    generator = np.random.default_rng(seed_sequence(rng))
-    return generator.multinomial(n, p, size=(*leading, *shape))
 
 
 def cohort(
@@ -348,119 +209,6 @@ def observers(
     )
 
 
-def error_rows(
-    base: ArrayLike,
-    concentration: float,
-    n_errors: ArrayLike,
-    n_systems: int = 2,
-    rng: RandomState = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Errors of systems whose rows scatter around common ones.
-
-    The model of `alikely.models.error_distributions` with a shared base.
-
-    Parameters
-    ----------
-    base : array_like, shape (true_class, response_class)
-        Base rows: probabilities over responses, the true class left out.
-    concentration : float
-        Mean Dirichlet parameter of a cell, above 0; infinite for systems that are all alike.
-    n_errors : int or array_like, shape (true_class,)
-        Errors of every system on each true class.
-    n_systems : int
-        Number of systems, at least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    counts : ndarray of int, shape (system, true_class, response_class)
-    rows : ndarray, shape (system, true_class, response_class)
-        The distributions that the errors were drawn from.
-
-    Raises
-    ------
-    ValueError
-        If base rows are no distributions over wrong answers, or a number is out of range.
-
-    Examples
-    --------
-    >>> base = [[0, 0.5, 0.5], [0.9, 0, 0.1], [0.2, 0.8, 0]]
-    >>> counts, rows = error_rows(base, 5, 20, rng=1)
-    >>> counts.sum(axis=-1).tolist()
-    [[20, 20, 20], [20, 20, 20]]
-    """
-    share = _wrong_rows(base, "base")
-    k = len(share)
-    if not concentration > 0:
-        raise ValueError(f"concentration must be above 0, got {concentration}")
-    number = np.broadcast_to(np.asarray(n_errors), (k,))
-    if n_systems < 1 or number.min() < 0:
-        raise ValueError(
-            f"n_systems must be at least 1 and n_errors at least 0, got {n_systems} and "
-            f"{number.min()}"
-        )
-    generator = np.random.default_rng(seed_sequence(rng))
-    rows = np.tile(share, (n_systems, 1, 1))
-    if np.isfinite(concentration):
-        # Gamma variates of tiny parameters all underflow to 0; an answer without base has none.
-        drawn = generator.standard_gamma(concentration * (k - 1) * rows) + TINY * (rows > 0)
-        rows = drawn / drawn.sum(axis=-1, keepdims=True)
-    return generator.multinomial(np.tile(number, (n_systems, 1)), rows), rows
-
-
-def joint_errors(
-    copy_probability: ArrayLike,
-    rows_a: ArrayLike,
-    rows_b: ArrayLike,
-    n_joint: ArrayLike,
-    rng: RandomState = None,
-) -> NDArray[np.int64]:
-    """Labels of joint errors, copied or an observer's own.
-
-    The model of `alikely.models.class_copying`.
-
-    Parameters
-    ----------
-    copy_probability : float or array_like, shape (pair,)
-        Probability that ``b`` gives the wrong label of ``a``, in [0, 1].
-    rows_a, rows_b : array_like, shape (true_class, response_class)
-        Error distributions of ``a``, and of ``b`` on its own.
-    n_joint : int or array_like, shape (true_class,)
-        Joint errors on each true class.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (pair, true_class, label_a, label_b)
-
-    Raises
-    ------
-    ValueError
-        If rows are no distributions over wrong answers, or a number is out of range.
-
-    Examples
-    --------
-    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
-    >>> counts = joint_errors([0.0, 1.0], row, row, 100, rng=1)
-    >>> counts.sum(axis=(1, 2, 3)).tolist(), int(np.trace(counts[1], axis1=1, axis2=2).sum())
-    ([300, 300], 300)
-    """
-    a, b = _wrong_rows(rows_a, "rows_a"), _wrong_rows(rows_b, "rows_b")
-    if a.shape != b.shape:
-        raise ValueError(f"rows must be of the same classes, got shapes {a.shape} and {b.shape}")
-    c = np.atleast_1d(np.asarray(copy_probability, dtype=np.float64))
-    if np.any((c < 0) | (c > 1)):
-        raise ValueError(f"copy_probability must lie in [0, 1], got {c[(c < 0) | (c > 1)][0]:g}")
-    k = len(a)
-    c = c[:, None, None, None]
-    table = c * np.eye(k) * a[:, :, None] + (1 - c) * a[:, :, None] * b[:, None, :]
-    number = np.broadcast_to(np.asarray(n_joint), (len(c), k))
-    generator = np.random.default_rng(seed_sequence(rng))
-    return generator.multinomial(number, table.reshape(len(c), k, k * k)).reshape(table.shape)
-
-
 def detection_experiment(
     n_observers: int = 45,
     n_items: int = 160,
@@ -558,17 +306,6 @@ def detection_experiment(
         pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
     )
     return trials, margins
-
-
-def _wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
-    share = np.asarray(rows, dtype=np.float64)
-    if share.ndim != 2 or share.shape[0] != share.shape[1]:
-        raise ValueError(f"{name} must be square (true class, response), got shape {share.shape}")
-    if np.any(share < 0) or np.any(np.diag(share) != 0) or np.any(abs(share.sum(1) - 1) > 1e-9):
-        raise ValueError(
-            f"{name} must be probabilities that sum to 1 in each row, with 0 for the true class"
-        )
-    return share
 
 
 def _check_experiment(

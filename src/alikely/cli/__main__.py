@@ -1,0 +1,7 @@
+"""`python -m alikely.cli`."""
+
+import sys
+
+from alikely.cli import main
+
+sys.exit(main())

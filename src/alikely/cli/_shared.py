@@ -1,0 +1,184 @@
+"""What the verbs share: their options, the table of a result, its files and its plot."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alikely.results import Result
+
+SHORT = {
+    "error_consistency": "EC",
+    "misclassification_agreement": "MA",
+    "error_similarity": "CLES",
+    "decision_margin_consistency": "DMC",
+}
+# What each metric rests on, and what the table calls it.
+COUNTED = {
+    "EC": ("n_trials", "trials"),
+    "MA": ("n_joint_errors", "joint"),
+    "CLES": ("n_errors", "errors"),
+    "DMC": ("n_trials", "items"),
+}
+ROWS_SHOWN = 40
+ROWS_DRAWN = 40
+
+
+class Parser(argparse.ArgumentParser):
+    """Bad options end in one line, as bad data do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"alikely: {message}; see {self.prog} --help\n")
+
+
+type Verbs = argparse._SubParsersAction[Parser]
+
+
+def add_inference_options(parser: Parser) -> None:
+    """Options of the verbs that read trials and infer from them."""
+    parser.add_argument(
+        "--no-response",
+        default="error",
+        choices=["error", "drop"],
+        help="count a missing response as an error (default), or drop the trial from the pair",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="bootstrap replicates (default 10000)",
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=4_000,
+        metavar="N",
+        help="posterior draws (default 4000)",
+    )
+
+
+def add_output_options(parser: Parser, folder: str | None = None) -> None:
+    """Options of every verb; `folder` is where files go without ``--out``."""
+    parser.add_argument(
+        "--ci-prob",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="interval probability (default 0.95)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed; the same gives the same result (default 1)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=folder,
+        metavar="DIR",
+        help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
+        + (f" (default {folder})" if folder else "; nothing is written without it"),
+    )
+
+
+def report(result: Result, folder: Path | None, ci_prob: float) -> None:
+    """Print the table, write the files, say where they are."""
+    frame, name = result.summary(), result.metric.name
+    if "n_errors_a" in frame:
+        frame["n_errors"] = frame["n_errors_a"] + frame["n_errors_b"]
+    print(_table(frame, ci_prob, SHORT[name]))
+    n_undefined = int(frame["estimate"].isna().sum())
+    print(f"\n{len(frame)} pairs; {n_undefined} with an undefined estimate.")
+    if folder is None:
+        print("Nothing was written; --out DIR keeps table, draws and plot.")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(folder / f"{name}.csv", index=False)
+    result.save(folder / f"{name}.nc")
+    _draw(result, folder / f"{name}.png")
+    print(f"Written to {folder}: {name}.csv, .nc (all draws), .png (plot)")
+
+
+def _table(frame: pd.DataFrame, ci_prob: float, short: str) -> str:
+    """Lay the summary out in at most 80 columns, readable without colour."""
+    percent = f"{100 * ci_prob:g} %"
+    column, counted = COUNTED[short]
+    names = f"{'condition':<10} {'reference':<11} {'other':<12} {counted:>6} {short:>5}"
+    # The posterior of a margin consistency is of another quantity than its estimate.
+    posterior = "noise-free" if short == "DMC" else "posterior"
+    lines = [
+        f"{'':<{len(names)}} {'bootstrap':>14} {posterior:>14}",
+        f"{names} {percent:>14} {percent:>14}",
+    ]
+    dataset = None
+    several = frame["dataset"].nunique() > 1
+    for _, row in frame.head(ROWS_SHOWN).iterrows():
+        if several and row["dataset"] != dataset:
+            dataset = row["dataset"]
+            lines.append(f"-- {dataset}")
+        lines.append(
+            f"{shorten(row['condition'], 10):<10} {shorten(row['observer_a'], 11):<11} "
+            f"{shorten(row['observer_b'], 12):<12} {row[column]:>6} {number(row['estimate'])} "
+            f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
+            + ("!" if row["note"] else "")
+        )
+    if len(frame) > ROWS_SHOWN:
+        lines.append(f"... and {len(frame) - ROWS_SHOWN} more; --out DIR keeps all of them")
+    lines += note_lines(frame["note"])
+    return "\n".join(lines)
+
+
+def note_lines(notes: pd.Series) -> list[str]:
+    counts = notes[notes != ""].str.split("; ").explode().value_counts()
+    lines = [f"! {note} ({count} rows)" for note, count in counts.items()]
+    return [textwrap.fill(line, 80, subsequent_indent="  ") for line in lines]
+
+
+def shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "~"
+
+
+def number(value: float) -> str:
+    return "    -" if value != value else f"{value:5.2f}"
+
+
+def _bounds(row: pd.Series, school: str) -> str:
+    values = [row[name] for name in row.index if re.match(rf"{school}_\w+?[\d.]+_[lu]b$", name)]
+    if not values or values[0] != values[0]:
+        return f"{'-':>14}"
+    return f"[{values[0]:5.2f}, {values[1]:5.2f}]"
+
+
+def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
+    """Draw into a file, without a screen."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    draw(*arguments)
+    plt.savefig(path, dpi=150)
+    plt.close()
+
+
+def _draw(result: Result, path: Path) -> None:
+    from alikely.plots import plot_intervals
+
+    labels = result.table["pair"].values[:ROWS_DRAWN].tolist()
+
+    def intervals() -> None:
+        ax = plot_intervals(result, which=labels)
+        if len(labels) < result.table.sizes["pair"]:
+            ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)
+
+    save_plot(intervals, path)

@@ -1,0 +1,150 @@
+"""`alikely benchmark`: scores of machines against humans, their ceilings and ranks."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import alikely as al
+from alikely.cli._shared import (
+    Parser,
+    Verbs,
+    add_inference_options,
+    add_output_options,
+    note_lines,
+    save_plot,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def add_parser(verbs: Verbs) -> Parser:
+    """Add the verb and its options."""
+    parser = verbs.add_parser(
+        "benchmark",
+        help="score machines against humans: ceilings, new images and humans, ranks",
+        description=(
+            "Mean error consistency of each model with the humans (over conditions, then humans, "
+            "then data sets), the human-human ceiling, intervals for new images and humans, and a "
+            "ranking that admits ties. FILE as for alikely compare, with a column kind."
+        ),
+    )
+    parser.add_argument(
+        "--cohort",
+        action="store_true",
+        help="also fit the cohort copy model, for scores with a new human (minutes)",
+    )
+    parser.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="also show what missing responses, excluded conditions and pooling decide",
+    )
+    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    parser.add_argument(
+        "--exclude",
+        choices=["model-vs-human"],
+        help="leave out the conditions that this benchmark leaves out",
+    )
+    parser.add_argument(
+        "--population",
+        default="crossed",
+        choices=["images", "humans", "crossed"],
+        help="what is thought of as drawn anew; crossed (default): images and humans",
+    )
+    parser.add_argument(
+        "--level", default="overall", help="a data set, or overall (default): the mean over them"
+    )
+    parser.add_argument(
+        "--missing",
+        default="error",
+        choices=["error", "available"],
+        help="refuse models that lack a data set (default), or average over what they have",
+    )
+    add_inference_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print and write the scores, and what silent choices make of them."""
+    trials = al.Trials.read(options.file)
+    scores = al.benchmark_scores(
+        trials,
+        exclude=options.exclude,
+        missing=options.missing,
+        no_response=options.no_response,
+        cohort=options.cohort,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    frame = scores.summary(options.population, options.level)
+    ranks = None
+    if frame["se"].notna().all() and options.level == "overall":
+        ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
+    print(_score_table(frame, ranks, options.ci_prob))
+    choices = None
+    if options.sensitivity:
+        choices = al.sensitivity(trials, exclude=options.exclude, missing=options.missing)
+        print(_sensitivity_table(al.sensitivity_band(choices)))
+    if options.out is None:
+        print("\nNothing was written; --out DIR keeps table, draws and plot.")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    every = scores.summary(options.population, level=None)
+    every.to_csv(options.out / "benchmark.csv", index=False)
+    scores.save(options.out / "benchmark.nc")
+    save_plot(
+        al.plot_benchmark,
+        options.out / "benchmark.png",
+        scores,
+        options.population,
+        options.level,
+    )
+    scores.ceilings(options.population).to_csv(options.out / "ceilings.csv", index=False)
+    written = "benchmark.csv (all levels), .nc (all draws), .png (plot), ceilings.csv"
+    if choices is not None:
+        choices.to_csv(options.out / "sensitivity.csv", index=False)
+        written += ", sensitivity.csv"
+    print(f"\nWritten to {options.out}: {written}")
+
+
+def _sensitivity_table(band: pd.DataFrame) -> str:
+    lines = [
+        "",
+        "Range over silent choices (missing responses, conditions, pooling, perfection):",
+        f"{'system':<24}{'score':>7}{'range':>18}{'rank':>6}{'ranks':>8}  decided by",
+    ]
+    for row in band.sort_values("score", ascending=False).to_dict("records"):
+        ranked = row["rank"] == row["rank"]
+        own = f"{row['rank']:.0f}" if ranked else ""
+        ranks = f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else ""
+        span = f"[{row['lowest']:.3f}, {row['highest']:.3f}]"
+        name = str(row["system"])[:23]
+        lines.append(
+            f"{name:<24}{row['score']:>7.3f}{span:>18}{own:>6}{ranks:>8}  {row['decides']}"
+        )
+    return "\n".join(lines)
+
+
+def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float) -> str:
+    """Lay the scores out, best first, in at most 80 columns."""
+    percent = f"{100 * ci_prob:g} %"
+    names = f"{'system':<24} {'score':>6} {'se':>6} {percent:>16} {'of ceiling':>11}"
+    lines = [names + (f" {'rank':>6}" if ranks is not None else "")]
+    lower, upper = (c for c in frame if str(c).startswith("analytic_"))
+    for _, row in frame.sort_values("estimate", ascending=False).iterrows():
+        ceiled = "" if row["ceiled"] != row["ceiled"] else f"{row['ceiled']:.2f}"
+        line = (
+            f"{shorten(row['system'], 24):<24} {row['estimate']:6.3f} {row['se']:6.3f} "
+            f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {ceiled:>11}"
+        )
+        if ranks is not None and row["system"] in ranks.index:
+            own = ranks.loc[row["system"]]
+            line += f" {own['rank_lb']:>3}-{own['rank_ub']}"
+        lines.append(line)
+    lines += note_lines(frame["note"])
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""`alikely margins`: decision margins of machines against answers of groups."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import alikely as al
+from alikely.cli._shared import (
+    ROWS_SHOWN,
+    Parser,
+    Verbs,
+    add_inference_options,
+    add_output_options,
+    number,
+    report,
+    save_plot,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def add_parser(verbs: Verbs) -> Parser:
+    """Add the verb and its options."""
+    parser = verbs.add_parser(
+        "margins",
+        help="do two systems find the same items easy: decision margins against answers",
+        description=(
+            "Decision-margin consistency of machines with groups of observers (and of each other): "
+            "correlation over items, and that correlation freed of the noise of single answers. "
+            "FILE as for alikely compare. MARGINS has one row per machine and item with a column "
+            "margin, or per machine, item and class with columns class and logit (or probability)."
+        ),
+    )
+    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    parser.add_argument(
+        "--margins",
+        type=Path,
+        nargs="+",
+        metavar="MARGINS",
+        help=".csv, .csv.gz or .parquet; not needed to compare groups of observers",
+    )
+    parser.add_argument(
+        "--coarse",
+        type=Path,
+        metavar="FILE",
+        help="table with columns class and category: coarse categories of the classes",
+    )
+    parser.add_argument(
+        "--how",
+        default="mean",
+        choices=["mean", "max", "logsumexp"],
+        help="score of a coarse category from those of its classes (default mean)",
+    )
+    parser.add_argument(
+        "--pairs", default="all", metavar="KIND-KIND", help="all (default), human-model, ..."
+    )
+    parser.add_argument(
+        "--by",
+        default="condition",
+        choices=["condition", "dataset", "none"],
+        help="correlate within each condition of each data set (default), data set, or over all",
+    )
+    parser.add_argument(
+        "--group",
+        default="kind",
+        metavar="LABEL",
+        help="column whose labels pool the observers without margins (default kind)",
+    )
+    parser.add_argument(
+        "--alternatives",
+        type=int,
+        metavar="M",
+        help="alternatives of the task (default: the number of classes)",
+    )
+    parser.add_argument(
+        "--model",
+        default="items",
+        choices=["items", "observers"],
+        help="counts of each item (default), or of each observer: few people, many repeats",
+    )
+    add_inference_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print and write margin consistencies, their ceilings and error consistency beside them."""
+    known = () if options.group in ("kind", "observer") else (options.group,)
+    trials = al.Trials.read(options.file, labels=known)
+    table = None
+    if options.margins:
+        coarse = _categories(options.coarse) if options.coarse else None
+        table = al.decision_margins(*options.margins, trials=trials, coarse=coarse, how=options.how)
+    result = al.decision_margin_consistency(
+        trials,
+        table,
+        options.pairs,
+        None if options.by == "none" else options.by,
+        group=options.group,
+        m=options.alternatives,
+        model=options.model,
+        no_response=options.no_response,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    report(result, options.out, options.ci_prob)
+    print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
+    if options.out is not None:
+        both = al.consistency_table(trials, result)
+        both.to_csv(options.out / "consistency.csv", index=False)
+        save_plot(al.plot_consistency, options.out / "consistency.png", both)
+        print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
+
+
+def _categories(path: Path) -> dict[str, str]:
+    """Coarse category of each class, from a table with these columns."""
+    from alikely._ingest import open_tables, read_file
+
+    source = open_tables([read_file(path)])
+    classes, categories = source.read("class"), source.read("category")
+    return {
+        classes.labels[one]: categories.labels[other]
+        for one, other in zip(classes.codes, categories.codes, strict=True)
+    }
+
+
+def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:
+    """Consistency of each group with another one like it."""
+    percent = f"{100 * ci_prob:g} %"
+    lines = [
+        "",
+        "Ceilings: consistency of a group with another one like it (split halves,",
+        "interval over people and items):",
+        f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {percent:>14}",
+    ]
+    for _, row in ceilings.head(ROWS_SHOWN).iterrows():
+        bounds = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]" if not row["undefined"] else ""
+        lines.append(
+            f"{shorten(row['condition'], 10):<10} {shorten(row['system'], 11):<11} "
+            f"{row['n_observers']:>6} {row['n_items']:>6} {number(row['reliability'])} "
+            f"{bounds or row['undefined']:>14}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,136 @@
+"""Which errors are made: rows of single systems, and labels of joint errors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._random import RandomState, seed_sequence
+
+__all__ = ["error_rows", "joint_errors"]
+
+TINY = np.finfo(np.float64).tiny
+
+
+def error_rows(
+    base: ArrayLike,
+    concentration: float,
+    n_errors: ArrayLike,
+    n_systems: int = 2,
+    rng: RandomState = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Errors of systems whose rows scatter around common ones.
+
+    The model of `alikely.models.error_distributions` with a shared base.
+
+    Parameters
+    ----------
+    base : array_like, shape (true_class, response_class)
+        Base rows: probabilities over responses, the true class left out.
+    concentration : float
+        Mean Dirichlet parameter of a cell, above 0; infinite for systems that are all alike.
+    n_errors : int or array_like, shape (true_class,)
+        Errors of every system on each true class.
+    n_systems : int
+        Number of systems, at least 1.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    counts : ndarray of int, shape (system, true_class, response_class)
+    rows : ndarray, shape (system, true_class, response_class)
+        The distributions that the errors were drawn from.
+
+    Raises
+    ------
+    ValueError
+        If base rows are no distributions over wrong answers, or a number is out of range.
+
+    Examples
+    --------
+    >>> base = [[0, 0.5, 0.5], [0.9, 0, 0.1], [0.2, 0.8, 0]]
+    >>> counts, rows = error_rows(base, 5, 20, rng=1)
+    >>> counts.sum(axis=-1).tolist()
+    [[20, 20, 20], [20, 20, 20]]
+    """
+    share = _wrong_rows(base, "base")
+    k = len(share)
+    if not concentration > 0:
+        raise ValueError(f"concentration must be above 0, got {concentration}")
+    number = np.broadcast_to(np.asarray(n_errors), (k,))
+    if n_systems < 1 or number.min() < 0:
+        raise ValueError(
+            f"n_systems must be at least 1 and n_errors at least 0, got {n_systems} and "
+            f"{number.min()}"
+        )
+    generator = np.random.default_rng(seed_sequence(rng))
+    rows = np.tile(share, (n_systems, 1, 1))
+    if np.isfinite(concentration):
+        # Gamma variates of tiny parameters all underflow to 0; an answer without base has none.
+        drawn = generator.standard_gamma(concentration * (k - 1) * rows) + TINY * (rows > 0)
+        rows = drawn / drawn.sum(axis=-1, keepdims=True)
+    return generator.multinomial(np.tile(number, (n_systems, 1)), rows), rows
+
+
+def joint_errors(
+    copy_probability: ArrayLike,
+    rows_a: ArrayLike,
+    rows_b: ArrayLike,
+    n_joint: ArrayLike,
+    rng: RandomState = None,
+) -> NDArray[np.int64]:
+    """Labels of joint errors, copied or an observer's own.
+
+    The model of `alikely.models.class_copying`.
+
+    Parameters
+    ----------
+    copy_probability : float or array_like, shape (pair,)
+        Probability that ``b`` gives the wrong label of ``a``, in [0, 1].
+    rows_a, rows_b : array_like, shape (true_class, response_class)
+        Error distributions of ``a``, and of ``b`` on its own.
+    n_joint : int or array_like, shape (true_class,)
+        Joint errors on each true class.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int, shape (pair, true_class, label_a, label_b)
+
+    Raises
+    ------
+    ValueError
+        If rows are no distributions over wrong answers, or a number is out of range.
+
+    Examples
+    --------
+    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
+    >>> counts = joint_errors([0.0, 1.0], row, row, 100, rng=1)
+    >>> counts.sum(axis=(1, 2, 3)).tolist(), int(np.trace(counts[1], axis1=1, axis2=2).sum())
+    ([300, 300], 300)
+    """
+    a, b = _wrong_rows(rows_a, "rows_a"), _wrong_rows(rows_b, "rows_b")
+    if a.shape != b.shape:
+        raise ValueError(f"rows must be of the same classes, got shapes {a.shape} and {b.shape}")
+    c = np.atleast_1d(np.asarray(copy_probability, dtype=np.float64))
+    if np.any((c < 0) | (c > 1)):
+        raise ValueError(f"copy_probability must lie in [0, 1], got {c[(c < 0) | (c > 1)][0]:g}")
+    k = len(a)
+    c = c[:, None, None, None]
+    table = c * np.eye(k) * a[:, :, None] + (1 - c) * a[:, :, None] * b[:, None, :]
+    number = np.broadcast_to(np.asarray(n_joint), (len(c), k))
+    generator = np.random.default_rng(seed_sequence(rng))
+    return generator.multinomial(number, table.reshape(len(c), k, k * k)).reshape(table.shape)
+
+
+def _wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
+    share = np.asarray(rows, dtype=np.float64)
+    if share.ndim != 2 or share.shape[0] != share.shape[1]:
+        raise ValueError(f"{name} must be square (true class, response), got shape {share.shape}")
+    if np.any(share < 0) or np.any(np.diag(share) != 0) or np.any(abs(share.sum(1) - 1) > 1e-9):
+        raise ValueError(
+            f"{name} must be probabilities that sum to 1 in each row, with 0 for the true class"
+        )
+    return share
