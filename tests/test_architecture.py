@@ -70,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     "condition_scores": {"trials", "tables", "metrics", "evaluation", "resampling", "nesting"},
     "condition_tables": {"nesting"},
     "regime_parts": {"nesting", "condition_tables"},
-    "regime_alignment": {"condition_tables", "regime_parts", "ranking", "families"},
+    "regime_scores": {"condition_tables", "regime_parts", "ranking", "families"},
     "spectrum_posterior": {"mixtures", "sampling", "models"},
     "sensitivity": {"trials", "tables", "metrics", "exclusions", "nesting"},
     "reconstruction": {"metrics"},

@@ -170,20 +170,30 @@ def test_coverage_for_new_images_and_new_humans(
         [joint[i, j], p[i] - joint[i, j], p[j] - joint[i, j], 1 - p[i] - p[j] + joint[i, j]], -1
     )
     ceiled_truth = truth / consistency.error_consistency(np.maximum(pairs, 0)).mean()
-    n_sets, lines = 400, []
+    # Twenty experiments at a time, each a data set with a level of its own.
+    n_sets, at_once, lines = 400, 20, []
     for n_humans in (4, 10, 20):
         rng = np.random.default_rng(6)
         hits = {"crossed": 0, "images": 0, "ceiled": 0}
-        for _ in range(n_sets):
+        for _ in range(n_sets // at_once):
+            sets = [experiment(rng, n_humans, 160, shared) for _ in range(at_once)]
             trials = Trials.from_correct(
-                experiment(rng, n_humans, 160, shared), kind=["human"] * n_humans + ["model"]
+                np.concatenate(sets, axis=1),
+                kind=["human"] * n_humans + ["model"],
+                dataset=np.repeat(np.arange(at_once), 160).astype(str),
             )
             scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
             for population in ("crossed", "images"):
-                row = scores.summary(population).iloc[0]  # type: ignore[arg-type]
-                hits[population] += row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"]
-            row = scores.summary("crossed").iloc[0]
-            hits["ceiled"] += row["ceiled_ci95_lb"] <= ceiled_truth <= row["ceiled_ci95_ub"]
+                table = scores.summary(population, level=None)  # type: ignore[arg-type]
+                model = table.query(f"system == 'observer_{n_humans}' and level != 'overall'")
+                assert len(model) == at_once
+                hits[population] += model.eval(
+                    "analytic_ci95_lb <= @truth <= analytic_ci95_ub"
+                ).sum()
+                if population == "crossed":
+                    hits["ceiled"] += model.eval(
+                        "ceiled_ci95_lb <= @ceiled_truth <= ceiled_ci95_ub"
+                    ).sum()
         covered = {name: round(float(count) / n_sets, 3) for name, count in hits.items()}
         lines.append(f"  EC {truth:.2f}, ceiled {ceiled_truth:.2f}, {n_humans} humans: {covered}")
         if n_humans >= 10:
@@ -424,6 +434,24 @@ def test_few_humans_are_refused_or_flagged() -> None:
 def test_bad_input(example: Trials, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(example)
+
+
+def test_a_score_that_hangs_on_one_human_has_no_error_over_humans() -> None:
+    generator = np.random.default_rng(1)
+    correct = np.ones((6, 80))
+    # Perfect machine and perfect humans: only the pair with the first human is defined.
+    correct[0], correct[4] = generator.random((2, 80)) < 0.7
+    trials = Trials.from_correct(
+        correct,
+        observers=["h0", "h1", "h2", "h3", "some_errors", "perfect"],
+        kind=["human"] * 4 + ["model"] * 2,
+    )
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+    images = scores.summary("images").set_index("system")
+    crossed = scores.summary("crossed").set_index("system")
+    assert images.loc["perfect", "estimate"] == 0
+    assert np.isnan(crossed.loc["perfect", "se"])
+    assert crossed.loc["some_errors", "se"] >= images.loc["some_errors", "se"] > 0
 
 
 def test_machines_that_lack_a_dataset() -> None:

@@ -139,9 +139,9 @@ def test_criteria_and_correlation_are_recovered() -> None:
             compiled = nutpie.compile_pymc_model(al.models.class_criteria(**data))
         tree = nutpie.sample(
             compiled.with_data(**data),
-            draws=250,
+            draws=300,
             tune=300,
-            chains=4,
+            chains=2,
             seed=seed,
             target_accept=0.8,
             progress_bar=False,

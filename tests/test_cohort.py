@@ -22,6 +22,8 @@ from alikely.models.cohort import _joint_probability, cohort_layout
 from alikely.tables import cohort_counts
 
 PROBABILITIES = st.floats(0.01, 0.99)
+# Of each simulated experiment: several hundred effective ones, which place a 5 % quantile to 1 %.
+DRAWS = 600
 SYMBOLS = [pt.dscalar(name) for name in "pqr"]
 joint_probability = pytensor.function(SYMBOLS, _joint_probability(*SYMBOLS), mode="FAST_COMPILE")
 
@@ -185,10 +187,10 @@ def fits(n_humans: int, n_sets: int) -> Any:
         humans = {f"human_data_{n_humans}": counts["n_trials"].values.reshape(-1, n_humans + 1)}
         data = compiled.with_data(shown=layout["shown"], right=layout["right"], **humans)
         tree = nutpie.sample(
-            data, draws=500, tune=500, chains=2, seed=i, progress_bar=False, save_warmup=False,
-            target_accept=0.95,
+            data, draws=DRAWS // 2, tune=400, chains=2, seed=i, target_accept=0.95,
+            progress_bar=False, save_warmup=False,
         )  # fmt: skip
-        draws = tree["posterior"]["copy_probability"].values.reshape(1000, 4, 5).mean(axis=2)
+        draws = tree["posterior"]["copy_probability"].values.reshape(DRAWS, 4, 5).mean(axis=2)
         yield c, draws, int(tree["sample_stats"]["diverging"].sum())
 
 
@@ -206,7 +208,7 @@ def test_recovery(n_humans: int, figure: Callable[[str], None]) -> None:
     assert (covered / n_sets >= 0.9 - 4 * np.sqrt(0.09 / n_sets)).all()
     assert covered.sum() / (4 * n_sets) >= 0.9 - 4 * np.sqrt(0.09 / (4 * n_sets))
     # One transition in a thousand at most.
-    assert divergences <= n_sets
+    assert divergences <= n_sets * DRAWS / 1000
 
 
 def test_one_human_agrees_with_the_pairwise_posterior() -> None:

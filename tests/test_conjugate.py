@@ -168,24 +168,31 @@ def test_coverage_of_differences(
     n_sets = 400
     rng = np.random.default_rng(12)
     p = [simulate.cell_probabilities(accuracy, accuracy, ec) for ec in (0.5, 0.3)]
-    hits = {"posterior": 0, "bootstrap": 0}
+    sets = []
     for _ in range(n_sets):
         human = rng.random(n_trials) < accuracy
         right = [human]
         for cells in p:
             given_right, given_wrong = cells[0] / accuracy, cells[2] / (1 - accuracy)
             right.append(rng.random(n_trials) < np.where(human, given_right, given_wrong))
-        trials = Trials.from_correct(np.array(right))
-        pairs = [("observer_0", "observer_1"), ("observer_0", "observer_2")]
-        table = joint_correctness(trials, pairs)
-        schools = {
-            "posterior": joint_draws(table, 2000, rng=rng)["error_consistency"],
-            "bootstrap": resampling.bootstrap(table, n_resamples=2000, rng=rng).values,
-        }
-        for school, values in schools.items():
-            lower, upper = interval(values[:, [0]] - values[:, [1]], 0.95, "eti")[0]
-            hits[school] += bool(lower <= 0.2 <= upper)
-    covered = {school: count / n_sets for school, count in hits.items()}
+        sets.append(right)
+    # Each set a condition of its own, drawn on its own.
+    trials = Trials.from_correct(
+        np.concatenate(sets, axis=1),
+        condition=np.repeat(np.arange(n_sets), n_trials).astype(str),
+    )
+    pairs = [("observer_0", "observer_1"), ("observer_0", "observer_2")]
+    table = joint_correctness(trials, pairs, "condition")
+    schools = {
+        "posterior": joint_draws(table, 2000, rng=rng)["error_consistency"],
+        "bootstrap": resampling.bootstrap(table, n_resamples=2000, rng=rng).values,
+    }
+    first = table["observer_b"].values == "observer_1"
+    covered = {}
+    for school, values in schools.items():
+        bounds = interval(values[:, first] - values[:, ~first], 0.95, "eti")
+        assert len(bounds) == n_sets
+        covered[school] = float(np.mean((bounds[:, 0] <= 0.2) & (bounds[:, 1] >= 0.2)))
     figure(f"coverage of a difference at {accuracy}, N {n_trials}: {covered}")
     assert covered["posterior"] >= design - 2 * np.sqrt(design * (1 - design) / n_sets)
 

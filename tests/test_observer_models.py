@@ -83,9 +83,9 @@ def test_shares_and_ceilings_are_recovered() -> None:
             compiled = nutpie.compile_pymc_model(al.models.observer_margins(**data, m=M))
         tree = nutpie.sample(
             compiled.with_data(**data),
-            draws=250,
+            draws=300,
             tune=300,
-            chains=4,
+            chains=2,
             seed=seed,
             target_accept=0.75,
             progress_bar=False,
@@ -257,7 +257,7 @@ def test_missing_answers_and_undefined_pairs() -> None:
 
 def test_fit_observers_from_trials() -> None:
     trials, _ = al.simulate.detection_experiment(8, 60, 2, rng=5)
-    tree = al.fit_observers(trials, rng=1)
+    tree = al.fit_observers(trials, n_draws=2000, rng=1)
     assert tree.attrs["components"] == "all"
     assert tree["posterior"]["observer"].values.tolist() == trials.observers
     shares = al.variance_shares(tree, 0.9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,12 @@ from test_spectrum import crowd, real_spectrum, spectrum_of
 
 import alikely as al
 from alikely import regime_mixtures
-from alikely.mixtures import mixture_boundaries, neighbour_probabilities, regime_names
+from alikely.mixtures import (
+    mixture_boundaries,
+    neighbour_probabilities,
+    regime_names,
+    tightest_groups,
+)
 
 FEW = {"n_starts": 20, "n_resamples": 0, "rng": 1}
 
@@ -417,3 +423,29 @@ def test_order_of_conditions_does_not_matter() -> None:
     other = other.sel(condition=first["condition"])
     assert (other["label"] == first["label"]).all()
     np.testing.assert_allclose(other["bic"], first["bic"], rtol=1e-9)
+
+
+@given(
+    st.lists(st.floats(-9, 9, allow_nan=False), min_size=3, max_size=9),
+    st.integers(1, 3),
+)
+def test_tightest_groups_against_all_cuts(values: list[float], k: int) -> None:
+    x = np.sort(values)
+
+    def within(edges: tuple[int, ...]) -> float:
+        return sum(((part - part.mean()) ** 2).sum() for part in np.split(x, edges))
+
+    best = min(within(cut) for cut in itertools.combinations(range(1, len(x)), k - 1))
+    groups = tightest_groups(values, k)
+    assert len(groups) == k
+    np.testing.assert_array_equal(np.concatenate(groups), x)
+    # Sums of squares are differences of running sums, of size 9**2 at most, times 9 values.
+    assert sum(((part - part.mean()) ** 2).sum() for part in groups) == pytest.approx(
+        best, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("k", [0, 4])
+def test_tightest_groups_refuses_numbers_of_groups(k: int) -> None:
+    with pytest.raises(ValueError, match=f"between 1 and the number of values, 3; got {k}"):
+        tightest_groups([1.0, 2.0, 3.0], k)

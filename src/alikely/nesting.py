@@ -254,14 +254,19 @@ def covariances(
     shape = (len(parts), len(systems), len(systems))
     images, people, both = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     dataset_of = {part.name: d for d, part in enumerate(parts)}
-    shifts = []
+    shifts, losses = [], []
     for d, part in enumerate(parts):
         full = _weights(part, systems, defined, np.ones(part.n_humans))
         others = 1.0 - np.eye(part.n_humans)
         leave = [_weights(part, systems, defined, times) - full for times in others]
         factor = (part.n_humans - 1) / part.n_humans
-        shifts.append((full, np.stack(leave), factor))
-        change = np.stack(leave) @ known
+        # Without the one human who gives a system its score there is none: no jackknife.
+        left = np.stack(leave)
+        lost = np.isnan(left).any(axis=(0, 2))
+        left[:, lost] = 0.0
+        losses.append(lost)
+        shifts.append((full, left, factor))
+        change = left @ known
         people[d] = factor * change.T @ change
     for block in blocks(table):
         d = dataset_of[str(table["dataset"].values[block.rows.start])]
@@ -279,6 +284,9 @@ def covariances(
             crossed[d] = _crossed(images[d], people[d], both[d])
         else:
             people[d] = np.nan
+        for matrix in (people[d], crossed[d]):
+            matrix[losses[d]] = np.nan
+            matrix[:, losses[d]] = np.nan
     by_dataset = np.stack([images, people, crossed])
     absent = np.isnan(present)
     hole = absent[:, :, None] | absent[:, None, :]

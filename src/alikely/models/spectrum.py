@@ -10,12 +10,15 @@ References
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
+from pymc.logprob.transforms import Transform
 
-from alikely.mixtures import regime_names
+from alikely.mixtures import regime_names, tightest_groups
 
 __all__ = ["spectrum"]
 
@@ -94,19 +97,51 @@ def spectrum(
         "regime": regime_names(k),
         "population": ["reference", "distorted"],
     }
+    start = _starts(y, n, at, k)
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
-        lowest = pm.Normal("lowest_mean", -1.5, 2)
+        means = pm.Normal(
+            "lowest_mean",
+            -1.5,
+            2,
+            initval=start.mean[0],
+            transform=_Placed(start.mean[0], start.mean_error[0]),
+        )[None]
         if k > 1:
-            gap = pm.Gamma("gap", 4, 4 * k / RANGE, shape=k - 1)
-            means = pt.concatenate([lowest[None], lowest + pt.cumsum(gap)])
+            gap_start = np.diff(start.mean)
+            gap = pm.Gamma(
+                "gap",
+                4,
+                4 * k / RANGE,
+                shape=k - 1,
+                initval=gap_start,
+                transform=_Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
+            )
+            means = pt.concatenate([means, means + pt.cumsum(gap)])
+            weight = pm.Dirichlet(
+                "regime_weight", np.full(k, 4.0), dims="regime", initval=start.weight
+            )
         else:
-            means = lowest[None]
+            weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
         mean = pm.Deterministic("regime_mean", means, dims="regime")
-        width = pm.LogNormal("regime_sd", np.log(RANGE / (4 * k)), 0.4, dims="regime")
-        weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
-        ease = pm.NormalMixture("logit_accuracy", weight, mean, width, dims="condition")
+        width = pm.LogNormal(
+            "regime_sd",
+            np.log(RANGE / (4 * k)),
+            0.4,
+            dims="regime",
+            initval=start.width,
+            transform=_Placed(np.log(start.width), start.width_error),
+        )
+        ease = pm.NormalMixture(
+            "logit_accuracy",
+            weight,
+            mean,
+            width,
+            dims="condition",
+            initval=start.ease,
+            transform=_Placed(start.ease, start.ease_error),
+        )
         # Glass measures in the spread of the reference because distortions may change spreads.
         ability_sd = pm.HalfNormal("ability_sd", 0.5, dims="population")
         spread = ability_sd[np.where(reference[at], 0, 1)]
@@ -114,7 +149,9 @@ def spectrum(
         own_sd = pm.HalfNormal("interaction_sd", 0.5)
         own = pm.Normal("interaction_deviate", 0, 1, dims="entry")
         logit = ease[at] + spread * ability[who] + own_sd * own
-        pm.Binomial("observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry")
+        pm.Binomial(
+            "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
+        )
 
         seen = logit[values]
         latent = pt.sum((seen - seen.mean()) ** 2) / (len(values) - 1)
@@ -127,6 +164,67 @@ def spectrum(
         pm.Deterministic("delta", (ease - centre) / scale, dims="condition")
         pm.Deterministic("regime_delta", (mean - centre) / scale, dims="regime")
     return model
+
+
+class _Start(NamedTuple):
+    """Where parameters lie by the counts alone, and how surely: (condition,) and (regime,)."""
+
+    ease: np.ndarray
+    ease_error: np.ndarray
+    mean: np.ndarray
+    mean_error: np.ndarray
+    width: np.ndarray
+    width_error: np.ndarray  # of its logarithm
+    weight: np.ndarray
+
+
+def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int) -> _Start:
+    """Logits of the conditions, and their tightest groups.
+
+    From another grouping a chain may never find its way to the probable ones.
+    """
+    n_right, n_shown = np.bincount(condition, right), np.bincount(condition, shown)
+    ease = np.log((n_right + 0.5) / (n_shown - n_right + 0.5))
+    groups = tightest_groups(ease, k)
+    means = np.array([group.mean() for group in groups])
+    size = np.array([len(group) for group in groups])
+    square = np.array([group.var() * len(group) for group in groups])
+    # As much as the priors would have it, too, for groups of a few.
+    usual = RANGE / (4 * k)
+    width = np.sqrt((square + 4 * usual**2) / (size + 4))
+    # Conditions alike would leave no gap to begin with.
+    gaps = np.maximum(np.diff(means), 0.05)
+    return _Start(
+        ease,
+        np.sqrt(1 / (n_right + 0.5) + 1 / (n_shown - n_right + 0.5)),
+        means[0] + np.concatenate([[0.0], np.cumsum(gaps)]),
+        width / np.sqrt(size + 1),
+        width,
+        1 / np.sqrt(2 * (size + 4)),
+        (size + 4) / (size + 4).sum(),
+    )
+
+
+class _Placed(Transform):
+    """Moves a variable on the line (for positive ones: its logarithm) to about 0 and unit scale.
+
+    Chains take their first steps in units of that scale. Steps much too long would carry them over
+    into a grouping of next to no probability, where they stay.
+    """
+
+    name = "placed"
+
+    def __init__(self, centre: ArrayLike, scale: ArrayLike) -> None:
+        self.centre, self.scale = np.asarray(centre), np.asarray(scale)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        return (value - self.centre) / self.scale
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        return self.centre + self.scale * value
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        return pt.zeros_like(value) + np.log(self.scale)
 
 
 def _check(

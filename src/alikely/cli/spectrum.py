@@ -1,0 +1,248 @@
+"""`alikely spectrum`: conditions on a scale of human difficulty, regimes, alignment within them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+import alikely as al
+from alikely.cli._shared import Parser, Verbs, add_output_options, note_lines, save_plot, shorten
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+FEWEST, MOST = 2, 6
+SHORT = {"error_consistency": "EC", "misclassification_agreement": "MA"}
+
+
+def add_parser(verbs: Verbs) -> Parser:
+    """Add the verb and its options."""
+    parser = verbs.add_parser(
+        "spectrum",
+        help="how hard is each condition for people, and do machines err alike where it is",
+        description=(
+            "Glass's delta of human accuracies in every condition against undistorted ones, "
+            "regimes of difficulty and how sure they are, and, with machines in FILE, alignment "
+            "within each regime. FILE as for alikely compare, with a column kind."
+        ),
+    )
+    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    parser.add_argument(
+        "--reference",
+        required=True,
+        metavar="DATASET:CONDITION,...",
+        help="undistorted conditions",
+    )
+    parser.add_argument(
+        "--exclude", metavar="DATASET:CONDITION,...", help="conditions to leave out"
+    )
+    parser.add_argument(
+        "--chance", type=float, metavar="P", help="accuracy of guessing (default 1/classes)"
+    )
+    parser.add_argument(
+        "--regimes", default="auto", metavar="K", help="number of regimes, or auto (default): BIC"
+    )
+    parser.add_argument(
+        "--correction",
+        type=float,
+        default=0.0,
+        metavar="C",
+        help="added to right and wrong counts; 0.5 where people are always right (default 0)",
+    )
+    parser.add_argument(
+        "--mcmc",
+        action="store_true",
+        help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
+    )
+    parser.add_argument(
+        "--no-response",
+        default="error",
+        choices=["error", "drop"],
+        help="count a missing response as an error (default), or leave it out",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=1_000,
+        metavar="N",
+        help="bootstrap replicates of the alignment (default 1000)",
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=4_000,
+        metavar="N",
+        help="posterior draws with --mcmc (default 4000)",
+    )
+    add_output_options(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print and write difficulties, regimes, their number, and alignment within them."""
+    trials = al.Trials.read(options.file)
+    if options.exclude:
+        trials = al.exclude_conditions(trials, _by_dataset(options.exclude))
+    spectrum = al.difficulty_spectrum(
+        trials,
+        options.reference.split(","),
+        chance=options.chance,
+        no_response=options.no_response,
+        correction=options.correction,
+    )
+    found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
+    posterior = compared = None
+    tables = {"normality": al.normality_checks(spectrum)}
+    if options.mcmc:
+        most = min(MOST, spectrum.sizes["condition"])
+        trees = {
+            k: al.fit_spectrum(spectrum, k, n_draws=options.draws, rng=options.seed + k)
+            for k in sorted({found.attrs["k"], *range(FEWEST, most + 1)})
+        }
+        tree = trees[found.attrs["k"]]
+        posterior = al.regime_probabilities(tree, ci_prob=options.ci_prob)
+        compared = tables["compared"] = al.compare_regimes(trees)
+        tables["posterior"] = posterior
+    tables["spectrum"] = _conditions(spectrum, found)
+    tables["regimes"] = _numbers(found)
+    print(_spectrum_table(tables["spectrum"], posterior, options.ci_prob))
+    print(_number_table(tables["regimes"], found, compared))
+    if (trials.data["kind"].values == "model").any():
+        alignment = al.condition_alignment(
+            trials,
+            metrics=list(SHORT) if trials.has_classes else ["error_consistency"],
+            no_response=options.no_response,
+            n_resamples=options.resamples,
+            rng=options.seed,
+        )
+        tables["alignment"] = al.alignment_table(alignment, found["label"], ci_prob=options.ci_prob)
+        machines = al.regime_alignment(
+            alignment, found["label"], ci_prob=options.ci_prob, rng=options.seed
+        )
+        # Easiest first, as the conditions stand.
+        order = {name: i for i, name in enumerate(found["regime"].values[::-1])}
+        key = machines["regime"].map(order)
+        tables["machines"] = machines.iloc[np.lexsort((key, machines["metric"]))]
+        print(_machine_table(tables["machines"], options.ci_prob))
+    if options.out is None:
+        print("\nNothing was written; --out DIR keeps tables, draws and plots.")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        table.to_csv(options.out / f"{name}.csv", index=False)
+    save_plot(al.plot_spectrum, options.out / "spectrum.png", spectrum, found, posterior)
+    save_plot(al.plot_regime_numbers, options.out / "regimes.png", found, compared)
+    written = [f"{name}.csv" for name in tables] + ["spectrum.png", "regimes.png"]
+    if "machines" in tables:
+        save_plot(al.plot_regime_ranks, options.out / "machines.png", tables["machines"])
+        written.append("machines.png")
+    if posterior is not None:
+        tree.to_netcdf(options.out / "posterior.nc")
+        written.append("posterior.nc (all draws)")
+    print(f"\nWritten to {options.out}: {', '.join(written)}")
+
+
+def _by_dataset(text: str) -> dict[str, list[str]]:
+    """Conditions by data set, from ``dataset:condition,...``."""
+    out: dict[str, list[str]] = {}
+    for name in text.split(","):
+        dataset, colon, condition = name.partition(":")
+        if not colon:
+            raise ValueError(f"--exclude must list dataset:condition,...; got {name!r}")
+        out.setdefault(dataset, []).append(condition)
+    return out
+
+
+def _number(text: str) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if not text.isdecimal():
+        raise ValueError(f"--regimes must be a whole number or auto, got {text!r}")
+    return int(text)
+
+
+def _conditions(spectrum: xr.Dataset, found: xr.Dataset) -> pd.DataFrame:
+    """One row per condition, easiest first."""
+    names = [name for name in spectrum.data_vars if spectrum[name].dims == ("condition",)]
+    frame = spectrum[names].to_dataframe().reset_index()
+    frame["regime"] = found["label"].values
+    frame["stability"] = found["stability"].values
+    return frame.sort_values("delta", ascending=False, ignore_index=True)
+
+
+def _numbers(found: xr.Dataset) -> pd.DataFrame:
+    names = ["bic", "aicc", "converged_bic", "resampled_best"]
+    return found[names].to_dataframe().reset_index()
+
+
+def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> str:
+    """Lay the scale out, easiest first, in at most 80 columns."""
+    percent = f"{100 * ci_prob:g} %"
+    head = f"{'condition':<24} {'people':>6} {'right':>5} {'delta':>6} {'p (BH)':>7}"
+    last = f"{'posterior ' + percent:>17} {'regime':>10}"
+    if posterior is None:
+        last = f"{'regime':>10} {'stable':>6}"
+    lines = [head + " " + last]
+    bounds = None if posterior is None else posterior.set_index("condition")
+    for _, row in frame.iterrows():
+        p = "ref." if row["is_reference"] else f"{row['mann_whitney_p_bh']:7.4f}"
+        mark = "" if row["above_chance"] else "*"
+        line = (
+            f"{shorten(row['condition'], 24):<24} {row['n_humans']:>6} {row['accuracy']:5.2f} "
+            f"{row['delta']:6.2f} {p:>7} "
+        )
+        if bounds is None:
+            line += f"{row['regime']:>10} {row['stability']:6.2f}{mark}"
+        else:
+            own = bounds.loc[row["condition"]]
+            lower, upper = (own[name] for name in own.index if str(name).endswith(("_lb", "_ub")))
+            line += f"[{lower:6.2f}, {upper:6.2f}] {own['regime']:>11}{mark}"
+        lines.append(line)
+    if not frame["above_chance"].all():
+        lines.append(f"* {int((~frame['above_chance']).sum())} not above chance")
+    return "\n".join(lines)
+
+
+def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFrame | None) -> str:
+    """How many regimes: BIC, AICc, replicates, and leave-one-out of the generative model."""
+    lines = ["", f"{'regimes':>7} {'BIC':>7} {'AICc':>7} {'at the end':>10} {'best in':>8}"]
+    if compared is not None:
+        lines[1] += f" {'LOO':>8} {'to best':>16}"
+        loo = compared.set_index("n_regimes")
+    for _, row in numbers.iterrows():
+        k = int(row["n_regimes"])
+        line = (
+            f"{k:>7} {row['bic']:7.1f} {row['aicc']:7.1f} {row['converged_bic']:10.1f} "
+            f"{100 * row['resampled_best']:6.0f} %"
+        )
+        if compared is not None and k in loo.index:
+            own = loo.loc[k]
+            line += f" {own['elpd']:8.1f} {own['elpd_diff']:7.1f} +- {own['diff_se']:4.1f}"
+        lines.append(line)
+    ties = ", ".join(str(k) for k in found.attrs["ties"])
+    lines.append(f"Shown: {found.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
+    return "\n".join(lines)
+
+
+def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
+    """Per metric and regime: the humans' own agreement, the best machine, who ties with it."""
+    percent = f"{100 * ci_prob:g} %"
+    head = f"{'':<3} {'regime':<10} {'conditions':>10} {'humans':>7}  {'nearest machine':<21} "
+    lines = ["", f"{head}{'of it':>5} {percent:>14} {'tied':>5}"]
+    lower, upper = (c for c in frame if str(c).startswith("ratio_of_means_"))
+    for (metric, regime), part in frame.groupby(["metric", "regime"], sort=False):
+        if not part["rank"].notna().any():
+            lines.append(f"{SHORT[metric]:<3} {regime:<10} no condition is left")
+            continue
+        best = part.sort_values("rank").iloc[0]
+        tied = int((part["rank_lb"] == 1).sum())
+        lines.append(
+            f"{SHORT[metric]:<3} {regime:<10} {best['n_conditions']:>10} {best['ceiling']:7.3f}  "
+            f"{shorten(best['system'], 21):<21} {best['ratio_of_means']:5.2f} "
+            f"[{best[lower]:5.2f}, {best[upper]:5.2f}] {tied:>5}"
+        )
+    lines.append("of it: share of the agreement among humans; tied: may be first")
+    return "\n".join([*lines, *note_lines(frame.drop_duplicates(["metric", "regime"])["note"])])
