@@ -172,7 +172,7 @@ def margin_draws(
             reasons[pair] = "each item is always or never answered right: too few answers an item"
         else:
             job = _job(table, pair, a, b, items, model)
-            jobs.setdefault((job.kind, job.data["right"].shape), []).append(job)
+            jobs.setdefault(_shape(job), []).append(job)
     for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
         trees = nuts_many(
             _model(alike[0], m, link),
@@ -220,6 +220,14 @@ class _Job(NamedTuple):
     pair: int
     items: NDArray[np.intp]
     data: dict[str, Any]
+
+
+def _shape(job: _Job) -> tuple[Any, ...]:
+    """What jobs that share a compiled model have in common."""
+    own = job.kind in ("observers", "repeats")
+    # The models of observers choose their nodes and coordinates by how many answers there are.
+    answers = job.data["shown"].tobytes() if own else b""
+    return job.kind, job.data["right"].shape, answers
 
 
 def _common(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:

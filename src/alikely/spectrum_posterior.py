@@ -258,7 +258,7 @@ def compare_regimes(trees: Mapping[int, xr.DataTree]) -> pd.DataFrame:
             "elpd": row["elpd"],
             "se": row["se"],
             "p": row["p"],
-            "elpd_diff": -abs(row["elpd_diff"]),
+            "elpd_diff": 0.0 - abs(row["elpd_diff"]),
             "diff_se": row["dse"],
             "weight": row["weight"],
             "pareto_k": float(worst[name].max()),

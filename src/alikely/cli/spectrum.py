@@ -104,7 +104,8 @@ def run(options: argparse.Namespace) -> None:
         }
         tree = trees[found.attrs["k"]]
         posterior = al.regime_probabilities(tree, ci_prob=options.ci_prob)
-        compared = tables["compared"] = al.compare_regimes(trees)
+        if len(trees) > 1:
+            compared = tables["compared"] = al.compare_regimes(trees)
         tables["posterior"] = posterior
     tables["spectrum"] = _conditions(spectrum, found)
     tables["regimes"] = _numbers(found)
@@ -182,7 +183,7 @@ def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob
     """Lay the scale out, easiest first, in at most 80 columns."""
     percent = f"{100 * ci_prob:g} %"
     head = f"{'condition':<24} {'people':>6} {'right':>5} {'delta':>6} {'p (BH)':>7}"
-    last = f"{'posterior ' + percent:>17} {'regime':>10}"
+    last = f"{'posterior ' + percent:>16} {'regime':>9}"
     if posterior is None:
         last = f"{'regime':>10} {'stable':>6}"
     lines = [head + " " + last]
@@ -199,7 +200,7 @@ def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob
         else:
             own = bounds.loc[row["condition"]]
             lower, upper = (own[name] for name in own.index if str(name).endswith(("_lb", "_ub")))
-            line += f"[{lower:6.2f}, {upper:6.2f}] {own['regime']:>11}{mark}"
+            line += f"[{lower:6.2f}, {upper:6.2f}] {own['regime']:>9}{mark}"
         lines.append(line)
     if not frame["above_chance"].all():
         lines.append(f"* {int((~frame['above_chance']).sum())} not above chance")
@@ -210,7 +211,7 @@ def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFra
     """How many regimes: BIC, AICc, replicates, and leave-one-out of the generative model."""
     lines = ["", f"{'regimes':>7} {'BIC':>7} {'AICc':>7} {'at the end':>10} {'best in':>8}"]
     if compared is not None:
-        lines[1] += f" {'LOO':>8} {'to best':>16}"
+        lines[1] += f" {'LOO':>8} {'to best':>14}"
         loo = compared.set_index("n_regimes")
     for _, row in numbers.iterrows():
         k = int(row["n_regimes"])
@@ -220,7 +221,10 @@ def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFra
         )
         if compared is not None and k in loo.index:
             own = loo.loc[k]
-            line += f" {own['elpd']:8.1f} {own['elpd_diff']:7.1f} +- {own['diff_se']:4.1f}"
+            to_best = (
+                f"{own['elpd_diff']:.1f} +- {own['diff_se']:.1f}" if own["diff_se"] else "best"
+            )
+            line += f" {own['elpd']:8.1f} {to_best:>14}"
         lines.append(line)
     ties = ", ".join(str(k) for k in found.attrs["ties"])
     lines.append(f"Shown: {found.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
@@ -230,7 +234,7 @@ def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFra
 def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
     """Per metric and regime: the humans' own agreement, the best machine, who ties with it."""
     percent = f"{100 * ci_prob:g} %"
-    head = f"{'':<3} {'regime':<10} {'conditions':>10} {'humans':>7}  {'nearest machine':<21} "
+    head = f"{'':<3} {'regime':<10} {'conds.':>6} {'humans':>7}  {'nearest machine':<21} "
     lines = ["", f"{head}{'of it':>5} {percent:>14} {'tied':>5}"]
     lower, upper = (c for c in frame if str(c).startswith("ratio_of_means_"))
     for (metric, regime), part in frame.groupby(["metric", "regime"], sort=False):
@@ -240,7 +244,7 @@ def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
         best = part.sort_values("rank").iloc[0]
         tied = int((part["rank_lb"] == 1).sum())
         lines.append(
-            f"{SHORT[metric]:<3} {regime:<10} {best['n_conditions']:>10} {best['ceiling']:7.3f}  "
+            f"{SHORT[metric]:<3} {regime:<10} {best['n_conditions']:>6} {best['ceiling']:7.3f}  "
             f"{shorten(best['system'], 21):<21} {best['ratio_of_means']:5.2f} "
             f"[{best[lower]:5.2f}, {best[upper]:5.2f}] {tied:>5}"
         )
