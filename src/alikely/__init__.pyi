@@ -5,6 +5,7 @@ from . import error_draws as error_draws
 from . import error_posteriors as error_posteriors
 from . import error_tables as error_tables
 from . import evaluation as evaluation
+from . import groupings as groupings
 from . import influence as influence
 from . import metrics as metrics
 from . import models as models
@@ -26,6 +27,8 @@ from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
+from .condition_errors import condition_divergences as condition_divergences
+from .condition_errors import condition_map as condition_map
 from .condition_scores import condition_alignment as condition_alignment
 from .condition_tables import alignment_profiles as alignment_profiles
 from .condition_tables import alignment_table as alignment_table
@@ -35,6 +38,8 @@ from .estimates import error_consistency as error_consistency
 from .estimates import error_similarity as error_similarity
 from .estimates import misclassification_agreement as misclassification_agreement
 from .exclusions import exclude_conditions as exclude_conditions
+from .families import family_ranks as family_ranks
+from .families import family_tests as family_tests
 from .margin_comparison import consistency_table as consistency_table
 from .margin_estimates import decision_margin_consistency as decision_margin_consistency
 from .observer_noise import explained_consistency as explained_consistency
@@ -45,26 +50,32 @@ from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
+from .plots import plot_condition_map as plot_condition_map
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
 from .plots import plot_error_row as plot_error_row
 from .plots import plot_explained as plot_explained
 from .plots import plot_intervals as plot_intervals
+from .plots import plot_levels as plot_levels
 from .plots import plot_matrix as plot_matrix
 from .plots import plot_metrics as plot_metrics
 from .plots import plot_noise_free as plot_noise_free
 from .plots import plot_null as plot_null
 from .plots import plot_probability_greater as plot_probability_greater
+from .plots import plot_radar as plot_radar
 from .plots import plot_ranks as plot_ranks
+from .plots import plot_regime_numbers as plot_regime_numbers
+from .plots import plot_regime_ranks as plot_regime_ranks
 from .plots import plot_sensitivity as plot_sensitivity
+from .plots import plot_spectrum as plot_spectrum
 from .plots import plot_stability as plot_stability
 from .plots import plot_strengths as plot_strengths
 from .plots import plot_variance_shares as plot_variance_shares
 from .reconstruction import reconstruct_score as reconstruct_score
-from .regime_alignment import regime_alignment as regime_alignment
-from .regime_alignment import regime_family_contrasts as regime_family_contrasts
 from .regime_mixtures import regimes as regimes
 from .regime_parts import representative_conditions as representative_conditions
+from .regime_scores import regime_alignment as regime_alignment
+from .regime_scores import regime_family_contrasts as regime_family_contrasts
 from .results import Result as Result
 from .scoreboard import Benchmark as Benchmark
 from .scores import decision_margins as decision_margins
@@ -92,6 +103,8 @@ __all__ = [
     "compare_regimes",
     "comparison",
     "condition_alignment",
+    "condition_divergences",
+    "condition_map",
     "conjugate",
     "consistency_table",
     "contrast",
@@ -109,9 +122,12 @@ __all__ = [
     "exchangeability",
     "exclude_conditions",
     "explained_consistency",
+    "family_ranks",
+    "family_tests",
     "fit_cohort",
     "fit_observers",
     "fit_spectrum",
+    "groupings",
     "individual_ceilings",
     "influence",
     "load_example",
@@ -126,18 +142,24 @@ __all__ = [
     "plot_bounds",
     "plot_classes",
     "plot_cohort",
+    "plot_condition_map",
     "plot_consistency",
     "plot_correlations",
     "plot_error_row",
     "plot_explained",
     "plot_intervals",
+    "plot_levels",
     "plot_matrix",
     "plot_metrics",
     "plot_noise_free",
     "plot_null",
     "plot_probability_greater",
+    "plot_radar",
     "plot_ranks",
+    "plot_regime_numbers",
+    "plot_regime_ranks",
     "plot_sensitivity",
+    "plot_spectrum",
     "plot_stability",
     "plot_strengths",
     "plot_variance_shares",

@@ -184,6 +184,11 @@ def condition_map(
         If a distance is undefined or negative, the matrix is not symmetric, or the perplexity does
         not fit.
 
+    Notes
+    -----
+    scikit-learn squares the distances that it is given, as t-SNE asks: near conditions are drawn
+    nearer.
+
     Examples
     --------
     >>> import alikely as al

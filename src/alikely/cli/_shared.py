@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 type Verbs = argparse._SubParsersAction[Parser]
 
 
-def add_inference_options(parser: Parser) -> None:
+def add_inference_options(parser: Parser, resamples: int = 10_000) -> None:
     """Options of the verbs that read trials and infer from them."""
     parser.add_argument(
         "--no-response",
@@ -52,9 +52,9 @@ def add_inference_options(parser: Parser) -> None:
     parser.add_argument(
         "--resamples",
         type=int,
-        default=10_000,
+        default=resamples,
         metavar="N",
-        help="bootstrap replicates (default 10000)",
+        help=f"bootstrap replicates (default {resamples})",
     )
     parser.add_argument(
         "--draws",

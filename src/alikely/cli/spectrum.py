@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 import alikely as al
-from alikely.cli._shared import Parser, Verbs, add_output_options, note_lines, save_plot, shorten
+from alikely.cli._shared import (
+    Parser,
+    Verbs,
+    add_inference_options,
+    add_output_options,
+    note_lines,
+    save_plot,
+    shorten,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,26 +65,7 @@ def add_parser(verbs: Verbs) -> Parser:
         action="store_true",
         help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
     )
-    parser.add_argument(
-        "--no-response",
-        default="error",
-        choices=["error", "drop"],
-        help="count a missing response as an error (default), or leave it out",
-    )
-    parser.add_argument(
-        "--resamples",
-        type=int,
-        default=1_000,
-        metavar="N",
-        help="bootstrap replicates of the alignment (default 1000)",
-    )
-    parser.add_argument(
-        "--draws",
-        type=int,
-        default=4_000,
-        metavar="N",
-        help="posterior draws with --mcmc (default 4000)",
-    )
+    add_inference_options(parser, resamples=1_000)
     add_output_options(parser)
     return parser
 
