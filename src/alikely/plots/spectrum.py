@@ -1,0 +1,388 @@
+"""The scale of human difficulty: conditions, regimes, their number, the map of their errors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+from numpy.typing import NDArray
+
+from alikely._distances import Groups
+from alikely.plots._regimes import (
+    ABOVE_OR_BELOW,
+    AROUND,
+    are_regimes,
+    blend,
+    bounds_of,
+    check_dataset,
+    group_styles,
+    groups_of,
+    key,
+    legend_below,
+    lift_names,
+    place_labels,
+    regime_colors,
+    regime_order,
+    shade_regimes,
+)
+from alikely.plots._style import COLORS, MARKERS, axes_or_new, check_table, legend_right
+
+__all__ = ["plot_condition_map", "plot_regime_numbers", "plot_spectrum"]
+
+Floats = NDArray[np.float64]
+
+PROBABILITIES = "give the table of alikely.regime_probabilities()"
+CRITERIA = {
+    "bic": ("BIC", "o", "-", COLORS[0]),
+    "aicc": ("AICc", "s", "--", COLORS[1]),
+    "converged_bic": ("BIC, EM run to its end", "^", ":", COLORS[2]),
+}
+
+
+def plot_spectrum(
+    spectrum: xr.Dataset,
+    found: xr.Dataset | None = None,
+    posterior: pd.DataFrame | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw all conditions along the scale of human difficulty, harder ones further right.
+
+    Parameters
+    ----------
+    spectrum : xarray.Dataset
+        As from `alikely.difficulty_spectrum`.
+    found : xarray.Dataset, optional
+        As from `alikely.regimes`: colours of the dots, shading of the background.
+    posterior : pandas.DataFrame, optional
+        As from `alikely.regime_probabilities`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One row per data set, one dot per condition, diamonds for the reference. Levels are named
+        where there is room. With a posterior, dots are its means with their intervals, coloured by
+        the most probable regime and the paler the less probable it is; Glass's delta is a tick.
+        Conditions without a delta are counted in the legend.
+
+    Raises
+    ------
+    TypeError
+        If `spectrum` or `found` is not a Dataset.
+    ValueError
+        If something is lacking in one of the three, or they differ in conditions or regimes; or if
+        no condition has a delta.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> ax = plot_spectrum(spectrum, al.regimes(spectrum, k=2, n_resamples=0, rng=1))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['all']
+    """
+    check_dataset(
+        spectrum, "spectrum", ("condition", "dataset", "level", "delta", "is_reference"),
+        "alikely.difficulty_spectrum",
+    )  # fmt: skip
+    names = spectrum["condition"].values.tolist()
+    if found is not None:
+        check_dataset(found, "found", ("condition", "label", "position"), "alikely.regimes")
+        _same_conditions(names, found["condition"].values.tolist(), "found")
+    glass = spectrum["delta"].values.astype(np.float64)
+    order, code, opacity = _regimes_of(names, found, posterior)
+    colors = regime_colors(order)
+    delta, bounds, interval = glass, None, ""
+    if posterior is not None:
+        columns = bounds_of(posterior, "posterior", PROBABILITIES)
+        rows = posterior.set_index("condition").loc[names]
+        delta = rows["delta"].to_numpy(np.float64)
+        bounds = rows[columns].to_numpy(np.float64)
+        interval = re.sub(r".*?([\d.]+)_lb", r"\1 % interval", columns[0])
+    defined = np.isfinite(delta)
+    if not defined.any():
+        raise ValueError(
+            "no condition has a delta; make the spectrum with correction=0.5, or give a posterior"
+        )
+    is_reference = spectrum["is_reference"].values.astype(bool)
+    datasets = list(dict.fromkeys(spectrum["dataset"].values.tolist()))
+    row = np.array([datasets.index(name) for name in spectrum["dataset"].values])
+
+    ax = axes_or_new(ax, (7.0, 1.5 + 0.36 * len(datasets)))
+    ax.hlines(range(len(datasets)), 0, 1, transform=ax.get_yaxis_transform(), color="0.85",
+              linewidth=0.6, zorder=0.6)  # fmt: skip
+    ends = delta[defined] if bounds is None else np.append(delta[defined], bounds[defined])
+    pad = max(0.04 * float(np.ptp(ends)), 0.5)
+    ax.set_xlim(float(ends.max()) + pad, float(ends.min()) - pad)
+    ax.set_ylim(len(datasets) - 0.5, -0.5)
+    texts = []
+    if found is not None:
+        low, high = float(ends.min()) - pad, float(ends.max()) + pad
+        inner = np.clip(found["position"].values.astype(np.float64), low, high)
+        edges = [low, *inner.tolist(), high]
+        spans = list(zip(edges[:-1], edges[1:], order, strict=True))
+        texts = shade_regimes(ax, spans, colors)
+    if bounds is not None:
+        ax.hlines(row[defined], *bounds[defined].T, color="0.35", linewidth=1.0, zorder=2)
+        ax.plot(glass, row, linestyle="", marker="|", markersize=7, markeredgewidth=0.8,
+                color="0.35", zorder=2.1)  # fmt: skip
+    for chosen, marker, size in ((~is_reference, "o", 24), (is_reference, "D", 26)):
+        here = chosen & defined
+        if here.any():
+            edge = [colors[order[k]] if k >= 0 else "0.3" for k in code[here]]
+            fill = [blend(c, p) for c, p in zip(edge, opacity[here].tolist(), strict=True)]
+            ax.scatter(delta[here], row[here], s=size, marker=marker, facecolors=fill,
+                       edgecolors=edge, linewidths=1.0, zorder=3)  # fmt: skip
+    ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.tick_params(axis="y", length=0)
+    how = "Glass's delta" if posterior is None else "Glass's delta, posterior mean"
+    ax.set_xlabel(f"{how} (standard deviations of the reference; harder to the right)", fontsize=8)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    lost = int((~defined).sum())
+    legend_below(ax, _spectrum_legend(bool(is_reference.any()), interval, lost, len(names)))
+    lift_names(ax, texts)
+    points = np.column_stack([delta, row])[defined]
+    text = spectrum["level"].values[defined].tolist()
+    # Along each row, so that neighbours share the room there is.
+    place = np.lexsort([-points[:, 0], points[:, 1]])
+    place_labels(ax, points[place], [str(text[i]) for i in place], ABOVE_OR_BELOW, points)
+    return ax
+
+
+def _regimes_of(
+    names: list[str], found: xr.Dataset | None, posterior: pd.DataFrame | None
+) -> tuple[list[str], NDArray[np.intp], Floats]:
+    """Names of the regimes, hardest first; number of each condition's (-1: none), opacity."""
+    order: list[str] = []
+    code, opacity = np.full(len(names), -1), np.ones(len(names))
+    if found is not None:
+        order = [str(name) for name in found["regime"].values]
+        label = dict(zip(found["condition"].values, found["label"].values, strict=True))
+        code = np.array([order.index(str(label[name])) for name in names])
+    if posterior is None:
+        return order, code, opacity
+    check_table(posterior, ("condition", "delta"), PROBABILITIES)
+    _same_conditions(names, posterior["condition"].tolist(), "posterior")
+    columns = [str(c) for c in posterior if str(c).startswith("p_")]
+    given = [column.removeprefix("p_") for column in columns]
+    if not given:
+        raise ValueError(f"posterior has no probability p_<regime>; {PROBABILITIES}")
+    if order and given != order:
+        raise ValueError(
+            f"posterior has the regimes {', '.join(given)}, found has {', '.join(order)}; make "
+            f"found with alikely.regimes(spectrum, {len(given)})"
+        )
+    p = posterior.set_index("condition").loc[names, columns].to_numpy(np.float64)
+    if len(columns) > 1:
+        # From all alike (empty) to certain (full).
+        opacity = np.clip((p.max(axis=1) - 1 / len(columns)) / (1 - 1 / len(columns)), 0, 1)
+    return given, p.argmax(axis=1), opacity
+
+
+def _same_conditions(names: list[str], given: list[str], what: str) -> None:
+    """Refuse other conditions than those of the spectrum (`ValueError`)."""
+    if len(set(given)) != len(given):
+        raise ValueError(f"{what} has a condition twice; give one row per condition")
+    odd = sorted(set(names) ^ set(given))
+    if odd:
+        where = "lacks" if odd[0] in names else "has an unknown"
+        raise ValueError(
+            f"{what} {where} condition {odd[0]!r} ({len(odd)} differ from the spectrum's); make "
+            "both from the same trials"
+        )
+
+
+def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[Line2D | Patch]:
+    dot: dict[str, Any] = {"linestyle": "", "color": "0.3", "markersize": 5}
+    handles: list[Line2D | Patch] = [key("condition", marker="o", **dot)]
+    if reference:
+        handles.append(key("reference condition", marker="D", **dot))
+    if interval:
+        handles.append(key(f"{interval} of delta", color="0.35", linewidth=1.0))
+        handles.append(
+            key("Glass's delta of the data", marker="|", linestyle="", markersize=7, color="0.35")
+        )
+        pale = blend("0.3", 0.15)
+        handles.append(key("pale: regime uncertain", marker="o", markerfacecolor=pale, **dot))
+    if lost:
+        handles.append(key(f"no delta, not drawn: {lost} of {n}", linestyle=""))
+    return handles
+
+
+def plot_regime_numbers(
+    found: xr.Dataset, compared: pd.DataFrame | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw what speaks for each number of regimes, and how often replicates choose it.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        As from `alikely.regimes`.
+    compared : pandas.DataFrame, optional
+        As from `alikely.compare_regimes`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Differences of each criterion from its lowest value; of the comparison twice the difference
+        of elpd, which is of the same scale, with a bar of one standard error of it. Filled BIC:
+        within 2 of the lowest. If there are replicates, pale bars are the share of each number
+        among them, on an axis of their own at the right. What is undefined is counted in the
+        legend.
+
+    Raises
+    ------
+    TypeError
+        If `found` is not a Dataset.
+    ValueError
+        If something is lacking, or differences are not to the best.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> ax = plot_regime_numbers(al.regimes(spectrum, k=2, n_resamples=0, rng=1))
+    >>> ax.get_xlabel()
+    'number of regimes'
+    """
+    check_dataset(found, "found", ("n_regimes", *CRITERIA), "alikely.regimes")
+    loo = None if compared is None else _leave_one_out(compared)
+    number = found["n_regimes"].values
+    ties = np.isin(number, found.attrs.get("ties", []))
+    ax = axes_or_new(ax, (7.0, 3.3))
+    handles: list[Any] = []
+    for name, (text, marker, style, color) in CRITERIA.items():
+        value = found[name].values.astype(np.float64)
+        known = np.isfinite(value)
+        difference = value - value[known].min() if known.any() else value
+        look: dict[str, Any] = {"marker": marker, "color": color, "markersize": 5}
+        if not known.all():
+            text += f"\n({(~known).sum()} of {len(known)} undefined)"
+        fill = color if name != "bic" else "white"
+        ax.plot(number, difference, linestyle=style, markerfacecolor=fill, **look)
+        if name == "bic":
+            text += " (filled: within 2\nof its lowest)"
+            ax.plot(number[ties], difference[ties], linestyle="", **look)
+        handles.append(key(text, linestyle=style, **look))
+    if loo is not None:
+        look = {"marker": "D", "color": COLORS[3], "markersize": 5}
+        # Aside, so that its bars stay apart from other markers.
+        ax.errorbar(loo.index + 0.1, loo["difference"], loo["se"], linestyle="-.", linewidth=1.2,
+                    capsize=2, **look)  # fmt: skip
+        text = "leave-one-out, -2 elpd\n(bar: 1 standard error)"
+        handles.append(key(text, linestyle="-.", **look))
+    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
+    ax.set_xlabel("number of regimes")
+    ax.set_ylabel("difference from the lowest")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    if "resampled_best" in found:
+        share = ax.twinx()
+        share.bar(number, found["resampled_best"].values, width=0.6, color="0.88")
+        share.set_ylim(0, 1)
+        share.yaxis.set_major_formatter(PercentFormatter(1))
+        share.set_ylabel("replicates with the lowest BIC there")
+        share.spines[["top", "left"]].set_visible(False)
+        # Lines stay in front of the bars.
+        ax.set_zorder(share.get_zorder() + 1)
+        ax.patch.set_visible(False)
+        handles.append(Patch(color="0.88", label="share of replicates"))
+    legend_below(ax, handles)
+    return ax
+
+
+def _leave_one_out(compared: pd.DataFrame) -> pd.DataFrame:
+    """Differences of -2 elpd and their standard errors, by number of regimes."""
+    origin = "give the table of alikely.compare_regimes()"
+    check_table(compared, ("n_regimes", "elpd_diff", "diff_se"), origin)
+    table = compared.set_index("n_regimes")[["elpd_diff", "diff_se"]].astype(np.float64)
+    if (table["elpd_diff"] > 0).any():
+        raise ValueError(
+            "elpd_diff must be the difference to the best, 0 or negative, got "
+            f"{table['elpd_diff'].max():g}; {origin}"
+        )
+    table = table.sort_index()
+    return pd.DataFrame({"difference": -2 * table["elpd_diff"], "se": 2 * table["diff_se"]})
+
+
+def plot_condition_map(
+    coordinates: pd.DataFrame, groups: Groups, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the map of conditions, coloured by group.
+
+    Parameters
+    ----------
+    coordinates : pandas.DataFrame
+        ``condition, x, y`` as from `alikely.condition_errors.condition_map`.
+    groups : mapping, pandas.Series or xarray.DataArray
+        Regime, or distortion, of each condition; such as ``found["label"]`` of `alikely.regimes`.
+        Further conditions are left aside.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One point per condition, named where there is room: by its level alone where the group is
+        its data set.
+
+    Raises
+    ------
+    TypeError
+        If groups have no names.
+    ValueError
+        If the table is empty or lacks a column, or a condition has no group.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> from alikely.condition_errors import condition_divergences, condition_map
+    >>> found = condition_map(condition_divergences(al.load_example()), perplexity=2, rng=1)
+    >>> ax = plot_condition_map(found, {"all:clean": "easy", "all:blur": "x", "all:noise": "x"})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['easy', 'x']
+    """
+    check_table(coordinates, ("condition", "x", "y"), "give the table of condition_map()")
+    names = [str(name) for name in coordinates["condition"]]
+    group = groups_of(names, groups, "group")
+    labels = list(dict.fromkeys(group))
+    ordered = regime_order(labels)
+    ranked = bool(ordered) and set(ordered) == set(labels) and are_regimes(labels)
+    labels = ordered[::-1] if ranked else labels
+    styles = group_styles(labels)
+    if ranked:
+        colors = regime_colors(ordered)
+        styles = {name: (colors[name], MARKERS[k]) for k, name in enumerate(labels)}
+    ax = axes_or_new(ax, (7.0, 5.2))
+    points = coordinates[["x", "y"]].to_numpy(np.float64)
+    handles = []
+    for name in labels:
+        color, marker = styles[name]
+        here = np.array([own == name for own in group])
+        look: dict[str, Any] = {"linestyle": "", "marker": marker, "color": color, "markersize": 5}
+        ax.plot(*points[here].T, **look)
+        handles.append(key(name, **look))
+    ax.set(xticks=[], yticks=[])
+    ax.margins(0.06)
+    ax.set_xlabel(
+        "near: the same errors (t-SNE; units and long distances mean nothing)", fontsize=8
+    )
+    legend_right(ax, handles)
+    short = []
+    for name, own in zip(names, group, strict=True):
+        dataset, _, level = name.partition(":")
+        short.append(level if dataset in (own, "all") and level else name)
+    place_labels(ax, points, short, AROUND, points)
+    return ax
