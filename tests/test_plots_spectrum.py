@@ -98,6 +98,20 @@ def test_posterior_draws_bars_and_pales_the_unsure(
     assert "95 % interval of delta" in legend(ax)
 
 
+def test_shading_follows_what_is_drawn(
+    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame
+) -> None:
+    def edges(ax: plt.Axes) -> set[float]:
+        spans = [patch for patch in ax.patches if patch.get_width() > 0]
+        return {round(x, 6) for p in spans for x in (p.get_x(), p.get_x() + p.get_width())}
+
+    assert round(float(found["position"][0]), 6) in edges(al.plot_spectrum(spectrum, found))
+    ordered = posterior.sort_values("delta")
+    sure = ordered.assign(**{"p_regime 1": np.arange(16) < 5, "p_regime 2": np.arange(16) >= 5})
+    half = ordered["delta"].iloc[4:6].mean()
+    assert round(float(half), 6) in edges(al.plot_spectrum(spectrum, found, sure))
+
+
 def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
     broken = spectrum.copy(deep=True)
     broken["delta"].values[3] = np.nan

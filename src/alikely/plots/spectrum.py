@@ -71,7 +71,8 @@ def plot_spectrum(
     matplotlib.axes.Axes
         One row per data set, one dot per condition, diamonds for the reference. Levels are named
         where there is room. With a posterior, dots are its means with their intervals, coloured by
-        the most probable regime and the paler the less probable it is; Glass's delta is a tick.
+        the most probable regime and the paler the less probable it is, which shades the background
+        too; Glass's delta, in units of the sample's spread, is a tick.
         Conditions without a delta are counted in the legend.
 
     Raises
@@ -127,8 +128,10 @@ def plot_spectrum(
     texts = []
     if found is not None:
         low, high = float(ends.min()) - pad, float(ends.max()) + pad
-        inner = np.clip(found["position"].values.astype(np.float64), low, high)
-        edges = [low, *inner.tolist(), high]
+        position = found["position"].values.astype(np.float64)
+        # The posterior has another unit: its regimes end where the most probable one changes.
+        inner = position if posterior is None else _changes(delta, code, len(order))
+        edges = [low, *np.clip(inner, low, high).tolist(), high]
         spans = list(zip(edges[:-1], edges[1:], order, strict=True))
         texts = shade_regimes(ax, spans, colors)
     if bounds is not None:
@@ -187,6 +190,17 @@ def _regimes_of(
         # From all alike (empty) to certain (full).
         opacity = np.clip((p.max(axis=1) - 1 / len(columns)) / (1 - 1 / len(columns)), 0, 1)
     return given, p.argmax(axis=1), opacity
+
+
+def _changes(delta: Floats, code: NDArray[np.intp], n_regimes: int) -> Floats:
+    """Half way between the conditions at which one regime ends and the next begins."""
+    edges = np.empty(n_regimes - 1)
+    for k in range(n_regimes - 1):
+        harder, easier = delta[code <= k], delta[code > k]
+        # A regime without a condition has no room of its own.
+        ends = [harder.max()] * bool(len(harder)) + [easier.min()] * bool(len(easier))
+        edges[k] = np.mean(ends)
+    return np.maximum.accumulate(edges)
 
 
 def _same_conditions(names: list[str], given: list[str], what: str) -> None:
