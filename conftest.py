@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -49,3 +50,12 @@ def fitted_example(request: pytest.FixtureRequest, doctest_namespace: dict[str, 
         "tree = al.fit_cohort" in part.source for part in example.examples
     ):
         doctest_namespace["tree"] = request.getfixturevalue("cohort_tree")
+
+
+@pytest.fixture(autouse=True)
+def figures_closed() -> Iterator[None]:
+    """Close what a test or an example has drawn: matplotlib warns of many open figures."""
+    yield
+    # Most draw nothing, and need not load it.
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
