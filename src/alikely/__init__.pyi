@@ -10,6 +10,7 @@ from . import influence as influence
 from . import metrics as metrics
 from . import models as models
 from . import null as null
+from . import operating as operating
 from . import plots as plots
 from . import ranking as ranking
 from . import reliability as reliability
@@ -17,6 +18,8 @@ from . import resampling as resampling
 from . import sampling as sampling
 from . import simulate as simulate
 from . import tables as tables
+from .beliefs import assurance as assurance
+from .beliefs import plan_from as plan_from
 from .benchmark import benchmark_scores as benchmark_scores
 from .cohorts import cohort_check as cohort_check
 from .cohorts import cohort_scores as cohort_scores
@@ -33,7 +36,12 @@ from .condition_scores import condition_alignment as condition_alignment
 from .condition_tables import alignment_profiles as alignment_profiles
 from .condition_tables import alignment_table as alignment_table
 from .correlations import metric_correlations as metric_correlations
+from .crossed_designs import best_design as best_design
+from .crossed_designs import expected_errors as expected_errors
+from .crossed_designs import variance_components as variance_components
 from .datasets import load_example as load_example
+from .design import interval_width as interval_width
+from .design import trials_for_width as trials_for_width
 from .estimates import error_consistency as error_consistency
 from .estimates import error_similarity as error_similarity
 from .estimates import misclassification_agreement as misclassification_agreement
@@ -41,6 +49,14 @@ from .exclusions import exclude_conditions as exclude_conditions
 from .families import family_ranks as family_ranks
 from .families import family_tests as family_tests
 from .margin_comparison import consistency_table as consistency_table
+from .margin_designs import answers_for_precision as answers_for_precision
+from .margin_designs import item_precision as item_precision
+from .margin_designs import item_reliability as item_reliability
+from .margin_designs import items_for_margins as items_for_margins
+from .margin_designs import participants_for_reliability as participants_for_reliability
+from .margin_designs import power_of_margin_difference as power_of_margin_difference
+from .margin_designs import power_of_margins as power_of_margins
+from .margin_designs import repeats_for_self_consistency as repeats_for_self_consistency
 from .margin_estimates import decision_margin_consistency as decision_margin_consistency
 from .observer_noise import explained_consistency as explained_consistency
 from .observer_noise import fit_observers as fit_observers
@@ -53,14 +69,17 @@ from .plots import plot_cohort as plot_cohort
 from .plots import plot_condition_map as plot_condition_map
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
+from .plots import plot_design_map as plot_design_map
 from .plots import plot_error_row as plot_error_row
 from .plots import plot_explained as plot_explained
 from .plots import plot_intervals as plot_intervals
+from .plots import plot_item_precision as plot_item_precision
 from .plots import plot_levels as plot_levels
 from .plots import plot_matrix as plot_matrix
 from .plots import plot_metrics as plot_metrics
 from .plots import plot_noise_free as plot_noise_free
 from .plots import plot_null as plot_null
+from .plots import plot_power as plot_power
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_radar as plot_radar
 from .plots import plot_ranks as plot_ranks
@@ -71,6 +90,9 @@ from .plots import plot_spectrum as plot_spectrum
 from .plots import plot_stability as plot_stability
 from .plots import plot_strengths as plot_strengths
 from .plots import plot_variance_shares as plot_variance_shares
+from .plots import plot_width as plot_width
+from .power import trials_for_difference as trials_for_difference
+from .power import trials_for_power as trials_for_power
 from .reconstruction import reconstruct_score as reconstruct_score
 from .regime_mixtures import regimes as regimes
 from .regime_parts import representative_conditions as representative_conditions
@@ -81,6 +103,8 @@ from .scoreboard import Benchmark as Benchmark
 from .scores import decision_margins as decision_margins
 from .sensitivity import sensitivity as sensitivity
 from .sensitivity import sensitivity_band as sensitivity_band
+from .sequential import posterior_by_batch as posterior_by_batch
+from .sequential import sequential_design as sequential_design
 from .spectrum import difficulty_spectrum as difficulty_spectrum
 from .spectrum import normality_checks as normality_checks
 from .spectrum_posterior import compare_regimes as compare_regimes
@@ -95,7 +119,10 @@ __all__ = [
     "Trials",
     "alignment_profiles",
     "alignment_table",
+    "answers_for_precision",
+    "assurance",
     "benchmark_scores",
+    "best_design",
     "cohort_check",
     "cohort_scores",
     "compare_cohorts",
@@ -121,6 +148,7 @@ __all__ = [
     "evaluation",
     "exchangeability",
     "exclude_conditions",
+    "expected_errors",
     "explained_consistency",
     "family_ranks",
     "family_tests",
@@ -130,6 +158,10 @@ __all__ = [
     "groupings",
     "individual_ceilings",
     "influence",
+    "interval_width",
+    "item_precision",
+    "item_reliability",
+    "items_for_margins",
     "load_example",
     "mean",
     "metric_correlations",
@@ -138,6 +170,9 @@ __all__ = [
     "models",
     "normality_checks",
     "null",
+    "operating",
+    "participants_for_reliability",
+    "plan_from",
     "plot_benchmark",
     "plot_bounds",
     "plot_classes",
@@ -145,14 +180,17 @@ __all__ = [
     "plot_condition_map",
     "plot_consistency",
     "plot_correlations",
+    "plot_design_map",
     "plot_error_row",
     "plot_explained",
     "plot_intervals",
+    "plot_item_precision",
     "plot_levels",
     "plot_matrix",
     "plot_metrics",
     "plot_noise_free",
     "plot_null",
+    "plot_power",
     "plot_probability_greater",
     "plot_radar",
     "plot_ranks",
@@ -163,7 +201,11 @@ __all__ = [
     "plot_stability",
     "plot_strengths",
     "plot_variance_shares",
+    "plot_width",
     "plots",
+    "posterior_by_batch",
+    "power_of_margin_difference",
+    "power_of_margins",
     "ranking",
     "reconstruct_score",
     "regime_alignment",
@@ -171,12 +213,18 @@ __all__ = [
     "regime_probabilities",
     "regimes",
     "reliability",
+    "repeats_for_self_consistency",
     "representative_conditions",
     "resampling",
     "sampling",
     "sensitivity",
     "sensitivity_band",
+    "sequential_design",
     "simulate",
     "tables",
+    "trials_for_difference",
+    "trials_for_power",
+    "trials_for_width",
+    "variance_components",
     "variance_shares",
 ]

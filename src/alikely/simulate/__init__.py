@@ -10,15 +10,23 @@ from alikely.simulate.cells import (
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
+from alikely.simulate.patterns import (
+    correctness_patterns,
+    pattern_cells,
+    pattern_probabilities,
+)
 
 __all__ = [
     "cell_probabilities",
     "cohort",
     "copy_cell_probabilities",
     "correctness_cells",
+    "correctness_patterns",
     "detection_experiment",
     "difficulty",
     "error_rows",
     "joint_errors",
     "observers",
+    "pattern_cells",
+    "pattern_probabilities",
 ]

@@ -1,0 +1,81 @@
+"""Numbers of trials that reach a goal, when what they reach is known from simulation only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = ["own_seed", "smallest_number", "smallest_with"]
+
+AROUND = np.array([0.7, 0.84, 1.0, 1.19, 1.42])
+ROUNDS = 4
+FEWEST, MOST = 2, 10_000_000
+
+
+def smallest_number(
+    gain: Callable[[int], float],
+    start: float,
+    goal: float,
+    scale: Callable[[float], float],
+    number: Callable[[float], float],
+    slack: float,
+) -> int:
+    """Number of trials at which a gain that is known with noise reaches a goal.
+
+    A straight line through the gains around the present guess, on a scale on which they are nearly
+    straight, gives the next guess; the line smooths the noise.
+
+    Parameters
+    ----------
+    gain : callable
+        Number of trials to what grows with it; may be infinite, or NaN for nothing gained.
+    start : float
+        First guess.
+    goal : float
+        Gain to reach.
+    scale, number : callable
+        Number of trials to the scale of the line, and back.
+    slack : float
+        Noise of a gain: so far below the goal still counts as reached.
+
+    Returns
+    -------
+    int
+        From 2 to 10 million.
+    """
+    guess = float(np.clip(start, 2 * FEWEST, MOST))
+    for _ in range(ROUNDS):
+        tried = np.unique(np.ceil(guess * AROUND)).astype(int).tolist()
+        gains = np.nan_to_num([gain(n) for n in tried], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        known = np.isfinite(gains)
+        if known.sum() < 2:
+            # All is gained around here, or next to nothing: look elsewhere.
+            guess *= 0.5 if gains.max() > goal else 2.0
+            continue
+        x = np.array([scale(n) for n in tried])
+        slope, level = np.polyfit(x[known], gains[known], 1)
+        wanted = number((goal - level) / slope) if slope > 0 else 2 * guess
+        # One round does not go further than the line can be trusted.
+        guess = float(np.clip(wanted, guess / 3, guess * 3))
+    found = int(np.ceil(np.clip(guess, FEWEST, MOST)))
+    # With very few trials gains go by steps, which no line follows.
+    while not gain(found) >= goal - slack and found < MOST:
+        found = int(np.ceil(1.02 * found)) + 1
+    return found
+
+
+def smallest_with(power: Callable[[float], float], goal: float) -> int:
+    """Smallest number of trials with a power, which grows with it."""
+    low, high = 1, 2
+    while power(high) < goal:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= goal else (middle, high)
+    return high
+
+
+def own_seed(seed: np.random.SeedSequence, n_trials: int) -> np.random.SeedSequence:
+    """A stream of its own for each number of trials that a search tries."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, n_trials))
