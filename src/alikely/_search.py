@@ -9,7 +9,6 @@ import numpy as np
 __all__ = ["own_seed", "smallest_number", "smallest_with"]
 
 AROUND = np.array([0.7, 0.84, 1.0, 1.19, 1.42])
-ROUNDS = 4
 FEWEST, MOST = 2, 10_000_000
 
 
@@ -20,6 +19,7 @@ def smallest_number(
     scale: Callable[[float], float],
     number: Callable[[float], float],
     slack: float,
+    rounds: int = 4,
 ) -> int:
     """Number of trials at which a gain that is known with noise reaches a goal.
 
@@ -38,6 +38,8 @@ def smallest_number(
         Number of trials to the scale of the line, and back.
     slack : float
         Noise of a gain: so far below the goal still counts as reached.
+    rounds : int
+        Lines to draw; a good first guess needs fewer.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def smallest_number(
         From 2 to 10 million.
     """
     guess = float(np.clip(start, 2 * FEWEST, MOST))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         tried = np.unique(np.ceil(guess * AROUND)).astype(int).tolist()
         gains = np.nan_to_num([gain(n) for n in tried], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         known = np.isfinite(gains)
@@ -61,7 +63,7 @@ def smallest_number(
     found = int(np.ceil(np.clip(guess, FEWEST, MOST)))
     # With very few trials gains go by steps, which no line follows.
     while not gain(found) >= goal - slack and found < MOST:
-        found = int(np.ceil(1.02 * found)) + 1
+        found = min(int(np.ceil(1.02 * found)) + 1, MOST)
     return found
 
 

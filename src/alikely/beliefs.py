@@ -23,7 +23,7 @@ from alikely._random import RandomState, seed_sequence
 from alikely._search import own_seed, smallest_number
 from alikely.design import check_accuracies, check_trials, check_width
 from alikely.metrics import bounds
-from alikely.operating import Setting, estimates, intervals, one_pair
+from alikely.operating import Setting, estimates, intervals, one_pair, unit_variance
 from alikely.results import Result
 from alikely.simulate import cell_probabilities
 
@@ -190,19 +190,35 @@ def plan_from(
     _check(goals, n_trials, n_datasets)
     n_pilot = result.summary(intervals=())["n_trials"].to_numpy()
     value, se = (result.estimates[name].values for name in ("estimate", "se"))
-    labels = result.pairs
-    seeds = seed_sequence(rng).spawn(len(labels))
-    plans = []
-    for i, seed in enumerate(seeds):
-        if result.metric.counts == "correctness":
-            plan = _from_counts(result, i, n_trials, keep_pilot, goals, n_datasets, seed)
-        else:
-            draws = np.asarray(result.draws("posterior")[:, i], dtype=np.float64)
-            pilot = _Pilot(draws[np.isfinite(draws)], value[i], se[i], int(n_pilot[i]))
-            plan = _from_normal(pilot, n_trials, keep_pilot, goals, n_datasets, seed)
-        own = labels.iloc[[i]].assign(pilot_trials=n_pilot[i], pilot_estimate=value[i])
-        plans.append(own.merge(plan, how="cross"))
+    jobs = [
+        (result, i, int(n_pilot[i]), value[i], se[i], n_trials, keep_pilot, goals, n_datasets, seed)
+        for i, seed in enumerate(seed_sequence(rng).spawn(len(value)))
+    ]
+    plans = list(in_parallel(_entry, jobs))
     return pd.concat(plans, ignore_index=True)
+
+
+def _entry(
+    result: Result,
+    entry: int,
+    n_pilot: int,
+    value: float,
+    se: float,
+    n_trials: ArrayLike | None,
+    keep_pilot: bool,
+    goals: _Goals,
+    n_datasets: int,
+    seed: np.random.SeedSequence,
+) -> pd.DataFrame:
+    """Plan from one entry of a pilot."""
+    if result.metric.counts == "correctness":
+        plan = _from_counts(result, entry, n_trials, keep_pilot, goals, n_datasets, seed)
+    else:
+        draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
+        pilot = _Pilot(draws[np.isfinite(draws)], value, se, n_pilot)
+        plan = _from_normal(pilot, n_trials, keep_pilot, goals, n_datasets, seed)
+    own = result.pairs.iloc[[entry]].assign(pilot_trials=n_pilot, pilot_estimate=value)
+    return own.merge(plan, how="cross")
 
 
 def _check(goals: _Goals, n_trials: ArrayLike | None, n_datasets: int) -> None:
@@ -286,9 +302,19 @@ def _number(
         return -float(np.log(_study(few, pilot, n, coarse, own_seed(seed, n))["assured_width"]))
 
     assert goals.width is not None
-    # That of accuracies and a consistency in the middle; the search finds its way from anywhere.
-    start = 8 / goals.width**2
-    return smallest_number(narrowness, start, -np.log(goals.width), np.log, np.exp, slack=0.02)
+    z = special.ndtri((1 + goals.ci_prob) / 2)
+    # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
+    variance = np.nan_to_num(unit_variance(few))
+    needed = (2 * z / goals.width) ** 2 * np.quantile(variance, goals.assured)
+    return smallest_number(
+        narrowness,
+        max(needed - pilot.sum(), 2),
+        -np.log(goals.width),
+        np.log,
+        np.exp,
+        slack=0.02,
+        rounds=2,
+    )
 
 
 def _study(

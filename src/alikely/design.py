@@ -38,6 +38,7 @@ from alikely.simulate import cell_probabilities
 
 __all__ = [
     "check_accuracies",
+    "check_stated",
     "check_trials",
     "check_width",
     "interval_width",
@@ -89,11 +90,11 @@ def interval_width(
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs; ``method`` used; ``width``, in which the central
-        `ci_prob` of estimates lie (from the mean and standard error, if analytic); ``se``;
-        ``bias`` of the estimate; ``undefined_share`` of data sets; with `n_coverage` also
-        ``<school>_coverage`` and ``<school>_width`` (mean) of the analytic, bootstrap and
-        posterior intervals; ``note``.
+        One row per setting: the inputs; ``method`` used; ``width`` of the range from ``lower`` to
+        ``upper`` in which the central `ci_prob` of estimates lie (by their standard error, if
+        analytic); ``se``; ``bias`` of the estimate; ``undefined_share`` of data sets; with
+        `n_coverage` also ``<school>_coverage``, mean ``<school>_width`` and ``<school>_power``
+        (0 excluded) of the analytic, bootstrap and posterior intervals; ``note``.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def interval_width(
     check_trials(rows["n_trials"])
     n = rows.pop("n_trials").to_numpy(dtype=np.int64)
     study = Study(ci_prob, n_datasets, n_coverage)
-    return describe(rows, setting, n, is_simulated(setting, n, method), method, study, rng)
+    return describe(rows, setting, n, is_simulated(setting, n, method), study, rng)
 
 
 def trials_for_width(
@@ -173,7 +174,7 @@ def trials_for_width(
         for i, seed in zip(at, searching.spawn(len(at)), strict=True)
     ]
     n[at] = list(in_parallel(_number_for_width, jobs))
-    return describe(rows, setting, n, simulated, method, study, describing)
+    return describe(rows, setting, n, simulated, study, describing)
 
 
 def check_accuracies(values: NDArray[np.float64], name: str) -> None:
@@ -186,10 +187,20 @@ def check_accuracies(values: NDArray[np.float64], name: str) -> None:
         )
 
 
+def check_stated(values: ArrayLike, name: str) -> None:
+    """Refuse a missing error consistency (`ValueError`)."""
+    numbers = np.asarray(values, dtype=np.float64)
+    missing = ~np.isfinite(numbers)
+    if missing.any():
+        raise ValueError(
+            f"{name} must be an error consistency in [-1, 1], got {numbers[missing].flat[0]:g}"
+        )
+
+
 def check_trials(values: ArrayLike) -> None:
     """Refuse numbers of trials that are not whole or below 2 (`ValueError`)."""
     numbers = np.asarray(values, dtype=np.float64)
-    bad = ~((numbers >= 2) & (numbers % 1 == 0))
+    bad = ~((numbers >= 2) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
     if bad.any():
         raise ValueError(
             f"n_trials must be whole numbers of at least 2, got {numbers[bad].flat[0]:g}"
@@ -216,6 +227,7 @@ def stated_pairs(
     rows = pd.DataFrame({name: x.ravel() for name, x in zip(stated, arrays, strict=True)})
     for name in STATED[:2]:
         check_accuracies(rows[name].to_numpy(), name)
+    check_stated(rows["ec"], "ec")
     return rows, one_pair(cell_probabilities(*(rows[name].to_numpy() for name in STATED)), metric)
 
 
@@ -224,7 +236,8 @@ def _number_for_width(
 ) -> int:
     def narrowness(n: int) -> float:
         counts = draw_tables(setting, n, study.n_datasets, own_seed(seed, n))
-        width = central_range(estimates(counts, setting), study.ci_prob)
-        return -float(np.log(width)) if width > 0 else np.nan
+        lower, upper = central_range(estimates(counts, setting), study.ci_prob)
+        # All estimates alike: nothing narrower is to be had.
+        return -float(np.log(upper - lower)) if upper != lower else np.inf
 
     return smallest_number(narrowness, start, -np.log(goal), np.log, np.exp, slack=0.02)

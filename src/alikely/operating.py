@@ -196,9 +196,11 @@ def standard_errors(counts: NDArray[np.number], setting: Setting) -> Floats:
     Returns
     -------
     ndarray, shape (...)
+        NaN where the estimate is undefined.
     """
     square = (counts * _slopes(counts, setting) ** 2).sum(axis=-1)
-    return np.asarray(np.sqrt(square) / counts.sum(axis=-1))
+    se = np.sqrt(square) / counts.sum(axis=-1)
+    return np.where(np.isnan(estimates(counts, setting)), np.nan, se)
 
 
 def second_order_bias(setting: Setting) -> Floats:
@@ -428,13 +430,13 @@ def is_simulated(setting: Setting, n_trials: NDArray[np.int64], method: str) -> 
     return few if method == "auto" else np.full(few.shape, method == "simulated")
 
 
-def central_range(values: NDArray[np.float64], ci_prob: float) -> float:
-    """Width of the central range of the defined values; NaN where hardly any is defined."""
+def central_range(values: NDArray[np.float64], ci_prob: float) -> tuple[float, float]:
+    """Bounds of the central range of the defined values; NaN where hardly any is defined."""
     defined = values[~np.isnan(values)]
     if len(defined) < 2:
-        return np.nan
-    low, high = np.quantile(defined, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    return float(high - low)
+        return np.nan, np.nan
+    lower, upper = np.quantile(defined, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    return float(lower), float(upper)
 
 
 def describe(
@@ -442,7 +444,6 @@ def describe(
     setting: Setting,
     n_trials: NDArray[np.int64],
     simulated: NDArray[np.bool_],
-    method: str,
     study: Study,
     rng: RandomState,
 ) -> pd.DataFrame:
@@ -458,8 +459,6 @@ def describe(
         Numbers of trials.
     simulated : ndarray of bool, shape (row,)
         Where the spread of estimates is simulated.
-    method : {"auto", "analytic", "simulated"}
-        What was asked for.
     study : Study
         How to simulate.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -473,7 +472,8 @@ def describe(
     """
     z = special.ndtri((1 + study.ci_prob) / 2)
     se = np.sqrt(unit_variance(setting) / n_trials)
-    width, bias = 2 * z * se, second_order_bias(setting) / n_trials
+    value, bias = true_value(setting), second_order_bias(setting) / n_trials
+    lower, upper = value - z * se, value + z * se
     first, second = seed_sequence(rng).spawn(2)
     at = np.flatnonzero(simulated).tolist()
     jobs = [
@@ -481,21 +481,24 @@ def describe(
         for i, seed in zip(at, first.spawn(len(at)), strict=True)
     ]
     if jobs:
-        width[at], se[at], bias[at] = np.transpose(list(in_parallel(_spread, jobs)))
+        lower[at], upper[at], se[at], bias[at] = np.transpose(list(in_parallel(_spread, jobs)))
     share = undefined_share(setting, n_trials)
     table = rows.assign(
         n_trials=n_trials,
         method=np.where(simulated, "simulated", "analytic"),
-        width=width,
+        width=upper - lower,
+        lower=lower,
+        upper=upper,
         se=se,
         bias=bias,
         undefined_share=share,
     )
     if study.n_coverage:
         table = table.join(coverage_table(setting, n_trials, study, second))
-    few = f"fewer than {FEWEST_EXPECTED} trials expected in a cell: simulated"
+    few = smallest_expected(setting, n_trials) < FEWEST_EXPECTED
+    what = np.where(simulated, "simulated", "the formula may be off")
     notes = [
-        np.where(simulated & (method == "auto"), few, ""),
+        np.where(few, f"fewer than {FEWEST_EXPECTED} trials expected in a cell: " + what, ""),
         np.where(share > OFTEN_UNDEFINED, "often undefined: use the posterior", ""),
     ]
     table["note"] = ["; ".join(filter(None, parts)) for parts in zip(*notes, strict=True)]
@@ -504,14 +507,14 @@ def describe(
 
 def _spread(
     setting: Setting, n: int, study: Study, seed: np.random.SeedSequence
-) -> tuple[float, float, float]:
-    """Width, standard deviation and bias of the defined estimates."""
+) -> tuple[float, float, float, float]:
+    """Central range, standard deviation and bias of the defined estimates."""
     values = estimates(draw_tables(setting, n, study.n_datasets, seed), setting)
     defined = values[~np.isnan(values)]
+    bounds = central_range(values, study.ci_prob)
     if len(defined) < 2:
-        return np.nan, np.nan, np.nan
-    bias = float(defined.mean() - true_value(setting))
-    return central_range(values, study.ci_prob), float(defined.std()), bias
+        return *bounds, np.nan, np.nan
+    return *bounds, float(defined.std()), float(defined.mean() - true_value(setting))
 
 
 def coverage_table(

@@ -18,7 +18,7 @@ from scipy import special
 from alikely._parallel import in_parallel
 from alikely._random import RandomState, seed_sequence
 from alikely._search import own_seed, smallest_number, smallest_with
-from alikely.design import check_accuracies, stated_pairs
+from alikely.design import check_accuracies, check_stated, stated_pairs
 from alikely.metrics import ERROR_CONSISTENCY, consistency
 from alikely.operating import (
     Method,
@@ -105,6 +105,7 @@ def trials_for_power(
     check_options(method, n_datasets, n_coverage)
     check_level(alpha)
     check_power(rows["target"])
+    _check_above_level(rows["target"], alpha)
     _check_difference(rows["ec"], against, alternative)
     a, b = rows["accuracy_a"], rows["accuracy_b"]
     hypothesis = stated_pairs(ERROR_CONSISTENCY, a, b, against)[1]
@@ -175,17 +176,18 @@ def trials_for_difference(
     >>> import alikely as al
     >>> plan = al.trials_for_difference(0.75, 0.75, 0.75, 0.5, 0.3, [0.4, 0.6], n_coverage=0)
     >>> plan["n_trials"].tolist()
-    [313, 238]
+    [278, 183]
     """
     check_options(method, n_datasets, n_coverage)
     check_level(alpha)
     check_power(power)
-    if not 1 <= n_humans <= MOST_HUMANS:
+    _check_above_level(power, alpha)
+    if n_humans not in range(1, MOST_HUMANS + 1):
         raise ValueError(
-            f"n_humans must be from 1 to {MOST_HUMANS}, got {n_humans}; plan more from "
+            f"n_humans must be 1 to {MOST_HUMANS} whole people, got {n_humans}; plan more from "
             "variance_components"
         )
-    if n_humans > 1 and ec_humans is None:
+    if n_humans > 1 and (ec_humans is None or np.isnan(np.asarray(ec_humans, dtype=float)).any()):
         raise ValueError("ec_humans is needed with more than one human: how alike are two of them?")
     stated = {
         "accuracy_human": accuracy_human,
@@ -199,6 +201,8 @@ def trials_for_difference(
     }
     arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in stated.values()))
     rows = pd.DataFrame({name: x.ravel() for name, x in zip(stated, arrays, strict=True)})
+    for name in ("ec_a", "ec_b"):
+        check_stated(rows[name], name)
     if (rows["ec_a"] == rows["ec_b"]).any():
         raise ValueError(
             "ec_a and ec_b must differ: a difference of zero is found by no number of trials"
@@ -229,6 +233,15 @@ def check_level(alpha: float) -> None:
         raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha:g}; try 0.05")
 
 
+def _check_above_level(power: ArrayLike, alpha: float) -> None:
+    lowest = float(np.asarray(power, dtype=np.float64).min())
+    if lowest <= alpha:
+        raise ValueError(
+            f"power must be above alpha, which chance alone reaches; got {lowest:g} at alpha "
+            f"{alpha:g}"
+        )
+
+
 class _Test(NamedTuple):
     alpha: float
     against: float
@@ -245,14 +258,15 @@ def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
         )
+    check_stated(against, "against")
     away = ec - against
     if (away == 0).any():
         raise ValueError(
             f"ec must differ from {against:g}, the value tested against: a difference of zero is "
             "found by no number of trials"
         )
-    wrong = {"greater": away < 0, "less": away > 0}.get(alternative, away.isna())
-    if wrong.any():
+    wrong = {"greater": away < 0, "less": away > 0}.get(alternative)
+    if wrong is not None and wrong.any():
         raise ValueError(
             f"ec must be {alternative} than {against:g} for alternative={alternative!r}, got "
             f"{ec[wrong].iloc[0]:g}"
@@ -306,7 +320,7 @@ def _plan(
         )
     ]
     n, power, simulated = map(np.array, zip(*in_parallel(_number, jobs), strict=True))
-    table = describe(rows, setting, n, simulated, method, study, describing)
+    table = describe(rows, setting, n, simulated, study, describing)
     table.insert(list(table).index("n_trials") + 1, "power", power)
     return table
 
@@ -327,7 +341,9 @@ def _number(
     def approximate(n: float) -> float:
         # Standard errors under the hypothesis and under the truth [C96]_.
         margin, se = test.critical * np.sqrt(null_variance / n), np.sqrt(variance / n)
-        upper, lower = special.ndtr((away - margin) / se), special.ndtr((-away - margin) / se)
+        # Observers who are alike without fail leave nothing to chance.
+        with np.errstate(divide="ignore"):
+            upper, lower = special.ndtr(np.array([away - margin, -away - margin]) / se)
         sides = {"two-sided": upper + lower, "greater": upper, "less": lower}
         return float(sides[test.alternative])
 

@@ -164,7 +164,7 @@ def sequential_design(
     --------
     >>> import alikely as al
     >>> plan = al.sequential_design(0.75, 0.75, 0.5, 0.2, n_datasets=200, rng=1)
-    >>> 350 < plan["expected_trials"][0] < 450
+    >>> bool(350 < plan["expected_trials"][0] < 450)
     True
     """
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, target=width)

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 
 import alikely
-from alikely.cli import benchmark, compare, demo, margins, spectrum
+from alikely.cli import benchmark, compare, demo, margins, plan, spectrum
 from alikely.cli._shared import Parser
 
 __all__ = ["main"]
 
-VERBS = (demo, compare, margins, benchmark, spectrum)
+VERBS = (demo, compare, margins, benchmark, spectrum, plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

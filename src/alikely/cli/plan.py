@@ -1,0 +1,368 @@
+"""`alikely plan`: how many trials, from assumed accuracies and consistency, or from a pilot."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import alikely as al
+from alikely.cli._shared import (
+    ROWS_SHOWN,
+    Parser,
+    Verbs,
+    add_output_options,
+    note_lines,
+    number,
+    save_plot,
+    shorten,
+)
+
+type Answer = tuple[str, list[str], pd.DataFrame, Callable[[], Any] | None]
+
+# Beside the number asked for: one condition of a common benchmark, and rounder ones.
+USUAL = (160, 400, 1_000, 2_500)
+
+
+def add_parser(verbs: Verbs) -> Parser:
+    """Add the verb and its options."""
+    parser = verbs.add_parser(
+        "plan",
+        help="how many trials do I need",
+        description=(
+            "Number of trials for an interval of a width, for a test, or for a difference of two "
+            "models; from assumed accuracies and error consistency, or from a pilot."
+        ),
+    )
+    parser.add_argument(
+        "--accuracy",
+        type=float,
+        nargs="+",
+        metavar="P",
+        help="accuracies of both observers; with --difference of the human and both models",
+    )
+    parser.add_argument(
+        "--ec",
+        type=float,
+        nargs="+",
+        metavar="EC",
+        help="error consistency; with --difference of each model with the human, and optionally "
+        "of the models with each other",
+    )
+    parser.add_argument("--width", type=float, metavar="W", help="width of the interval wanted")
+    parser.add_argument(
+        "--trials", type=int, nargs="+", metavar="N", help="what these numbers of trials give"
+    )
+    parser.add_argument(
+        "--power",
+        type=float,
+        default=0.8,
+        metavar="P",
+        help="probability to find a consistency or difference that is there (default 0.8)",
+    )
+    parser.add_argument(
+        "--difference", action="store_true", help="compare two models with the same human"
+    )
+    parser.add_argument(
+        "--pilot", type=Path, metavar="FILE", help="plan from these trials, as for alikely compare"
+    )
+    parser.add_argument(
+        "--pairs", default="all", metavar="KIND-KIND", help="pairs of the pilot (default all)"
+    )
+    parser.add_argument(
+        "--assured",
+        type=float,
+        default=0.8,
+        metavar="P",
+        help="with --pilot: share of studies that are to reach the width (default 0.8)",
+    )
+    parser.add_argument(
+        "--keep-pilot", action="store_true", help="count the trials of the pilot as well"
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        metavar="COST",
+        help="with --pilot: spend this on people and images instead",
+    )
+    parser.add_argument(
+        "--cost-trial", type=float, default=1.0, metavar="COST", help="of one answer (default 1)"
+    )
+    parser.add_argument(
+        "--cost-observer",
+        type=float,
+        default=0.0,
+        metavar="COST",
+        help="of one person before the first answer (default 0)",
+    )
+    add_output_options(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the answer in one sentence, then the table."""
+    kind = _from_budget if options.budget is not None else _from_pilot
+    if options.pilot is None:
+        if options.budget is not None:
+            raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
+        kind = _from_difference if options.difference else _from_assumptions
+    sentence, lines, table, draw = kind(options)
+    print(sentence, *lines, sep="\n")
+    if options.out is None:
+        print("\nNothing was written; --out DIR keeps table and plot.")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    table.to_csv(options.out / "plan.csv", index=False)
+    written = "plan.csv"
+    if draw is not None:
+        save_plot(draw, options.out / "plan.png")
+        written += ", plan.png"
+    print(f"\nWritten to {options.out}: {written}")
+
+
+def _from_assumptions(options: argparse.Namespace) -> Answer:
+    """One pair of observers with stated accuracies and consistency."""
+    a, b = _stated(options.accuracy, "--accuracy", (2,), "two accuracies, such as .75 .75")
+    (ec,) = _stated(options.ec, "--ec", (1,), "one error consistency, such as .5")
+    study = {"ci_prob": options.ci_prob, "rng": options.seed}
+    if options.width is not None:
+        found = al.trials_for_width(a, b, ec, options.width, n_coverage=0, **study)
+    elif options.trials is not None:
+        found = al.interval_width(a, b, ec, options.trials, **study)
+    else:
+        found = al.trials_for_power(
+            a, b, ec, power=options.power, alpha=1 - options.ci_prob, n_coverage=0, rng=options.seed
+        )
+    n = int(found["n_trials"].iloc[0])
+    numbers = sorted({n, *(options.trials or USUAL)})
+    table = al.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
+    row = table[table["n_trials"] == n].iloc[0]
+    if options.width is None and options.trials is None:
+        sentence = _tested(n, f"the two err {'more' if ec > 0 else 'less'} alike than chance has "
+                           "it", found["power"].iloc[0], "both")  # fmt: skip
+    else:
+        right = f"each right on {_percent(a)}"
+        if a != b:
+            right = f"right on {_percent(a)} and {_percent(b)}"
+        sentence = (
+            f"Show {n:,} trials to both: if they are {right} of them and their error consistency "
+            f"is {ec:g}, what you measure will lie between about {row['lower']:.2f} and "
+            f"{row['upper']:.2f} in {_of_hundred(options.ci_prob)} such experiments."
+        )
+
+    def draw() -> None:
+        span = np.geomspace(40, 2 * max(numbers), 25).astype(int)
+        curve = al.interval_width(a, b, ec, span, **study)
+        al.plot_width(curve, references={f"{n:,} trials": n})
+
+    return _wrapped(sentence), _width_lines(table, options.ci_prob), table, draw
+
+
+def _from_difference(options: argparse.Namespace) -> Answer:
+    """Two models against one human."""
+    human, a, b = _stated(
+        options.accuracy, "--accuracy", (3,), "accuracies of the human and both models"
+    )
+    ec = _stated(
+        options.ec, "--ec", (2, 3), "error consistency of each model with the human (and of both)"
+    )
+    if options.width is not None or options.trials is not None:
+        raise ValueError("--difference is planned for a power; leave out --width and --trials")
+    models = ec[2] if len(ec) == 3 else None
+    powers = sorted({0.5, 0.8, 0.9, 0.95, options.power})
+    table = al.trials_for_difference(
+        human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - options.ci_prob,
+        rng=options.seed,
+    )  # fmt: skip
+    row = table[table["target"] == options.power].iloc[0]
+    closer = "first" if ec[0] > ec[1] else "second"
+    what = f"the {closer} model errs more like the human ({max(ec[:2]):g} against {min(ec[:2]):g})"
+    sentence = _tested(int(row["n_trials"]), what, row["power"], "all three")
+    if models is None:
+        sentence += (
+            " If the models are more alike than the human explains, fewer trials do: give their "
+            "own error consistency as the third number after --ec."
+        )
+    lines = _power_lines(table, options.ci_prob)
+    return _wrapped(sentence), lines, table, lambda: al.plot_power(table, hue="difference")
+
+
+def _from_pilot(options: argparse.Namespace) -> Answer:
+    """Every pair of a pilot."""
+    if options.width is None and options.trials is None:
+        raise ValueError("--pilot needs --width W, --trials N or --budget COST: what is wanted?")
+    pilot = al.error_consistency(
+        al.Trials.read(options.pilot), options.pairs, n_resamples=0, n_null=0, rng=options.seed
+    )
+    table = al.plan_from(
+        pilot,
+        options.trials,
+        width=options.width,
+        assured=options.assured,
+        keep_pilot=options.keep_pilot,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    worst = table.loc[table["n_trials" if options.trials is None else "assured_width"].idxmax()]
+    pair = f"{worst['observer_a']} and {worst['observer_b']} in {worst['condition']}"
+    more = "more " if options.keep_pilot else ""
+    if options.trials is None:
+        sentence = (
+            f"Run {worst['n_trials']:,.0f} {more}trials: then even for {pair}, the pair that needs "
+            f"most, the {_percent(options.ci_prob)} interval is no wider than {options.width:g} in "
+            f"{_of_hundred(options.assured)} such studies; half of all pairs need "
+            f"{table['n_trials'].median():,.0f}."
+        )
+    else:
+        sentence = (
+            f"After {max(options.trials):,} {more}trials the {_percent(options.ci_prob)} interval "
+            f"of {pair}, the least certain pair, is no wider than {worst['assured_width']:.2f} in "
+            f"{_of_hundred(options.assured)} such studies."
+        )
+    return _wrapped(sentence), _pilot_lines(table, options.assured), table, None
+
+
+def _from_budget(options: argparse.Namespace) -> Answer:
+    """People and images for the mean over people, from the components of a pilot."""
+    if options.pilot is None:
+        raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
+    components = al.variance_components(al.Trials.read(options.pilot))
+    known = components[components["images"].notna()]
+    names = ("people", "images", "answers", "error", "pilot")
+    tables: list[pd.DataFrame] = []
+    lines = ["", f"{'data set':<14} {'mean of':<19} " + " ".join(f"{name:>8}" for name in names)]
+    for (dataset, alike), part in known.groupby(["dataset", known["system"] == "human-human"]):
+        designs = al.best_design(part, options.budget, options.cost_trial, options.cost_observer)
+        pilot = al.expected_errors(
+            part, int(part["n_observers"].iloc[0]), round(part["n_images"].iloc[0])
+        )
+        best = designs.iloc[0]
+        what = "human-human" if alike else f"{len(part)} machines"
+        lines.append(
+            f"{shorten(str(dataset), 14):<14} {what:<19} {best['n_observers']:>8.0f} "
+            f"{best['n_images']:>8,.0f} {best['n_observers'] * best['trials_per_observer']:>8,.0f} "
+            f"{best['se']:8.3f} {np.sqrt((pilot['se'] ** 2).mean()):8.3f}"
+        )
+        tables.append(designs.assign(dataset=dataset, system=what))
+    table = pd.concat(tables, ignore_index=True)
+    best = tables[-1].iloc[0]
+    sentence = (
+        f"For {options.budget:g}, test {best['n_observers']:.0f} people with "
+        f"{best['n_images']:,.0f} images of each condition: then the mean error consistency "
+        f"({best['system']}, {best['dataset']}) is off by about {best['se']:.3f}."
+    )
+    lines += [
+        "images: of each condition; error: standard error over new people and new images,",
+        "pilot: that of the pilot",
+        *note_lines(known["note"]),
+    ]
+
+    def draw() -> None:
+        people = np.unique(np.geomspace(2, 2 * best["n_observers"], 30).astype(int))
+        images = np.unique(np.geomspace(10, 4 * best["n_images"], 30).astype(int))
+        grid = al.expected_errors(part.tail(1), people[:, None], images)
+        al.plot_design_map(grid, tables[-1])
+
+    return _wrapped(sentence), lines, table, draw
+
+
+def _stated(
+    values: list[float] | None, option: str, counts: tuple[int, ...], what: str
+) -> list[float]:
+    if values is None or len(values) not in counts:
+        got = "nothing" if values is None else f"{len(values)} numbers"
+        raise ValueError(f"{option} must be {what}; got {got}")
+    return values
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _of_hundred(share: float) -> str:
+    return f"{100 * share:.4g} of 100"
+
+
+def _tested(n: int, what: str, power: float, who: str) -> str:
+    return (
+        f"Show {n:,} trials to {who}: if things are as you say, {100 * power:.0f} of 100 such "
+        f"experiments will find that {what}."
+    )
+
+
+def _wrapped(sentence: str) -> str:
+    return textwrap.fill(sentence, 80)
+
+
+def _width_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
+    percent = f"covers ({_percent(ci_prob)} promised)"
+    lines = [
+        "",
+        f"{'':>24} {'not':>12} {percent:>26} {'posterior':>12}",
+        (
+            f"{'trials':>7} {'width':>7} {'bias':>8} {'computable':>12} {'bootstrap':>14} "
+            f"{'posterior':>11} {'width':>12}"
+        ),
+    ]
+    for _, row in table.iterrows():
+        mark = "*" if row["method"] == "simulated" else " "
+        lines.append(
+            f"{row['n_trials']:>7,} {row['width']:7.3f}{mark}{row['bias']:8.4f} "
+            f"{_share(row['undefined_share']):>11} {_share(row['bootstrap_coverage']):>14} "
+            f"{_share(row['posterior_coverage']):>11} {row['posterior_width']:>12.3f}"
+        )
+    if (table["method"] == "simulated").any():
+        lines.append("* simulated: too few trials of a kind for the formula")
+    return lines
+
+
+def _power_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
+    percent = f"covers ({_percent(ci_prob)} promised)"
+    lines = [
+        "",
+        f"{'':>26} {'width of':>10} {'not':>11} {percent:>27}",
+        (
+            f"{'found in':>9} {'trials':>7} {'bias':>8} {'difference':>10} {'computable':>11} "
+            f"{'bootstrap':>14} {'posterior':>12}"
+        ),
+    ]
+    for _, row in table.iterrows():
+        lines.append(
+            f"{_share(row['power']):>9} {row['n_trials']:>7,} {row['bias']:8.4f} "
+            f"{row['width']:>10.3f} {_share(row['undefined_share']):>11} "
+            f"{_share(row['bootstrap_coverage']):>14} {_share(row['posterior_coverage']):>12}"
+        )
+    return [*lines, *note_lines(table["note"])]
+
+
+def _pilot_lines(table: pd.DataFrame, assured: float) -> list[str]:
+    lines = [
+        "",
+        f"{'':<37} {'pilot':>12} {'':>6} {'width':>15} {'not 0':>5}",
+        (
+            f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {'EC':>5} "
+            f"{'trials':>6} {'mean':>7} {_percent(assured):>7} {'in':>5}"
+        ),
+    ]
+    for _, row in table.head(ROWS_SHOWN).iterrows():
+        lines.append(
+            f"{shorten(row['condition'], 12):<12} {shorten(row['observer_a'], 11):<11} "
+            f"{shorten(row['observer_b'], 12):<12} {row['pilot_trials']:>6} "
+            f"{number(row['pilot_estimate'])} {row['n_trials']:>6,} {row['expected_width']:7.3f} "
+            f"{row['assured_width']:7.3f} {_share(row['p_excludes']):>5}"
+        )
+    if len(table) > ROWS_SHOWN:
+        lines.append(f"... and {len(table) - ROWS_SHOWN} more; --out DIR keeps all of them")
+    return lines
+
+
+def _share(share: float) -> str:
+    """A share in percent; tiny ones as such."""
+    if share < 5e-4:
+        return "< 0.1 %"
+    return f"{100 * share:.1f} %" if share < 0.9995 else "100 %"
