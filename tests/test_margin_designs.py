@@ -58,13 +58,14 @@ def test_shares_just_at_the_tolerance_are_inside(accuracy: str, tolerance: str) 
     assert found.to_numpy() == pytest.approx(np.array(expected), abs=1e-12)
 
 
-def test_precision_is_that_of_one_item_in_reliability() -> None:
+def test_inputs_broadcast_to_rows() -> None:
     table = designs.item_precision(np.array([[0.3], [0.75]]), [7, 20], 0.1, 0.8)
     assert table["n_answers"].tolist() == [7, 20, 7, 20]
     assert table["accuracy"].tolist() == [0.3, 0.3, 0.75, 0.75]
     for _, row in table.iterrows():
-        one = reliability.accuracy_percentiles(row["accuracy"], int(row["n_answers"]), 0.8, 0.1)
-        assert {name: row[name] for name in one} == pytest.approx(one)
+        n = int(row["n_answers"])
+        share = stats.binom(n, row["accuracy"])
+        assert (row["lower"] * n, row["upper"] * n) == pytest.approx(share.interval(0.8))
 
 
 @pytest.mark.parametrize(

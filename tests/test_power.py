@@ -393,7 +393,7 @@ SAME = (0.75, 0.75, 0.75, 0.5, 0.3, 0.4)
             r"of human 1 and model a must lie in \[-0.1667, 0.5000\] given .* got 0.9",
         ),
         (difference_call(*SAME, n_humans=0), "n_humans must be 1 to 4 whole people, got 0"),
-        (difference_call(*SAME, n_humans=5), "from 1 to 4, got 5; .* variance_components"),
+        (difference_call(*SAME, n_humans=5), "1 to 4 whole people, got 5; .* variance_components"),
         (difference_call(*SAME, n_humans=2), "ec_humans is needed with more than one human"),
         (difference_call(1, 0.75, 0.75, 0.5, 0.3), "accuracy_human must lie strictly .* got 1"),
         (difference_call(0.75, 0.75, 0, 0.5, 0.3), "accuracy_b must lie strictly .* got 0"),

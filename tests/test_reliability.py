@@ -143,16 +143,6 @@ def test_correction_finds_the_noise_free_correlation(figure: Callable[[str], Non
     assert np.mean(naive) < 0.55
 
 
-def test_precision_of_an_item_is_binomial() -> None:
-    for n, low, high in ((10, 0.5, 1.0), (20, 0.55, 0.9), (300, 0.7, 0.7967)):
-        found = reliability.accuracy_percentiles(0.75, n)
-        assert (found["lower"], found["upper"]) == pytest.approx((low, high), abs=1e-4)
-    right = stats.binom(10, 0.75)
-    assert reliability.accuracy_percentiles(0.75, 10)["outside"] == pytest.approx(
-        1 - right.pmf(7) - right.pmf(8)
-    )
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -176,8 +166,6 @@ def test_precision_of_an_item_is_binomial() -> None:
         ),
         (lambda: reliability.disattenuation(np.arange(5), np.eye(6), m=2), "must be 6 finite"),
         (lambda: reliability.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
-        (lambda: reliability.accuracy_percentiles(1.0, 9), "strictly between 0 and 1"),
-        (lambda: reliability.accuracy_percentiles(0.5, 0), "n_trials must be at least 1, got 0"),
     ],
 )
 def test_bad_input(call: Any, message: str) -> None:

@@ -30,7 +30,6 @@ from alikely.metrics.margins import FEWEST_ITEMS, empirical_d_prime, margin_cons
 
 __all__ = [
     "Reliability",
-    "accuracy_percentiles",
     "disattenuation",
     "self_consistency",
     "spearman_brown",
@@ -413,53 +412,3 @@ def self_consistency(correct: ArrayLike) -> pd.DataFrame:
 def _mean_of_defined(values: list[float]) -> float:
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else np.nan
-
-
-def accuracy_percentiles(
-    accuracy: float, n_trials: int, ci_prob: float = 0.95, within: float = 0.05
-) -> dict[str, float]:
-    """How far the share correct of one item may lie from its accuracy: exact binomial.
-
-    Parameters
-    ----------
-    accuracy : float
-        True probability of a right answer, in (0, 1).
-    n_trials : int
-        Answers to the item, at least 1.
-    ci_prob : float
-        In (0, 1).
-    within : float
-        Distance that would still do, above 0.
-
-    Returns
-    -------
-    dict
-        ``lower`` and ``upper`` percentiles of the share, and ``outside``: the probability that it
-        is further than `within` from the accuracy.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Examples
-    --------
-    >>> {name: round(v, 3) for name, v in accuracy_percentiles(0.75, 10).items()}
-    {'lower': 0.5, 'upper': 1.0, 'outside': 0.468}
-    """
-    if not (0 < accuracy < 1 and 0 < ci_prob < 1 and within > 0):
-        raise ValueError(
-            "accuracy and ci_prob must lie strictly between 0 and 1 and within above 0, got "
-            f"{accuracy}, {ci_prob} and {within}"
-        )
-    if n_trials < 1:
-        raise ValueError(f"n_trials must be at least 1, got {n_trials}")
-    share = stats.binom(n_trials, accuracy)
-    k = np.arange(n_trials + 1)
-    # Shares on the edge are inside: 1e-12 for what rounding does to them.
-    outside = np.abs(k / n_trials - accuracy) > within + 1e-12
-    return {
-        "lower": float(share.ppf((1 - ci_prob) / 2) / n_trials),
-        "upper": float(share.ppf((1 + ci_prob) / 2) / n_trials),
-        "outside": float(share.pmf(k)[outside].sum()),
-    }

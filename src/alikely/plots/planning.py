@@ -27,6 +27,9 @@ __all__ = ["plot_design_map", "plot_item_precision", "plot_power", "plot_width"]
 WIDTHS = "give a table of alikely.interval_width()"
 NAMES = {
     "n_trials": "trials",
+    "n_items": "items",
+    "dmc": "decision-margin\nconsistency",
+    "ec_models": "error consistency\nof the models",
     "ec": "error consistency",
     "accuracy_a": "accuracy",
     "accuracy_b": "accuracy of b",
