@@ -83,6 +83,8 @@ ALLOWED: dict[str, set[str]] = {
     "sequential": {"metrics", "operating", "design"},
     "crossed_designs": {"trials", "tables", "metrics", "evaluation", "influence", "nesting"},
     "margin_designs": {"metrics", "reliability"},
+    "studies": set(),
+    "coverage": {"metrics", "operating", "resampling", "simulate", "studies"},
     "groupings": set(),
     "families": {"null", "groupings"},
     "condition_errors": {"trials", "tables", "metrics"},

@@ -36,6 +36,9 @@ from .condition_scores import condition_alignment as condition_alignment
 from .condition_tables import alignment_profiles as alignment_profiles
 from .condition_tables import alignment_table as alignment_table
 from .correlations import metric_correlations as metric_correlations
+from .coverage import coverage_study as coverage_study
+from .coverage import coverage_summary as coverage_summary
+from .coverage import default_grid as default_grid
 from .crossed_designs import best_design as best_design
 from .crossed_designs import expected_errors as expected_errors
 from .crossed_designs import variance_components as variance_components
@@ -110,6 +113,7 @@ from .spectrum import normality_checks as normality_checks
 from .spectrum_posterior import compare_regimes as compare_regimes
 from .spectrum_posterior import fit_spectrum as fit_spectrum
 from .spectrum_posterior import regime_probabilities as regime_probabilities
+from .studies import run_study as run_study
 from .trials import Trials as Trials
 
 __version__: str
@@ -135,9 +139,12 @@ __all__ = [
     "conjugate",
     "consistency_table",
     "contrast",
+    "coverage_study",
+    "coverage_summary",
     "datasets",
     "decision_margin_consistency",
     "decision_margins",
+    "default_grid",
     "difference",
     "difficulty_spectrum",
     "error_consistency",
@@ -216,6 +223,7 @@ __all__ = [
     "repeats_for_self_consistency",
     "representative_conditions",
     "resampling",
+    "run_study",
     "sampling",
     "sensitivity",
     "sensitivity_band",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-__all__ = ["CiKind", "check_interval", "interval"]
+__all__ = ["CiKind", "check_interval", "defined_quantiles", "interval"]
 
 CiKind = Literal["eti", "hdi"]
 
@@ -49,3 +50,30 @@ def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> ND
         column = draws[:, entry]
         bounds[entry] = compute(column[~np.isnan(column)], ci_prob)
     return bounds
+
+
+def defined_quantiles(
+    draws: NDArray[np.floating], probabilities: Sequence[float]
+) -> NDArray[np.float64]:
+    """Quantiles of the defined draws of each entry, all entries at once.
+
+    Parameters
+    ----------
+    draws : ndarray, shape (draw, entry)
+        NaN draws are left out.
+    probabilities : sequence of float
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (entry, probability)
+        NaN where no draw is defined.
+    """
+    ordered = np.sort(draws, axis=0)  # NaN last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)[:, None]
+    at = last * np.array(probabilities)
+    low = np.floor(at).astype(np.intp)
+    high = np.minimum(low + 1, last)
+    entry = np.arange(draws.shape[1])[:, None]
+    below, above = ordered[low, entry], ordered[high, entry]
+    return np.asarray(below + (at - low) * (above - below), dtype=np.float64)

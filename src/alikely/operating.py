@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely._intervals import defined_quantiles
 from alikely._parallel import in_parallel
 from alikely._random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric
@@ -350,21 +351,8 @@ def intervals(
             drawn = rng.multinomial(total, part / total[:, None], size=size).astype(np.float64)
         else:
             drawn = rng.standard_gamma(part + PRIOR_MASS / n_patterns, size=(*size, n_patterns))
-        bounds[start : start + step] = _quantiles(estimates(drawn, setting), tails)
+        bounds[start : start + step] = defined_quantiles(estimates(drawn, setting), tails)
     return bounds[which]
-
-
-def _quantiles(draws: Floats, probabilities: list[float]) -> Floats:
-    """Quantiles of the defined draws of each column: shape (column, probability)."""
-    ordered = np.sort(draws, axis=0)  # NaN last
-    n = (~np.isnan(ordered)).sum(axis=0)
-    at = np.maximum(n - 1, 0)[:, None] * np.array(probabilities)
-    low = np.floor(at).astype(np.intp)
-    high = np.minimum(low + 1, np.maximum(n - 1, 0)[:, None])
-    column = np.arange(draws.shape[1])[:, None]
-    return np.asarray(
-        ordered[low, column] + (at - low) * (ordered[high, column] - ordered[low, column])
-    )
 
 
 def interval_study(

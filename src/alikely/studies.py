@@ -1,0 +1,168 @@
+"""Long studies in small cells: kept on disk as they finish, taken up again where they stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from threadpoolctl import threadpool_limits
+from tqdm.auto import tqdm
+
+from alikely._random import RandomState, seed_sequence
+
+__all__ = ["run_study"]
+
+Cell = Mapping[str, Any]
+Rows = list[dict[str, Any]]
+DESCRIPTION = "study.json"
+
+
+def run_study(
+    function: Callable[..., Rows],
+    cells: Sequence[Cell],
+    folder: str | Path | None = None,
+    *,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> pd.DataFrame:
+    """Run a function for every cell of a study, in parallel, and keep what is done.
+
+    Work goes through joblib: ``joblib.parallel_config`` chooses how many workers there are and
+    where, for instance ``joblib.parallel_config(backend="dask")`` on a cluster of
+    `dask.distributed`. Each cell has a random stream of its own, so that neither their number nor
+    an interruption changes a result.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the values of a cell by name, and ``seed``, a `numpy.random.SeedSequence`; returns a
+        list of rows. It must be importable where it runs.
+    cells : sequence of mapping
+        What to run, one mapping of JSON values each.
+    folder : str or path, optional
+        Where finished cells are kept, one parquet file each. A study that was stopped, by Ctrl-C
+        or harder, goes on there when it is called again in the same way; files that are damaged
+        are made again.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; with None a folder goes on with its own.
+    progressbar : bool
+        Show how many cells are done and how long the rest will take at this pace.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of all cells in their order, each with its cell's values.
+
+    Raises
+    ------
+    ValueError
+        If there are no cells, or the folder holds another study.
+
+    Examples
+    --------
+    >>> def mean_of(n, seed):
+    ...     return [{"mean": float(np.random.default_rng(seed).random(n).mean())}]
+    >>> run_study(mean_of, [{"n": 10}, {"n": 1000}], rng=1).round(2)["n"].tolist()
+    [10, 1000]
+    """
+    if not cells:
+        raise ValueError("cells is empty: a study needs at least one cell")
+    name = f"{function.__module__}.{function.__qualname__}"
+    seed = seed_sequence(rng)
+    done: dict[int, Rows] = {}
+    if folder is not None:
+        folder = Path(folder)
+        seed = _open(folder, name, cells, seed, chosen=rng is not None)
+        done = _kept(folder, len(cells))
+    seeds = seed.spawn(len(cells))
+    todo = [index for index in range(len(cells)) if index not in done]
+    work = joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(
+        joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index]) for index in todo
+    )
+    bar = tqdm(total=len(cells), initial=len(done), disable=not progressbar, unit="cell")
+    with bar:
+        for index, rows in work:
+            if folder is not None:
+                _keep(folder, index, rows)
+            done[index] = rows
+            bar.update()
+    return pd.DataFrame([dict(cells[i]) | row for i in range(len(cells)) for row in done[i]])
+
+
+def _run(
+    function: Callable[..., Rows], index: int, cell: dict[str, Any], seed: np.random.SeedSequence
+) -> tuple[int, Rows]:
+    # One thread per product: the cells themselves fill the cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return index, function(**cell, seed=seed)
+
+
+def _open(
+    folder: Path, name: str, cells: Sequence[Cell], seed: np.random.SeedSequence, chosen: bool
+) -> np.random.SeedSequence:
+    """Describe the study in its folder, or check that it is the one described there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / DESCRIPTION
+    listed = json.dumps([dict(cell) for cell in cells], sort_keys=True)
+    entropy = [int(word) for word in np.ravel(np.array(seed.entropy, dtype=object))]
+    stated: dict[str, Any] = {
+        "function": name,
+        "cells": hashlib.sha256(listed.encode()).hexdigest(),
+        "entropy": entropy,
+        "spawn_key": list(seed.spawn_key),
+    }
+    if path.is_file():
+        known = json.loads(path.read_text())
+        if not chosen:
+            stated |= {key: known[key] for key in ("entropy", "spawn_key")}
+        differs = [key for key, value in stated.items() if known.get(key) != value]
+        if differs:
+            raise ValueError(
+                f"{str(folder)!r} holds another study (it differs in {', '.join(differs)}); give "
+                "another folder, or delete it"
+            )
+    else:
+        _write(path, json.dumps(stated, indent=1).encode())
+    words = stated["entropy"]
+    return np.random.SeedSequence(
+        words if len(words) > 1 else words[0], spawn_key=tuple(stated["spawn_key"])
+    )
+
+
+def _kept(folder: Path, n_cells: int) -> dict[int, Rows]:
+    """Cells that are on disk and whole; damaged files are removed."""
+    done = {}
+    for path in folder.glob("*.parquet"):
+        index, _, digest = path.stem.partition("-")
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest()[:16] != digest or int(index) >= n_cells:
+            path.unlink()
+            continue
+        done[int(index)] = pq.read_table(io.BytesIO(content)).to_pylist()
+    return done
+
+
+def _keep(folder: Path, index: int, rows: Rows) -> None:
+    """Write a cell under the digest of its content: what is damaged later is noticed."""
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), buffer)
+    content = buffer.getvalue()
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    _write(folder / f"{index:06d}-{digest}.parquet", content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All or nothing: a process that is killed leaves no half file under the name."""
+    part = path.with_suffix(f".{os.getpid()}.part")
+    part.write_bytes(content)
+    os.replace(part, path)
