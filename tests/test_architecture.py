@@ -83,6 +83,7 @@ ALLOWED: dict[str, set[str]] = {
     "sequential": {"metrics", "operating", "design"},
     "crossed_designs": {"trials", "tables", "metrics", "evaluation", "influence", "nesting"},
     "margin_designs": {"metrics", "reliability"},
+    "counting": set(),
     "studies": set(),
     "coverage": {"metrics", "operating", "resampling", "simulate", "studies"},
     "groupings": set(),

@@ -36,6 +36,7 @@ from .condition_scores import condition_alignment as condition_alignment
 from .condition_tables import alignment_profiles as alignment_profiles
 from .condition_tables import alignment_table as alignment_table
 from .correlations import metric_correlations as metric_correlations
+from .counting import joint_counts as joint_counts
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
@@ -169,6 +170,7 @@ __all__ = [
     "item_precision",
     "item_reliability",
     "items_for_margins",
+    "joint_counts",
     "load_example",
     "mean",
     "metric_correlations",

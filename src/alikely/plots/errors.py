@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -156,7 +157,7 @@ def _class_frame(result: Result, pair: str, classes: Sequence[str] | None) -> pd
 
 def _unit(result: Result) -> str:
     base = float(result.data.attrs["base"])
-    return "bits" if base == 2 else "nats" if np.isclose(base, np.e) else f"base {base:g}"
+    return "bits" if base == 2 else "nats" if math.isclose(base, math.e) else f"base {base:g}"
 
 
 def plot_error_row(
