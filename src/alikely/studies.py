@@ -37,10 +37,10 @@ def run_study(
 ) -> pd.DataFrame:
     """Run a function for every cell of a study, in parallel, and keep what is done.
 
-    Work goes through joblib: ``joblib.parallel_config`` chooses how many workers there are and
-    where, for instance ``joblib.parallel_config(backend="dask")`` on a cluster of
-    `dask.distributed`. Each cell has a random stream of its own, so that neither their number nor
-    an interruption changes a result.
+    Work goes through joblib: two threads on two cores, unless ``joblib.parallel_config`` chooses
+    otherwise, for instance ``backend="loky"`` for processes, or ``backend="dask"`` for a cluster
+    of `dask.distributed`. Each cell has a random stream of its own, so that neither the workers nor
+    an interruption change a result.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def run_study(
         done = _kept(folder, len(cells))
     seeds = seed.spawn(len(cells))
     todo = [index for index in range(len(cells)) if index not in done]
-    work = joblib.Parallel(n_jobs=-1, return_as="generator_unordered")(
+    work = joblib.Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered")(
         joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index]) for index in todo
     )
     bar = tqdm(total=len(cells), initial=len(done), disable=not progressbar, unit="cell")
