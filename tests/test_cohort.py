@@ -197,7 +197,7 @@ def fits(n_humans: int, n_sets: int) -> Any:
 @pytest.mark.parametrize("n_humans", [4, 10])
 def test_recovery(n_humans: int, figure: Callable[[str], None]) -> None:
     """90 % intervals of each machine's copy probability, accuracies from .5 to .95, 160 images."""
-    n_sets = 12
+    n_sets = 8
     covered, divergences = np.zeros(4), 0
     for c, draws, diverging in fits(n_humans, n_sets):
         lower, upper = np.quantile(draws, [0.05, 0.95], axis=0)

@@ -192,9 +192,9 @@ def test_equal_systems_reach_zero_and_different_ones_their_divergence() -> None:
 def test_systems_of_a_real_experiment(shared_data: Path) -> None:
     trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     rows = errors_of(trials.select(dataset=["stylized"]))
-    # Every third: the card has the figures of all 27, which take minutes. Warnings are errors: no
+    # Every sixth: the card has the figures of all 27, which take minutes. Warnings are errors: no
     # divergence, no r_hat above 1.01, no small effective sample size.
-    tree = sampling.nuts(al.models.error_distributions(rows[::3]), n_draws=4000, rng=1)
+    tree = sampling.nuts(al.models.error_distributions(rows[::6]), n_draws=4000, rng=1)
     assert int(tree["sample_stats"]["diverging"].sum()) == 0
     np.testing.assert_allclose(tree["posterior"]["base"].sum("response_class"), 1)
 
