@@ -86,12 +86,22 @@ ALLOWED: dict[str, set[str]] = {
     "counting": set(),
     "studies": set(),
     "coverage": {"metrics", "operating", "resampling", "simulate", "studies"},
+    "calibration": {
+        "tables", "metrics", "models", "sampling", "simulate", "datasets", "error_posteriors",
+        "studies", "coverage", "bands", "plots",
+    },
+    "bands": set(),
+    "coverage_estimates": {
+        "trials", "tables", "metrics", "models", "sampling", "results", "error_tables",
+        "error_posteriors", "error_draws", "error_models", "estimates", "margin_estimates",
+        "simulate", "studies",
+    },
     "groupings": set(),
     "families": {"null", "groupings"},
     "condition_errors": {"trials", "tables", "metrics"},
     "plots": {
         "metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts",
-        "observer_noise",
+        "observer_noise", "bands",
     },
     "cli": {
         "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
@@ -100,9 +110,9 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 FRONT = "__init__"  # the package itself: names only, loaded lazily
 ONLY_IN = {
-    "pymc": {"models", "sampling"},
-    "pytensor": {"models", "sampling"},
-    "nutpie": {"models", "sampling"},
+    "pymc": {"models", "sampling", "calibration"},
+    "pytensor": {"models", "sampling", "calibration"},
+    "nutpie": {"models", "sampling", "calibration"},
     "matplotlib": {"plots", "cli"},
 }
 

@@ -127,37 +127,6 @@ def test_only_wrong_answers_tell_a_criterion_from_strengths(function: Any) -> No
     assert (there[1:, 0] > 1.4 * here[1:, 0]).all()
 
 
-def test_criteria_and_correlation_are_recovered() -> None:
-    """Six experiments; the card has more."""
-    import nutpie
-
-    compiled = None
-    inside = {"rho": 0, "criterion": 0}
-    for seed in range(6):
-        data, b = simulated(np.random.default_rng(seed))
-        if compiled is None:
-            compiled = nutpie.compile_pymc_model(al.models.class_criteria(**data))
-        tree = nutpie.sample(
-            compiled.with_data(**data),
-            draws=300,
-            tune=300,
-            chains=2,
-            seed=seed,
-            target_accept=0.8,
-            progress_bar=False,
-        )
-        assert int(tree["sample_stats"]["diverging"].sum()) == 0
-        draws = tree["posterior"].to_dataset()
-        np.testing.assert_allclose(draws["criterion"].sum("class"), 0, atol=1e-10)
-        for name, value in (("rho", 0.7), ("criterion", b)):
-            low, high = np.quantile(draws[name], [0.05, 0.95], axis=(0, 1))
-            inside[name] += int(((low < value) & (value < high)).sum())
-    # At 90 % coverage 2 or fewer of 6 have a probability of .0013; of 36 criteria, 30 of them free,
-    # fewer than 26 of 36 have one of .001.
-    assert inside["rho"] > 2
-    assert inside["criterion"] >= 26
-
-
 def test_bias_attenuates_correlations_with_shares_of_right_answers() -> None:
     found = {}
     for bias in (0.0, 0.6):

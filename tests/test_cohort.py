@@ -1,9 +1,11 @@
-"""Cohort copy model: closed forms, recovery, agreement with the pairwise posterior, comparison."""
+"""Cohort copy model: closed forms, agreement with the pairwise posterior, comparison.
+
+Parameters are recovered in the calibration of the catalogue.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import arviz_stats as azs
@@ -18,12 +20,10 @@ from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.cohorts import cohort_draws
-from alikely.models.cohort import _joint_probability, cohort_layout
+from alikely.models.cohort import _joint_probability
 from alikely.tables import cohort_counts
 
 PROBABILITIES = st.floats(0.01, 0.99)
-# Of each simulated experiment: several hundred effective ones, which place a 5 % quantile to 1 %.
-DRAWS = 600
 SYMBOLS = [pt.dscalar(name) for name in "pqr"]
 joint_probability = pytensor.function(SYMBOLS, _joint_probability(*SYMBOLS), mode="FAST_COMPILE")
 
@@ -165,50 +165,6 @@ def test_rasch_population_against_brute_force() -> None:
         )(point)[0]
     )
     assert parts == pytest.approx(log_likelihood + combinations, abs=1e-4)
-
-
-def fits(n_humans: int, n_sets: int) -> Any:
-    """Machine-level copy probabilities of many simulated experiments, one compilation for all."""
-    import nutpie
-
-    mu = np.array([0.5, 0.6, 0.7, 0.85, 0.95])
-    c = np.array([0.0, 0.2, 0.5, 0.9])
-    compiled = None
-    for i in range(n_sets):
-        seed = np.random.SeedSequence((7, n_humans, i))
-        own = np.random.default_rng(seed).uniform(0.5, 0.95, (4, 5))
-        trials = al.simulate.cohort(
-            np.tile(c[:, None], 5), own, mu, 0.43, n_humans=n_humans, rng=seed
-        )
-        counts = cohort_counts(trials)
-        layout = cohort_layout(counts)
-        if compiled is None:
-            compiled = nutpie.compile_pymc_model(al.models.cohort(counts))
-        humans = {f"human_data_{n_humans}": counts["n_trials"].values.reshape(-1, n_humans + 1)}
-        data = compiled.with_data(shown=layout["shown"], right=layout["right"], **humans)
-        tree = nutpie.sample(
-            data, draws=DRAWS // 2, tune=400, chains=2, seed=i, target_accept=0.95,
-            progress_bar=False, save_warmup=False,
-        )  # fmt: skip
-        draws = tree["posterior"]["copy_probability"].values.reshape(DRAWS, 4, 5).mean(axis=2)
-        yield c, draws, int(tree["sample_stats"]["diverging"].sum())
-
-
-@pytest.mark.parametrize("n_humans", [4, 10])
-def test_recovery(n_humans: int, figure: Callable[[str], None]) -> None:
-    """90 % intervals of each machine's copy probability, accuracies from .5 to .95, 160 images."""
-    n_sets = 8
-    covered, divergences = np.zeros(4), 0
-    for c, draws, diverging in fits(n_humans, n_sets):
-        lower, upper = np.quantile(draws, [0.05, 0.95], axis=0)
-        covered += (lower <= c) & (c <= upper)
-        divergences += diverging
-    figure(f"cohort model, {n_humans} humans, c 0 .2 .5 .9: 90 % intervals cover "
-              f"{(covered / n_sets).round(2).tolist()}, {divergences} divergences")  # fmt: skip
-    assert (covered / n_sets >= 0.9 - 4 * np.sqrt(0.09 / n_sets)).all()
-    assert covered.sum() / (4 * n_sets) >= 0.9 - 4 * np.sqrt(0.09 / (4 * n_sets))
-    # One transition in a thousand at most.
-    assert divergences <= n_sets * DRAWS / 1000
 
 
 def test_one_human_agrees_with_the_pairwise_posterior() -> None:

@@ -157,3 +157,11 @@ def test_the_default_grid_can_exist() -> None:
 def test_bad_input(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         al.coverage_study(**options)
+
+
+def test_where_no_data_set_has_an_interval() -> None:
+    grid = pd.DataFrame([[0.99, 0.99, 0.0, 2]], columns=[*one_setting(2)])
+    study = al.coverage_study(grid, ["bca"], n_datasets=100, rng=3)
+    assert (study["coverage"] == 0).all()
+    assert (study["no_interval"] == 1).all()
+    assert study[["width", "width_mcse"]].isna().all(axis=None)

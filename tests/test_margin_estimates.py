@@ -317,6 +317,25 @@ def test_undefined_entries_say_why() -> None:
 
 
 @pytest.mark.parametrize(
+    ("right", "reason"),
+    [
+        ([[1] * 6, [1, 0, 1, 0, 1, 1]], "items do not differ for all but one observer"),
+        # Resamples of so few items may be all alike: the interval is that of the others.
+        ((np.random.default_rng(1).random((3, 10)) < 0.6).astype(int), ""),
+    ],
+)
+def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
+    trials = al.Trials.from_correct(right, kind=["human"] * len(right))
+    items = trials.data[["dataset", "condition", "item"]].to_dataframe().reset_index(drop=True)
+    margins = items.assign(observer="net", margin=np.arange(len(items), dtype=float) ** 1.5)
+    result = al.decision_margin_consistency(trials, margins, m=4, n_draws=0, n_resamples=200, rng=1)
+    ceilings = result.data["ceilings"]
+    assert ceilings["undefined"].values.tolist() == [reason]
+    assert np.isfinite(ceilings["lower"].values).tolist() == [not reason]
+    assert np.isfinite(result.summary()["estimate"]).all()
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"group": "lab"}, "group must name a label of observers"),

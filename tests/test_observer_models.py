@@ -63,50 +63,6 @@ def test_variance_of_the_noise_has_a_closed_form(m: int, variance: float) -> Non
     assert noise_variance(m, "probit") == 1
 
 
-def test_shares_and_ceilings_are_recovered() -> None:
-    """Six experiments; the card has a hundred."""
-    import nutpie
-
-    truth = {"stable_sd": 1.2, "rho": 0.6}
-    inside = dict.fromkeys([*truth, "share"], 0)
-    compiled = None
-    shares = np.array([1.6**2, 1.2**2, noise_variance(M)])
-    shares /= shares.sum()
-    n_sets = 6
-    for seed in range(n_sets):
-        trials, margins = al.simulate.detection_experiment(
-            16, 60, rho={"net": 0.6}, log_gain_sd=0, rng=seed
-        )
-        _, right, shown = counts(trials)
-        data = {"right": right, "shown": shown, "margins": margins["margin"].to_numpy()}
-        if compiled is None:
-            compiled = nutpie.compile_pymc_model(al.models.observer_margins(**data, m=M))
-        tree = nutpie.sample(
-            compiled.with_data(**data),
-            draws=300,
-            tune=300,
-            chains=2,
-            seed=seed,
-            target_accept=0.75,
-            progress_bar=False,
-        )
-        assert int(tree["sample_stats"]["diverging"].sum()) == 0
-        draws = tree["posterior"].to_dataset()
-        np.testing.assert_allclose(draws["share"].sum("source"), 1, atol=1e-12)
-        gain = np.exp(draws["log_gain"]) * draws["strength_sd"]
-        np.testing.assert_allclose(draws["ceiling"], gain / np.hypot(gain, draws["stable_sd"]))
-        for name, value in truth.items():
-            low, high = np.quantile(draws[name], [0.05, 0.95])
-            inside[name] += low < value < high
-        bounds = np.quantile(draws["share"], [0.05, 0.95], axis=(0, 1))
-        inside["share"] += int(((bounds[0] < shares) & (shares < bounds[1])).sum())
-    # At 90 % coverage 2 or fewer of 6 have a probability of .0013; 18 shares are 6 sets of three
-    # that depend on each other, fewer than 10 inside has about that probability too.
-    assert inside["stable_sd"] > 2
-    assert inside["rho"] > 2
-    assert inside["share"] >= 10
-
-
 def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     right, shown = RIGHT > 0, np.ones((2, 6))
     model = al.models.observer_margins(right, shown, m=M)
@@ -264,6 +220,10 @@ def test_fit_observers_from_trials() -> None:
     assert shares["source"].tolist() == ["item", "observer x item", "trial noise"]
     assert (shares["eti90_lb"] < shares["median"]).all()
     assert (shares["median"] < shares["eti90_ub"]).all()
+    draws = tree["posterior"].to_dataset()
+    np.testing.assert_allclose(draws["share"].sum("source"), 1, atol=1e-12)
+    gain = np.exp(draws["log_gain"]) * draws["strength_sd"]
+    np.testing.assert_allclose(draws["ceiling"], gain / np.hypot(gain, draws["stable_sd"]))
     own = al.individual_ceilings(tree, 0.9)
     assert own["observer"].tolist() == trials.observers
     np.testing.assert_allclose(

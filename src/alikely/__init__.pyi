@@ -1,5 +1,7 @@
+from . import bands as bands
 from . import comparison as comparison
 from . import conjugate as conjugate
+from . import coverage as coverage
 from . import datasets as datasets
 from . import error_draws as error_draws
 from . import error_posteriors as error_posteriors
@@ -21,6 +23,8 @@ from . import tables as tables
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
 from .benchmark import benchmark_scores as benchmark_scores
+from .calibration import sbc as sbc
+from .calibration import sbc_summary as sbc_summary
 from .cohorts import cohort_check as cohort_check
 from .cohorts import cohort_scores as cohort_scores
 from .cohorts import compare_cohorts as compare_cohorts
@@ -40,6 +44,7 @@ from .counting import joint_counts as joint_counts
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
+from .coverage_estimates import estimate_coverage as estimate_coverage
 from .crossed_designs import best_design as best_design
 from .crossed_designs import expected_errors as expected_errors
 from .crossed_designs import variance_components as variance_components
@@ -73,6 +78,8 @@ from .plots import plot_cohort as plot_cohort
 from .plots import plot_condition_map as plot_condition_map
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
+from .plots import plot_coverage as plot_coverage
+from .plots import plot_data_averaged as plot_data_averaged
 from .plots import plot_design_map as plot_design_map
 from .plots import plot_error_row as plot_error_row
 from .plots import plot_explained as plot_explained
@@ -86,7 +93,9 @@ from .plots import plot_null as plot_null
 from .plots import plot_power as plot_power
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_radar as plot_radar
+from .plots import plot_rank_ecdf as plot_rank_ecdf
 from .plots import plot_ranks as plot_ranks
+from .plots import plot_recovery as plot_recovery
 from .plots import plot_regime_numbers as plot_regime_numbers
 from .plots import plot_regime_ranks as plot_regime_ranks
 from .plots import plot_sensitivity as plot_sensitivity

@@ -328,14 +328,14 @@ def _study(
     rng = np.random.default_rng(seed)
     p = setting.probabilities / setting.probabilities.sum(axis=-1, keepdims=True)
     counts = pilot + rng.multinomial(n_trials, p)
-    bounds_ = intervals(counts, setting, "posterior", goals.n_draws, goals.ci_prob, rng)
-    found = {"n_trials": n_trials} | _shares(bounds_, estimates(p, setting), goals)
+    both = intervals(counts, setting, "posterior", goals.n_draws, goals.ci_prob, rng)
+    found = {"n_trials": n_trials} | _shares(both, estimates(p, setting), goals)
     return found | {"undefined_share": float(np.isnan(estimates(counts, setting)).mean())}
 
 
-def _shares(bounds_: Floats, truth: Floats, goals: _Goals) -> dict[str, float]:
+def _shares(both: Floats, truth: Floats, goals: _Goals) -> dict[str, float]:
     """How wide the intervals of simulated studies are, and how often they show what is wanted."""
-    lower, upper = bounds_.T
+    lower, upper = both.T
     width = upper - lower
     found = {
         "expected_width": float(width.mean()),
@@ -406,6 +406,6 @@ def _from_normal(
         new = truth + unit / np.sqrt(n) * rng.standard_normal(n_datasets)
         value = (kept * pilot.estimate + n * new) / (kept + n)
         half = z * unit / np.sqrt(kept + n)
-        bounds_ = np.stack([value - half, value + half], axis=1)
-        rows.append({"n_trials": n} | _shares(bounds_, truth, goals))
+        both = np.stack([value - half, value + half], axis=1)
+        rows.append({"n_trials": n} | _shares(both, truth, goals))
     return pd.DataFrame(rows).assign(method="normal", note="")

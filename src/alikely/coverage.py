@@ -247,7 +247,7 @@ def _setting_study(
     defined = value[~np.isnan(value)]
     of_estimate = {
         "bias": float(defined.mean() - truth) if len(defined) else np.nan,
-        "bias_mcse": float(defined.std() / np.sqrt(max(len(defined), 1))),
+        "bias_mcse": float(defined.std() / np.sqrt(len(defined))) if len(defined) else np.nan,
         "undefined_share": float(np.isnan(value).mean()),
     }
     rows = []
@@ -264,7 +264,9 @@ def _setting_study(
                     "coverage": float(covered),
                     "coverage_mcse": float(np.sqrt(covered * (1 - covered) / n_datasets)),
                     "width": float(width.mean()) if len(width) else np.nan,
-                    "width_mcse": float(width.std() / np.sqrt(max(len(width), 1))),
+                    "width_mcse": float(width.std() / np.sqrt(len(width)))
+                    if len(width)
+                    else np.nan,
                     "no_interval": float(1 - len(width) / n_datasets),
                 }
                 | of_estimate

@@ -321,6 +321,16 @@ def error_similarity(
         If an option is invalid, there are no class labels, or the trials do not allow the
         comparison; the message says why.
 
+    Notes
+    -----
+    Divergences of samples are too large, and no interval that is centred on them makes up for it.
+    In simulated experiments (`alikely.estimate_coverage`) 95 % intervals of independent rows
+    (``"exact"``) held the similarity in .92 to .96 of them where rows are as different as their
+    prior has it, in .11 with 20 errors over 4 classes around common rows, and never with 200
+    errors over 16 classes. Analytic and bootstrap intervals hold it with 200 errors over 4 classes
+    (.88 to .93), in at most .73 with 2,000 over 16, and never with few over 16. Rows around a
+    shared base (``"nuts"``) are calibrated: see the catalogue, ``models/error_distributions``.
+
     References
     ----------
     .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for

@@ -251,6 +251,10 @@ def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -
             rows.append((np.nan,) * 4 + (len(right), len(items), "not all answered all items"))
         elif len(items) < 5 or np.ptp(right.sum(axis=0)) == 0:
             rows.append((np.nan,) * 4 + (len(right), len(items), "items do not differ"))
+        elif (np.ptp(right / shown, axis=1) > 0).sum() < 2:
+            # Whoever else is in it, one half of every split is always or never right.
+            reason = "items do not differ for all but one observer"
+            rows.append((np.nan,) * 4 + (len(right), len(items), reason))
         else:
             r = split_half_reliability(right / shown, ci_prob=ci_prob, rng=own)
             rows.append((r.split_half, r.reliability, r.lower, r.upper, len(right), len(items), ""))

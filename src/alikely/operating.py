@@ -154,7 +154,17 @@ def estimates(counts: NDArray[np.number], setting: Setting) -> Floats:
 
 
 def true_value(setting: Setting) -> Floats:
-    """Value of the estimand at the probabilities themselves, shape (...)."""
+    """Value of the estimand at the probabilities themselves.
+
+    Parameters
+    ----------
+    setting : Setting
+        Estimand and truth.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+    """
     return estimates(setting.probabilities, setting)
 
 
@@ -290,7 +300,19 @@ def undefined_share(setting: Setting, n_trials: ArrayLike) -> Floats:
 
 
 def smallest_expected(setting: Setting, n_trials: ArrayLike) -> Floats:
-    """Expected number of trials in the rarest cell of any pair, shape (...)."""
+    """Expected number of trials in the rarest cell of any pair.
+
+    Parameters
+    ----------
+    setting : Setting
+        Estimand and truth.
+    n_trials : array_like of int
+        Numbers of trials; broadcast against the truths.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+    """
     tables = np.einsum("...m,pmc->...pc", setting.probabilities, setting.cells)
     return np.asarray(np.asarray(n_trials) * tables.min(axis=(-2, -1)))
 
@@ -298,7 +320,21 @@ def smallest_expected(setting: Setting, n_trials: ArrayLike) -> Floats:
 def draw_tables(
     setting: Setting, n_trials: int, n_datasets: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
-    """Counts of patterns in simulated data sets: shape (data set, pattern)."""
+    """Draw data sets of one truth.
+
+    Parameters
+    ----------
+    setting : Setting
+        Estimand and one truth.
+    n_trials, n_datasets : int
+        Trials of a data set, and how many data sets.
+    seed : numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int, shape (data set, pattern)
+    """
     p = setting.probabilities / setting.probabilities.sum()
     return np.random.default_rng(seed).multinomial(n_trials, p, size=n_datasets)
 
@@ -455,7 +491,7 @@ def describe(
     Returns
     -------
     pandas.DataFrame
-        The rows with ``n_trials, method, width, se, bias, undefined_share``, what
+        The rows with ``n_trials, method, lower, upper, width, se, bias, undefined_share``, what
         `interval_study` gives, and ``note``.
     """
     z = special.ndtri((1 + study.ci_prob) / 2)

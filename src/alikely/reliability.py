@@ -242,7 +242,9 @@ def _alpha(x: Floats, people: NDArray[np.number], items: NDArray[np.number]) -> 
         return np.nan
     between = (pairs * covariance).sum() / pairs.sum()
     within = people @ np.diag(covariance) / people.sum()
-    return float(len(x) * between / (within + (len(x) - 1) * between))
+    total = within + (len(x) - 1) * between
+    # Items that were drawn may all be alike.
+    return float(len(x) * between / total) if total else np.nan
 
 
 def _z(r: float) -> float:

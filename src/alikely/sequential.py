@@ -153,7 +153,7 @@ def sequential_design(
         ``trials_q05``, ``trials_q95``; at stopping ``coverage`` of the interval, ``bias`` of the
         estimate, ``mean_width``; ``unfinished_share`` of studies that reached `most_trials` first;
         for comparison ``fixed_trials``, what a study of fixed size needs, and ``fixed_coverage``
-        there; ``mc_error`` of either coverage at 0.95.
+        there; ``mc_error`` of either coverage, if it is `ci_prob`.
 
     Raises
     ------

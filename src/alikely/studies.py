@@ -46,7 +46,7 @@ def run_study(
     ----------
     function : callable
         Takes the values of a cell by name, and ``seed``, a `numpy.random.SeedSequence`; returns a
-        list of rows. It must be importable where it runs.
+        list of rows. It must be importable where it runs, or a `functools.partial` of such a one.
     cells : sequence of mapping
         What to run, one mapping of JSON values each.
     folder : str or path, optional
@@ -77,7 +77,8 @@ def run_study(
     """
     if not cells:
         raise ValueError("cells is empty: a study needs at least one cell")
-    name = f"{function.__module__}.{function.__qualname__}"
+    named = getattr(function, "func", function)
+    name = f"{named.__module__}.{named.__qualname__}"
     seed = seed_sequence(rng)
     done: dict[int, Rows] = {}
     if folder is not None:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from alikely.plots.benchmark import plot_benchmark, plot_probability_greater, plot_ranks
 from alikely.plots.bounds import plot_bounds
+from alikely.plots.calibration import (
+    plot_coverage,
+    plot_data_averaged,
+    plot_rank_ecdf,
+    plot_recovery,
+)
 from alikely.plots.cohort import plot_cohort
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.intervals import plot_intervals
@@ -29,6 +35,8 @@ __all__ = [
     "plot_condition_map",
     "plot_consistency",
     "plot_correlations",
+    "plot_coverage",
+    "plot_data_averaged",
     "plot_design_map",
     "plot_error_row",
     "plot_explained",
@@ -42,7 +50,9 @@ __all__ = [
     "plot_power",
     "plot_probability_greater",
     "plot_radar",
+    "plot_rank_ecdf",
     "plot_ranks",
+    "plot_recovery",
     "plot_regime_numbers",
     "plot_regime_ranks",
     "plot_sensitivity",

@@ -1,0 +1,226 @@
+"""The files of the catalogue that computation makes: evidence and reference figures of each model.
+
+References
+----------
+.. [V21] Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021). Rank-normalization, folding, and
+   localization: an improved R-hat. doi:10.1214/20-BA1221
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import alikely
+from alikely import models
+from alikely._random import RandomState
+from alikely.calibration.cases import CASES
+from alikely.calibration.ranks import sbc, sbc_summary
+from alikely.sampling import nuts
+
+__all__ = ["QUANTILES", "calibration", "model_digest", "one_element", "reference", "write"]
+
+SEED = 1
+# Reference figures are then known ten times as well as those of a usual fit.
+N_REFERENCE = 80_000
+QUANTILES = (0.05, 0.5, 0.95)
+
+
+def model_digest(name: str) -> str:
+    """Fingerprint of the text of a model, without its comments and docstrings.
+
+    Parameters
+    ----------
+    name : str
+        One of ``alikely.models.__all__``.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits: of the model's file and of the files of `alikely.models` it imports.
+
+    Examples
+    --------
+    >>> len(model_digest("copying"))
+    16
+    """
+    folder = Path(str(models.__file__)).parent
+    module = getattr(models, name).__module__.rpartition(".")[2]
+    found: dict[str, str] = {}
+    todo = [module]
+    while todo:
+        part = todo.pop()
+        if part in found:
+            continue
+        tree = ast.parse((folder / f"{part}.py").read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(models.__name__):
+                todo.append(str(node.module).rpartition(".")[2])
+            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)):
+                node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
+        found[part] = ast.unparse(tree)
+    text = "\n".join(found[part] for part in sorted(found))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _is_text(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
+
+
+def calibration(
+    name: str,
+    n: int | None = None,
+    folder: str | Path | None = None,
+    rng: RandomState = SEED,
+    progressbar: bool = False,
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Calibrate a model of the catalogue by simulation.
+
+    Parameters
+    ----------
+    name : str
+        One of ``alikely.models.__all__``.
+    n : int, optional
+        Number of simulations; that of the catalogue if not given.
+    folder, rng, progressbar
+        As in `alikely.run_study`.
+
+    Returns
+    -------
+    evidence : dict
+        The content of ``calibration.json``.
+    ranks : pandas.DataFrame
+        As from `alikely.sbc`.
+
+    Raises
+    ------
+    ValueError
+        If the catalogue has no such model.
+    """
+    case = _case(name)
+    ranks = sbc(
+        case.design,
+        case.n if n is None else n,
+        simulate=case.simulate,
+        quantities=case.quantities,
+        derive=case.derive,
+        replicate=case.replicate,
+        thin=case.thin,
+        folder=folder,
+        rng=rng,
+        progressbar=progressbar,
+    )
+    summary = sbc_summary(ranks)
+    posterior = summary[summary["school"] == "posterior"]
+    by_simulation = ranks.groupby("simulation").first()
+    evidence = {
+        "model": name,
+        "text": model_digest(name),
+        "design": case.words,
+        "n_simulations": len(by_simulation),
+        "seed": rng if isinstance(rng, int) else None,
+        "versions": _versions(),
+        "passed": bool(posterior["inside_all"].all()),
+        "outside_alone": posterior.loc[~posterior["inside"], "quantity"].tolist(),
+        "chains": {
+            "divergent_simulations": float((by_simulation["divergent"] > 0).mean()),
+            "median_r_hat": round(float(by_simulation["r_hat"].median()), 4),
+            "median_ess": round(float(by_simulation["ess"].median())),
+        },
+        "quantities": [
+            {k: _short(v) for k, v in row.items()} for row in summary.to_dict("records")
+        ],
+    }
+    return evidence, ranks
+
+
+def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) -> dict[str, Any]:
+    """Posterior figures of the model on the data of its card, with their Monte-Carlo errors.
+
+    Parameters
+    ----------
+    name : str
+        One of ``alikely.models.__all__``.
+    n_draws : int
+        Total number of draws over 4 chains.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    dict
+        The content of ``reference.json``: the ``data``, and for the first element of each quantity
+        its mean and three quantiles, each with its Monte-Carlo standard error [V21]_.
+
+    Raises
+    ------
+    ValueError
+        If the catalogue has no such model.
+    """
+    case = _case(name)
+    model = case.example()
+    posterior = nuts(model, n_draws, rng=rng)["posterior"].to_dataset()
+    figures = {}
+    for quantity in case.quantities:
+        draws = one_element(posterior[quantity])
+        if float(draws.std()) == 0:
+            continue
+        row = {"mean": float(draws.mean()), "mean_mcse": _mcse(draws, "mean")}
+        for p in QUANTILES:
+            row[f"q{100 * p:g}"] = float(draws.quantile(p))
+            row[f"q{100 * p:g}_mcse"] = _mcse(draws, "quantile", p)
+        figures[quantity] = {k: float(f"{v:.6g}") for k, v in row.items()}
+    return {
+        "model": name,
+        "text": model_digest(name),
+        "data": {v.name: np.asarray(v.get_value()).tolist() for v in model.data_vars},
+        "n_draws": n_draws,
+        "seed": rng if isinstance(rng, int) else None,
+        "versions": _versions(),
+        "figures": figures,
+    }
+
+
+def one_element(draws: xr.DataArray) -> xr.DataArray:
+    """First element of a variable; of responses the last, since 0 stands at the true class."""
+    return draws.isel(
+        {dim: -1 if dim == "response_class" else 0 for dim in draws.dims[2:]}, drop=True
+    )
+
+
+def _mcse(draws: xr.DataArray, method: str, prob: float | None = None) -> float:
+    options = {} if prob is None else {"prob": prob}
+    found = azs.mcse(draws.to_dataset(name="x"), method=method, **options)
+    return float(found["x"])
+
+
+def _case(name: str) -> Any:
+    if name not in CASES:
+        raise ValueError(f"the catalogue has {', '.join(CASES)}; got {name!r}")
+    return CASES[name]
+
+
+def _versions() -> dict[str, str]:
+    others = {name: importlib.metadata.version(name) for name in ("pymc", "nutpie", "numpy")}
+    return {"alikely": alikely.__version__} | others
+
+
+def _short(value: Any) -> Any:
+    """Numbers as a reader wants them."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON that reads well and ends with a newline."""
+    path.write_text(json.dumps(content, indent=1) + "\n")

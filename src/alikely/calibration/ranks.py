@@ -1,0 +1,448 @@
+"""Simulation-based calibration: the truth should be a posterior draw like any other.
+
+References
+----------
+.. [CGR06] Cook, Gelman, Rubin (2006). Validation of software for Bayesian models using posterior
+   quantiles. doi:10.1198/106186006X136976
+.. [T18] Talts, Betancourt, Simpson, Vehtari, Gelman (2018). Validating Bayesian inference
+   algorithms with simulation-based calibration. doi:10.48550/arXiv.1804.06788
+.. [M23] Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman, Vehtari (2023). Simulation-based
+   calibration checking for Bayesian computation: the choice of test quantities shapes sensitivity.
+   doi:10.1214/23-BA1404
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._random import RandomState, spawn_integer
+from alikely.bands import uniformity
+from alikely.studies import run_study
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["sbc", "sbc_summary"]
+
+Floats = NDArray[np.float64]
+Values = dict[str, NDArray[Any]]
+Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
+Derive = Callable[[Values, Values, np.random.Generator], Mapping[str, ArrayLike]]
+Replicate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
+
+CHAINS = 2
+# Simulations of one cell: enough to be worth a file, few enough that little is lost with one.
+BLOCK = 5
+LOG_LIKELIHOOD = "log_likelihood"
+# Evaluated without being compiled: at some of the draws.
+N_LIKELIHOODS = 25
+LEVELS = (0.5, 0.8, 0.95)
+# Two threads that compile, or set data of one function, at a time would disturb each other.
+LOCK = threading.RLock()
+
+
+def sbc(
+    model: pm.Model | Callable[[], pm.Model],
+    n: int = 200,
+    *,
+    simulate: Simulate | None = None,
+    source: pm.Model | Callable[[], pm.Model] | None = None,
+    quantities: Sequence[str] | None = None,
+    derive: Derive | None = None,
+    replicate: Replicate | None = None,
+    n_ranked: int = 100,
+    thin: int = 20,
+    tune: int = 500,
+    target_accept: float = 0.9,
+    folder: str | Path | None = None,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> pd.DataFrame:
+    """Simulation-based calibration of a model and its sampler [T18]_.
+
+    Parameters are drawn from the prior, data from the parameters, and the posterior of these data
+    is sampled with NUTS. If all is right, the rank of the true value among the draws is uniform:
+    the truth is one more draw [CGR06]_.
+
+    Parameters
+    ----------
+    model : pymc.Model or callable
+        With its data in `pymc.Data`; or a function without arguments that builds it, which
+        processes and clusters need.
+    n : int
+        Number of simulations, at least 2; a band says little below 100.
+    simulate : callable, optional
+        Takes true values by name, of free and deterministic variables, and a
+        `numpy.random.Generator`; returns data by name. What it returns beyond the data of the model
+        are true values of what `derive` adds. A simulator written without the model also tests the
+        likelihood; if not given, data are drawn by the model itself.
+    source : pymc.Model or callable, optional
+        Where true parameters come from, of the same free variables; `model` if not given.
+    quantities : sequence of str, optional
+        Free and deterministic variables to rank; all free ones if not given. Of one with several
+        elements, one that is chosen at random in each simulation.
+    derive : callable, optional
+        Takes draws by name (draw, ...), the data and a generator; returns more quantities to rank.
+    replicate : callable, optional
+        Takes the data and a generator; returns bootstrap replicates (replicate, ...) of some of the
+        quantities, to see how often their percentiles hold the same truths.
+    n_ranked, thin, tune : int
+        Draws to rank the truth among, even, every how many-th draw they are, and warm-up draws,
+        over 2 chains. Thinned, since ranks among draws that hang together are not uniform.
+    target_accept : float
+        As in `alikely.sampling.nuts`.
+    folder, rng, progressbar
+        As in `alikely.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per simulation and quantity: ``simulation, school`` (posterior or bootstrap),
+        ``quantity, element, truth``; ``rank``, of the truth among the draws as a share in (0, 1),
+        ties and steps resolved at random, NaN where the truth or all replicates are
+        undefined;
+        ``draw``, one of the draws, ``mean`` and ``sd`` of all; and of the chains ``divergent``,
+        and ``r_hat, ess`` of all draws before thinning, the worst over the free variables. The
+        quantity ``log_likelihood`` is that of the data under `source`: without it a sampler that
+        ignores the data would pass [M23]_.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, a quantity is unknown, or the model has no data to replace.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.independence([30, 10, 10, 10])
+    >>> ranks = al.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
+    >>> sorted(set(ranks["quantity"]))
+    ['log_likelihood', 'p_a', 'p_b']
+    """
+    if n < 2 or n_ranked < 2 or n_ranked % CHAINS or thin < 1 or tune < 1:
+        raise ValueError(
+            "n must be at least 2, n_ranked even and at least 2, thin and tune at least 1; got "
+            f"{n}, {n_ranked}, {thin} and {tune}"
+        )
+    options = _Options(n_ranked, thin, tune, target_accept)
+    chosen = None if quantities is None else tuple(quantities)
+    study = _Study(model, source, simulate, chosen, derive, replicate, options)
+    built = _built(model)
+    named = [v.name for v in [*built.free_RVs, *built.deterministics]]
+    unknown = [name for name in chosen or () if name not in named]
+    if unknown:
+        raise ValueError(
+            f"quantities must be among {', '.join(named)}; got {', '.join(map(repr, unknown))}"
+        )
+    if not built.data_vars:
+        raise ValueError("the model must hold its data in pymc.Data: new ones are put in there")
+    cells = [
+        {"first": first, "number": min(BLOCK, n - first), "options": list(options)}
+        for first in range(0, n, BLOCK)
+    ]
+    block = functools.partial(_block, study)
+    table = run_study(block, cells, folder, rng=rng, progressbar=progressbar)
+    return table.drop(columns=["first", "number", "options"])
+
+
+def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
+    """What simulation-based calibration says of each quantity.
+
+    Parameters
+    ----------
+    ranks : pandas.DataFrame
+        As from `sbc`.
+    ci_prob : float
+        Probability of the band, in (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per quantity, and school: ``school, quantity, n``; ``p_value`` of uniform ranks
+        (`alikely.bands.uniformity`)
+        and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
+        ``inside_all``, whether inside the wider band that all quantities of the model stay inside
+        together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one
+        posterior draw of each simulation (Kolmogorov-Smirnov); and for 50, 80 and 95 % central
+        intervals ``coverage_50`` ... with Monte-Carlo errors ``coverage_50_mcse`` ...; an interval
+        that is undefined does not cover.
+
+    Raises
+    ------
+    ValueError
+        If `ci_prob` is out of range or there are no ranks.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.independence([30, 10, 10, 10])
+    >>> ranks = al.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
+    >>> al.sbc_summary(ranks)["n"].tolist()
+    [2, 2, 2]
+    """
+    from scipy import stats
+
+    if ranks.empty or not 0 < ci_prob < 1:
+        raise ValueError(f"ranks must not be empty and ci_prob between 0 and 1, got {ci_prob}")
+    groups = list(ranks.groupby(["school", "quantity"], sort=False))
+    together = ranks.loc[ranks["school"] == "posterior", "quantity"].nunique()
+    rows = []
+    for (school, quantity), part in groups:
+        known = part.dropna(subset="rank")
+        p_value = uniformity(known["rank"])
+        row = {
+            "school": school,
+            "quantity": quantity,
+            "n": len(part),
+            "p_value": p_value,
+            "inside": p_value >= 1 - ci_prob,
+            "inside_all": p_value >= (1 - ci_prob) / together,
+            "data_averaged_p": float(stats.ks_2samp(known["truth"], known["draw"]).pvalue),
+        }
+        for level in LEVELS:
+            covered = (np.abs(part["rank"] - 0.5) <= level / 2).mean()
+            name = f"coverage_{100 * level:g}"
+            row[name] = float(covered)
+            row[f"{name}_mcse"] = float(np.sqrt(level * (1 - level) / len(part)))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+class _Options(NamedTuple):
+    n_ranked: int
+    thin: int
+    tune: int
+    target_accept: float
+
+
+@dataclass(frozen=True)
+class _Study:
+    """All that a process needs to simulate; known by its key, so that it is prepared once."""
+
+    model: Any = field(compare=False)
+    source: Any = field(compare=False)
+    simulate: Simulate | None = field(compare=False)
+    quantities: tuple[str, ...] | None = field(compare=False)
+    derive: Derive | None = field(compare=False)
+    replicate: Replicate | None = field(compare=False)
+    options: _Options = field(compare=False)
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+class _Prepared(NamedTuple):
+    compiled: Any
+    draw: Callable[[int], Values]
+    log_likelihood: Callable[[Values, Values], Floats]
+    data: tuple[str, ...]
+    free: tuple[str, ...]
+    quantities: tuple[str, ...]
+
+
+def _built(model: Any) -> Any:
+    return model() if callable(model) and not hasattr(model, "free_RVs") else model
+
+
+@functools.lru_cache(maxsize=2)
+def _prepared(study: _Study) -> _Prepared:
+    """Compile sampler, prior and likelihood: once in each process."""
+    import nutpie
+
+    model = _built(study.model)
+    source = model if study.source is None else _built(study.source)
+    free = tuple(v.name for v in model.free_RVs)
+    return _Prepared(
+        nutpie.compile_pymc_model(model),
+        _prior(source, observed=study.simulate is None),
+        _likelihood(source),
+        tuple(v.name for v in model.data_vars),
+        free,
+        study.quantities or free,
+    )
+
+
+def _prior(source: pm.Model, observed: bool) -> Callable[[int], Values]:
+    """Draw all variables of a model by its own random graph; also data, by their names."""
+    from pymc.pytensorf import compile as compile_graph
+    from pymc.pytensorf import find_rng_nodes, reseed_rngs
+
+    names = [v.name for v in [*source.free_RVs, *source.deterministics]]
+    outputs = [source[name] for name in names]
+    if observed:
+        data = {_held(source.rvs_to_values[rv]): rv for rv in source.observed_RVs}
+        for holder in source.data_vars:
+            if holder in data:
+                names.append(holder.name)
+                outputs.append(data.pop(holder))
+        if data or source.potentials:
+            raise ValueError(
+                "the model cannot draw its own data (they are not held one to one in pymc.Data, or "
+                "it has potentials); give simulate"
+            )
+    function = compile_graph([], outputs, random_seed=False, mode=_interpreted())
+    rngs = find_rng_nodes(outputs)
+
+    def draw(seed: int) -> Values:
+        reseed_rngs(rngs, seed)
+        return dict(zip(names, function(), strict=True))
+
+    return draw
+
+
+def _held(value: Any) -> Any:
+    """What holds observed values: PyMC casts some types."""
+    while value.owner is not None and len(value.owner.inputs) == 1:
+        value = value.owner.inputs[0]
+    return value
+
+
+def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
+    """Log likelihood of data at draws of the free variables, in the words of a model."""
+    from pymc.model.transform.conditioning import remove_value_transforms
+
+    # PyMC does not copy models with starting points; none are needed here.
+    starts = model.rvs_to_initial_values
+    model.rvs_to_initial_values = dict.fromkeys(starts)
+    try:
+        plain = remove_value_transforms(model)
+    finally:
+        model.rvs_to_initial_values = starts
+    terms = [*plain.observed_RVs, *plain.potentials]
+    inputs = [plain.rvs_to_values[rv] for rv in plain.free_RVs]
+    function = plain.compile_fn(
+        plain.logp(vars=terms),
+        inputs=inputs,
+        point_fn=False,
+        on_unused_input="ignore",
+        mode=_interpreted(),
+    )
+    names = [rv.name for rv in plain.free_RVs]
+
+    def log_likelihood(draws: Values, data: Values) -> Floats:
+        for name, values in data.items():
+            plain[name].set_value(np.asarray(values, dtype=plain[name].dtype))
+        n = len(draws[names[0]])
+        return np.array([function(*(draws[name][i] for name in names)) for i in range(n)])
+
+    return log_likelihood
+
+
+def _interpreted() -> Any:
+    """Graphs that run a hundred times are not worth compiling."""
+    from pytensor.compile.mode import Mode
+    from pytensor.link.vm import VMLinker
+
+    return Mode(linker=VMLinker(use_cloop=False, c_thunks=False), optimizer="fast_compile")
+
+
+def _block(
+    study: _Study, first: int, number: int, options: list[float], seed: np.random.SeedSequence
+) -> list[dict[str, Any]]:
+    with LOCK:
+        prepared = _prepared(study)
+    rows = []
+    for simulation, own in enumerate(seed.spawn(number), start=first):
+        rows += [{"simulation": simulation} | row for row in _simulation(study, prepared, own)]
+    return rows
+
+
+def _simulation(
+    study: _Study, prepared: _Prepared, seed: np.random.SeedSequence
+) -> list[dict[str, Any]]:
+    import nutpie
+
+    prior_seed, sampler_seed, own_seed = seed.spawn(3)
+    rng = np.random.default_rng(own_seed)
+    with LOCK:
+        truth = prepared.draw(spawn_integer(prior_seed))
+    if study.simulate is None:
+        data = {name: truth.pop(name) for name in prepared.data if name in truth}
+    else:
+        made = {k: np.asarray(v) for k, v in study.simulate(truth, rng).items()}
+        data = {name: made.pop(name) for name in prepared.data if name in made}
+        truth |= made
+    n_ranked, thin, tune, target_accept = study.options
+    tree = nutpie.sample(
+        prepared.compiled.with_data(**data),
+        draws=n_ranked // CHAINS * thin,
+        tune=tune,
+        chains=CHAINS,
+        cores=1,
+        seed=spawn_integer(sampler_seed),
+        save_warmup=False,
+        target_accept=target_accept,
+        progress_bar=False,
+    )
+    posterior = tree["posterior"].to_dataset()
+    kept = posterior.isel(draw=slice(thin - 1, None, thin))
+    draws = {name: _flat(kept[name].values) for name in kept.data_vars}
+    ranked = {name: draws[name] for name in prepared.quantities}
+    if study.derive is not None:
+        ranked |= {k: np.asarray(v) for k, v in study.derive(draws, data, rng).items()}
+    few = {name: draws[name][:: max(n_ranked // N_LIKELIHOODS, 1)] for name in prepared.free}
+    with LOCK:
+        ranked[LOG_LIKELIHOOD] = prepared.log_likelihood(few, data)
+        truth[LOG_LIKELIHOOD] = prepared.log_likelihood(
+            {name: np.asarray(truth[name])[None] for name in prepared.free}, data
+        )[0]
+    chains = _diagnosed(posterior[list(prepared.free)], tree["sample_stats"].to_dataset())
+    rows = []
+    element = {name: _element(values, rng) for name, values in ranked.items()}
+    schools: dict[str, Mapping[str, ArrayLike]] = {"posterior": ranked}
+    if study.replicate is not None:
+        schools["bootstrap"] = study.replicate(data, rng)
+    for school, found in schools.items():
+        for name, values in found.items():
+            at = element[name]
+            row = {"school": school, "quantity": name, "element": at}
+            rank = _ranked(float(np.ravel(truth[name])[at]), _columns(values)[:, at], rng)
+            rows.append(row | rank | chains)
+    return rows
+
+
+def _flat(values: NDArray[Any]) -> NDArray[Any]:
+    return values.reshape(-1, *values.shape[2:])
+
+
+def _columns(draws: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(draws)
+    return array.reshape(len(array), -1)
+
+
+def _element(draws: NDArray[Any], rng: np.random.Generator) -> int:
+    """Choose an element that is not the same by construction, as a probability of 0 is."""
+    free = np.flatnonzero(np.ptp(_columns(draws), axis=0) > 0)
+    return int(rng.choice(free)) if len(free) else 0
+
+
+def _ranked(truth: float, draws: NDArray[Any], rng: np.random.Generator) -> dict[str, float]:
+    # Of a bootstrap some replicates may be undefined; the others make its interval.
+    defined = draws[np.isfinite(draws)]
+    if not len(defined):
+        return dict.fromkeys(("rank", "draw", "mean", "sd"), np.nan) | {"truth": truth}
+    below, ties = (defined < truth).sum(), (defined == truth).sum()
+    rank = (below + rng.random() * (ties + 1)) / (len(defined) + 1)
+    return {
+        "truth": truth,
+        "rank": float(rank) if np.isfinite(truth) else np.nan,
+        "draw": float(rng.choice(defined)),
+        "mean": float(defined.mean()),
+        "sd": float(defined.std()),
+    }
+
+
+def _diagnosed(posterior: Any, stats: Any) -> dict[str, Any]:
+    import arviz_stats as azs
+
+    r_hat = max(float(values.max()) for values in azs.rhat(posterior).data_vars.values())
+    ess = min(float(values.min()) for values in azs.ess(posterior).data_vars.values())
+    return {"divergent": int(stats["diverging"].sum()), "r_hat": r_hat, "ess": ess}
