@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from alikely.calibration.cards import calibration, reference, write
+from alikely.calibration.cards import calibration, reference, update_card, write
 from alikely.calibration.cases import CASES
 from alikely.calibration.index import write_index
 
@@ -39,6 +39,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     if name == "models":
+        if lacking := [
+            case for case in CASES if not (given.folder / case / "calibration.json").is_file()
+        ]:
+            print(
+                f"alikely: {', '.join(lacking)} without calibration.json; make it first, python -m "
+                f"alikely.calibration {given.folder / lacking[0]}",
+                file=sys.stderr,
+            )
+            return 2
         write_index(given.folder, given.work, given.seed)
         return 0
     # What the card draws needs matplotlib, the figures themselves do not.
@@ -49,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plot_rank_ecdf(ranks).savefig(given.folder / "ranks.png", dpi=110)
     plot_recovery(ranks).savefig(given.folder / "recovery.png", dpi=110)
     write(given.folder / "reference.json", reference(name))
+    update_card(given.folder / "README.md", evidence)
     outside = ", ".join(evidence["outside_alone"]) or "none"
     print(
         f"{name}: {'passed' if evidence['passed'] else 'NOT passed'}; "

@@ -276,7 +276,7 @@ def _items_data(truth: Values, rng: np.random.Generator) -> Values:
     return made | {"right": _right(answers, ALTERNATIVES, rng).sum(axis=0)}
 
 
-CLASSES = np.repeat(np.arange(4), 6)
+CLASSES = np.repeat(np.arange(4), 4)
 
 
 def _criteria() -> pm.Model:
@@ -294,7 +294,7 @@ def _criteria_data(truth: Values, rng: np.random.Generator) -> Values:
     return made | {"answers": (chosen[:, :, None] == np.arange(4)).sum(axis=0)}
 
 
-OBSERVERS, REPEATS = (4, 24), 3
+OBSERVERS, REPEATS = (4, 16), 3
 
 
 def _observers() -> pm.Model:
@@ -391,7 +391,8 @@ CASES = {
         _criteria,
         _criteria_data,
         ("rho", "criterion_sd", "criterion", "strength_mean", "strength_sd", "strength"),
-        "24 items of 4 classes, 10 answers each, margins of a machine",
+        "16 items of 4 classes, 10 answers each, margins of a machine",
+        thin=10,
     ),
     "cohort": Case(
         lambda: models.cohort(cohort_counts(load_example())),
@@ -473,7 +474,8 @@ CASES = {
             "share",
             "ceiling",
         ),
-        "4 observers, 24 items shown 3 times each, margins of a machine, 4 alternatives",
+        "4 observers, 16 items shown 3 times each, margins of a machine, 4 alternatives",
+        thin=10,
     ),
     "pooled_pairs": Case(
         _example_pairs,

@@ -109,8 +109,7 @@ def sbc(
     pandas.DataFrame
         One row per simulation and quantity: ``simulation, school`` (posterior or bootstrap),
         ``quantity, element, truth``; ``rank``, of the truth among the draws as a share in (0, 1),
-        ties and steps resolved at random, NaN where the truth or all replicates are
-        undefined;
+        ties and steps resolved at random, NaN where the truth or all replicates are undefined;
         ``draw``, one of the draws, ``mean`` and ``sd`` of all; and of the chains ``divergent``,
         and ``r_hat, ess`` of all draws before thinning, the worst over the free variables. The
         quantity ``log_likelihood`` is that of the data under `source`: without it a sampler that

@@ -67,7 +67,7 @@ def plot_rank_ecdf(
     3
     """
     figure, panels = _panels(ranks, quantities)
-    for ax, (quantity, part) in panels:
+    for ax, part in panels:
         for school, of_school in part.groupby("school", sort=False):
             values = of_school["rank"].dropna().to_numpy()
             place, lower, upper = rank_band(len(values), ci_prob)
@@ -76,9 +76,6 @@ def plot_rank_ecdf(
             below = np.searchsorted(np.sort(values), place, side="right") / len(values)
             ax.step(place, below - place, color=SCHOOLS[str(school)], linewidth=1)
         ax.axhline(0, color="0.5", linewidth=0.6)
-        ax.set_title(quantity, fontsize=8)
-        ax.tick_params(labelsize=7)
-        # Bands differ with the number of simulations only: one scale shows all alike.
         ax.set_xlim(0, 1)
     figure.supxlabel("rank of the truth among posterior draws", fontsize=9)
     figure.supylabel("distribution minus uniform", fontsize=9)
@@ -124,7 +121,7 @@ def plot_recovery(
     if quantities is None and "quantity" in ranks:
         quantities = [q for q in ranks["quantity"].unique() if q != "log_likelihood"]
     figure, panels = _panels(ranks, quantities)
-    for ax, (quantity, part) in panels:
+    for ax, part in panels:
         one = part[part["school"] == "posterior"]
         half = special.ndtri((1 + ci_prob) / 2) * one["sd"]
         ax.errorbar(
@@ -134,8 +131,6 @@ def plot_recovery(
         ax.plot(one["truth"], one["mean"], ".", color=SCHOOLS["posterior"], markersize=2)
         ends = one["truth"].min(), one["truth"].max()
         ax.plot(ends, ends, color="0.3", linewidth=0.8)
-        ax.set_title(quantity, fontsize=8)
-        ax.tick_params(labelsize=7)
     figure.supxlabel("true value", fontsize=9)
     figure.supylabel("posterior mean", fontsize=9)
     return figure
@@ -172,12 +167,10 @@ def plot_data_averaged(ranks: pd.DataFrame, quantities: Sequence[str] | None = N
     3
     """
     figure, panels = _panels(ranks, quantities)
-    for ax, (quantity, part) in panels:
+    for ax, part in panels:
         one = part[part["school"] == "posterior"]
         ax.ecdf(one["truth"], color="0.2", linewidth=1)
         ax.ecdf(one["draw"], color=SCHOOLS["posterior"], linewidth=1)
-        ax.set_title(quantity, fontsize=8)
-        ax.tick_params(labelsize=7)
     figure.supxlabel("black: true values (prior), blue: posterior draws", fontsize=9)
     figure.supylabel("share below", fontsize=9)
     return figure
@@ -256,7 +249,7 @@ def plot_coverage(
 
 def _panels(
     ranks: pd.DataFrame, quantities: Sequence[str] | None
-) -> tuple[Figure, list[tuple[Axes, tuple[str, pd.DataFrame]]]]:
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
     """A figure with one small panel for each quantity."""
     check_table(ranks, {"school", "quantity", "rank", "truth", "draw", "mean", "sd"}, RANKS)
     known = list(dict.fromkeys(ranks["quantity"]))
@@ -272,5 +265,9 @@ def _panels(
     )  # fmt: skip
     for ax in axes.flat[len(wanted) :]:
         ax.remove()
-    parts = [(name, ranks[ranks["quantity"] == name]) for name in wanted]
-    return figure, list(zip(axes.flat, parts, strict=False))
+    panels = []
+    for ax, name in zip(axes.flat, wanted, strict=False):
+        ax.set_title(name, fontsize=8)
+        ax.tick_params(labelsize=7)
+        panels.append((ax, ranks[ranks["quantity"] == name]))
+    return figure, panels
