@@ -29,7 +29,10 @@ def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return correct, correct.sum(axis=2), np.full(correct.shape[:2], n_repeats)
 
 
-@pytest.mark.parametrize(("n", "deviation"), [(1, 0.7), (2, 0.5), (2, 1.2), (6, 1.2), (18, 2.0)])
+@pytest.mark.parametrize(
+    ("n", "deviation"),
+    [(1, 0.7), (2, 0.5), (2, 1.2), (3, 3.0), (6, 1.2), (6, 3.0), (18, 2.0), (30, 3.0)],
+)
 def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
     """Mean log likelihood of the model's own data, where the quadrature has to be good."""
     d = np.linspace(-1, 5, 13)
@@ -51,10 +54,11 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
             NODES["few" if n <= FEW_ANSWERS else "many"],
         )
     found = model.compile_logp(sum=False)({})[0]
-    error = (np.exp(exact) * np.abs(found - exact)).sum(axis=0)
-    # With one answer the approximate posterior is furthest from the true one.
-    assert error.max() < (2e-3 if n > 1 else 5e-3)
-    assert (np.exp(exact) * (found - exact)).sum(axis=0).max() < 2e-3
+    error = np.exp(exact) * (found - exact)
+    assert np.abs(error).sum(axis=0).max() < 5e-3
+    # What adds up over items and observers, and would move the spread of deviations.
+    assert np.abs(error.sum(axis=0)).max() < (2e-3 if deviation <= 2 else 4e-3)
+    assert abs(error.sum(axis=0).mean()) < 5e-4
 
 
 @pytest.mark.parametrize(("m", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])

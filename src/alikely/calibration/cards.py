@@ -169,7 +169,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
     -------
     dict
         The content of ``reference.json``: the ``data``, and for the first element of each quantity
-        its mean and three quantiles, each with its Monte-Carlo standard error [V21]_.
+        three quantiles, each with its Monte-Carlo standard error [V21]_.
 
     Raises
     ------
@@ -184,10 +184,12 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
         draws = one_element(posterior[quantity])
         if float(draws.std()) == 0:
             continue
-        row = {"mean": float(draws.mean()), "mean_mcse": _mcse(draws, "mean")}
+        row = {}
+        # No means: a concentration has none.
         for p in QUANTILES:
             row[f"q{100 * p:g}"] = float(draws.quantile(p))
-            row[f"q{100 * p:g}_mcse"] = _mcse(draws, "quantile", p)
+            error = azs.mcse(draws.to_dataset(name="x"), method="quantile", prob=p)
+            row[f"q{100 * p:g}_mcse"] = float(error["x"])
         figures[quantity] = {k: float(f"{v:.6g}") for k, v in row.items()}
     return {
         "model": name,
@@ -205,12 +207,6 @@ def one_element(draws: xr.DataArray) -> xr.DataArray:
     return draws.isel(
         {dim: -1 if dim == "response_class" else 0 for dim in draws.dims[2:]}, drop=True
     )
-
-
-def _mcse(draws: xr.DataArray, method: str, prob: float | None = None) -> float:
-    options = {} if prob is None else {"prob": prob}
-    found = azs.mcse(draws.to_dataset(name="x"), method=method, **options)
-    return float(found["x"])
 
 
 def _case(name: str) -> Any:
@@ -254,11 +250,13 @@ def card_section(evidence: dict[str, Any]) -> str:
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
     chains = evidence["chains"]
     found = [
-        (f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
-        f"again in NumPy, from this card: {evidence['design']}. The ranks of the truth among "
-        f"posterior draws {'stay' if evidence['passed'] else '**do not stay**'} inside bands that "
-        f"hold for all {len(posterior)} quantities at once in 95 of 100 such studies "
-        "(`calibration.json`)."),
+        (
+            f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
+            f"again in NumPy, from this card: {evidence['design']}. The ranks of the truth among "
+            f"posterior draws {'stay' if evidence['passed'] else '**do not stay**'} inside bands that "
+            f"hold for all {len(posterior)} quantities at once in 95 of 100 such studies "
+            "(`calibration.json`)."
+        ),
     ]
     if outside:
         found.append(

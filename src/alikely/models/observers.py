@@ -35,10 +35,10 @@ from alikely.models._strengths import (
 __all__ = ["noise_variance", "observer_margins"]
 
 Components = Literal["auto", "all", "shared"]
-# Nodes for the stable deviation, placed a little wider than its approximate posterior, are right to
-# 1e-3 of a log likelihood on average, also where that approximation is poor: with few answers, or
-# with many at a ceiling, which take more nodes.
-NODES = {"few": 9, "many": 15}
+# Nodes for the stable deviation, placed a little wider than its approximate posterior. An answer's
+# log likelihood is then right to 5e-4 on average, also where that approximation is poor: with
+# deviations three times the noise and few answers, or many at a ceiling, which take more nodes.
+NODES = {"few": 15, "many": 21}
 FEW_ANSWERS = 6
 # With so many answers behind it the effect of an observer is known better than the spread of
 # effects; with fewer, deviates in units of the spread are the freer parameters.
@@ -211,6 +211,11 @@ def _observe_repeats(
 
     def logp(value: Any, own: Any, deviation: Any, shown: Any) -> Any:
         seen, information = seen_strength(value, shown, m, link)
+        # All right, or all wrong, tells on one side only where a strength is: nothing is to be
+        # learned where it is there already.
+        above = pt.switch(pt.eq(value, shown), seen - own, own - seen)
+        extreme = pt.eq(value, 0) | pt.eq(value, shown)
+        information *= pt.switch(extreme, pt.sigmoid(above), 1)
         weight = deviation**2 * information
         centre = deviation * information * (seen - own) / (1 + weight)
         width = WIDER / pt.sqrt(1 + weight)
