@@ -249,15 +249,14 @@ def card_section(evidence: dict[str, Any]) -> str:
     posterior = rows[rows["school"] == "posterior"].set_index("quantity")
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
     chains = evidence["chains"]
-    found = [
-        (
-            f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
-            f"again in NumPy, from this card: {evidence['design']}. The ranks of the truth among "
-            f"posterior draws {'stay' if evidence['passed'] else '**do not stay**'} inside bands that "
-            f"hold for all {len(posterior)} quantities at once in 95 of 100 such studies "
-            "(`calibration.json`)."
-        ),
-    ]
+    verdict = "stay" if evidence["passed"] else "**do not stay**"
+    first = (
+        f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
+        f"again in NumPy, from this card: {evidence['design']}. The ranks of the truth among "
+        f"posterior draws {verdict} inside bands that hold for all {len(posterior)} quantities at "
+        "once in 95 of 100 such studies (`calibration.json`)."
+    )
+    found = [first]
     if outside:
         found.append(
             f"Outside the 95 % band of their own, as one in twenty is by chance: "
