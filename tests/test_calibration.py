@@ -164,6 +164,9 @@ def test_replicates_are_ranked_beside_draws() -> None:
     of_p = found[found["quantity"] == "p_a"]
     assert ((of_p["rank"] < 1 / 51) | (of_p["rank"] > 50 / 51)).all()
     assert found.loc[found["quantity"] == "u", "rank"].isna().all()
+    undefined = al.sbc_summary(found[found["quantity"] == "u"].assign(school="posterior")).iloc[0]
+    assert np.isnan(undefined["p_value"])
+    assert undefined["coverage_95"] == 0
     truth = ranks[ranks["quantity"] == "p_a"].groupby("simulation")["truth"].nunique()
     assert (truth == 1).all()
 

@@ -90,7 +90,7 @@ def test_level(over: float, figure: Callable[[str], None]) -> None:
     """
     rng = np.random.default_rng(5)
     strata = SUPER if over else dict.fromkeys(SYSTEMS, "all")
-    n_runs = 500
+    n_runs = 2_000
     p = np.empty((n_runs, 3))
     for run in range(n_runs):
         table = shuffled(rng, profiles(rng, family=1, over=over), strata)

@@ -64,8 +64,8 @@ def test_alpha_is_cronbachs() -> None:
 
 
 def test_coverage_of_the_reliability(figure: Callable[[str], None]) -> None:
-    """150 experiments with new people and items; the t-interval over splits beside it."""
-    n_sets, n = 150, 6
+    """300 experiments with new people and items; the t-interval over splits beside it."""
+    n_sets, n = 300, 6
     between, within = 2 / (9 * 4), 2 / 9
     truth = n * between / (within + (n - 1) * between)
     covered = published = 0
@@ -120,8 +120,8 @@ def test_disattenuation_by_hand() -> None:
 
 
 def test_correction_finds_the_noise_free_correlation(figure: Callable[[str], None]) -> None:
-    """100 experiments: how often the interval holds the correlation with an endless group."""
-    n_sets, covered, naive, corrected = 100, 0, [], []
+    """200 experiments: how often the interval holds the correlation with an endless group."""
+    n_sets, covered, naive, corrected = 200, 0, [], []
     rng = np.random.default_rng(12)
     for s in range(n_sets):
         ease = rng.beta(2, 1, 120)

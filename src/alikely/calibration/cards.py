@@ -117,6 +117,9 @@ def calibration(
         If the catalogue has no such model.
     """
     case = _case(name)
+    if folder is not None:
+        # Simulations of a model as it was are none of the model as it is.
+        folder = Path(folder) / model_digest(name)
     ranks = sbc(
         case.design,
         case.n if n is None else n,
@@ -168,7 +171,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
     Returns
     -------
     dict
-        The content of ``reference.json``: the ``data``, and for the first element of each quantity
+        The content of ``reference.json``: the ``data``, and for one element of each quantity
         three quantiles, each with its Monte-Carlo standard error [V21]_.
 
     Raises
@@ -182,8 +185,6 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
     figures = {}
     for quantity in case.quantities:
         draws = one_element(posterior[quantity])
-        if float(draws.std()) == 0:
-            continue
         row = {}
         # No means: a concentration has none.
         for p in QUANTILES:
@@ -203,9 +204,11 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
 
 
 def one_element(draws: xr.DataArray) -> xr.DataArray:
-    """First element of a variable; of responses the last, since 0 stands at the true class."""
-    return draws.isel(
-        {dim: -1 if dim == "response_class" else 0 for dim in draws.dims[2:]}, drop=True
+    """First element that varies: a probability of the true class is 0, a reference's delta too."""
+    flat = draws.stack(element=draws.dims[2:]) if draws.ndim > 2 else draws.expand_dims("element")
+    varies = np.asarray(flat.std(["chain", "draw"]) > 0)
+    return flat.isel(element=int(varies.argmax()), drop=True).drop_vars(
+        ["element", *draws.dims[2:]], errors="ignore"
     )
 
 
@@ -258,10 +261,8 @@ def card_section(evidence: dict[str, Any]) -> str:
     )
     found = [first]
     if outside:
-        found.append(
-            f"Outside the 95 % band of their own, as one in twenty is by chance: "
-            f"{', '.join(outside)}."
-        )
+        chance = ", as one in twenty is by chance" if evidence["passed"] else ""
+        found.append(f"Outside the 95 % band of their own{chance}: {', '.join(outside)}.")
     for _, row in rows[rows["school"] == "bootstrap"].iterrows():
         own = posterior.loc[row["quantity"]]
         found.append(

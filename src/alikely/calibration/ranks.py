@@ -102,7 +102,7 @@ def sbc(
     target_accept : float
         As in `alikely.sampling.nuts`.
     folder, rng, progressbar
-        As in `alikely.run_study`.
+        As in `alikely.run_study`; after a change of the model or the simulator take a new folder.
 
     Returns
     -------
@@ -145,13 +145,14 @@ def sbc(
         )
     if not built.data_vars:
         raise ValueError("the model must hold its data in pymc.Data: new ones are put in there")
+    # What the folder of a study is known by; of the model itself no more than names.
+    common = {"options": list(options), "ranked": list(chosen or [])}
     cells = [
-        {"first": first, "number": min(BLOCK, n - first), "options": list(options)}
-        for first in range(0, n, BLOCK)
+        {"first": first, "number": min(BLOCK, n - first)} | common for first in range(0, n, BLOCK)
     ]
     block = functools.partial(_block, study)
     table = run_study(block, cells, folder, rng=rng, progressbar=progressbar)
-    return table.drop(columns=["first", "number", "options"])
+    return table.drop(columns=["first", "number", *common])
 
 
 def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
@@ -198,7 +199,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
     rows = []
     for (school, quantity), part in groups:
         known = part.dropna(subset="rank")
-        p_value = uniformity(known["rank"])
+        p_value = uniformity(known["rank"]) if len(known) > 1 else np.nan
         row = {
             "school": school,
             "quantity": quantity,
@@ -206,7 +207,9 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
             "p_value": p_value,
             "inside": p_value >= 1 - ci_prob,
             "inside_all": p_value >= (1 - ci_prob) / together,
-            "data_averaged_p": float(stats.ks_2samp(known["truth"], known["draw"]).pvalue),
+            "data_averaged_p": float(stats.ks_2samp(known["truth"], known["draw"]).pvalue)
+            if len(known) > 1
+            else np.nan,
         }
         for level in LEVELS:
             covered = (np.abs(part["rank"] - 0.5) <= level / 2).mean()
@@ -344,7 +347,12 @@ def _interpreted() -> Any:
 
 
 def _block(
-    study: _Study, first: int, number: int, options: list[float], seed: np.random.SeedSequence
+    study: _Study,
+    first: int,
+    number: int,
+    options: list[float],
+    ranked: list[str],
+    seed: np.random.SeedSequence,
 ) -> list[dict[str, Any]]:
     with LOCK:
         prepared = _prepared(study)
