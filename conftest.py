@@ -3,25 +3,153 @@
 from __future__ import annotations
 
 import functools
+import os
+import pickle
 import sys
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import hypothesis
+import numpy as np
 import pytest
+import xarray as xr
+from filelock import FileLock
 
 import alikely as al
+
+# A busy machine may take long over one example: no reason to fail.
+hypothesis.settings.register_profile("alikely", deadline=None)
+hypothesis.settings.load_profile("alikely")
+
+# Examples in docstrings that fit a model of their own: seconds to minutes of compiling.
+SLOW_EXAMPLES = {
+    "alikely.benchmark.cohorts.fit_cohort",
+    "alikely.calibration.ranks.sbc",
+    "alikely.margins.noise.fit_observers",
+    "alikely.spectrum.posterior.compare_regimes",
+    "alikely.spectrum.posterior.fit_spectrum",
+}
+
+# What examples are given, by the comment that tells a reader how to get it.
+EXAMPLES = {"tree = al.fit_cohort": "cohort_tree", "ranks = al.calibration.sbc": "few_ranks"}
+
+# Where fits of models that take long to compile are made.
+FITTED = (
+    "alikely.benchmark.cohorts.nuts",
+    "alikely.margins.noise.nuts",
+    "alikely.margins.posterior.nuts_many",
+    "alikely.spectrum.posterior.nuts",
+)
+# Draws of the prior, which are repeated.
+DRAWN = 400
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Interpret what is evaluated a few times, as densities at a point, and draws of the prior.
+
+    Chains are not touched: nutpie asks for its own mode. Nor are notebooks, which run as for a
+    reader. In the environment, so that worker processes inherit it; flags given come last and win.
+    """
+    if not config.getoption("nbmake", default=False):
+        given = os.environ.get("PYTENSOR_FLAGS")
+        os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, ["mode=FAST_COMPILE,cxx=", given]))
+
+
+def once(factory: pytest.TempPathFactory, name: str, fit: Callable[[], Any]) -> Any:
+    """What ``fit`` returns, made by the first worker that asks and read by the others."""
+    folder = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # Each worker has a folder of its own inside that of the run.
+        folder = folder.parent
+    path = folder / f"{name}.pickle"
+    with FileLock(f"{path}.lock"):
+        if not path.exists():
+            path.write_bytes(pickle.dumps(fit()))
+        return pickle.loads(path.read_bytes())
+
+
+@pytest.fixture(scope="session")
+def cohort_fit(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One fit of the cohort model: compiling takes longer than all that is done with it."""
+    return once(tmp_path_factory, "cohort", _fit_cohort)
 
 
 @pytest.fixture(scope="session")
 def cohort_tree() -> Any:
-    """One fit of the cohort model: compiling takes longer than all that is done with it."""
+    """As `cohort_fit`, with draws of the prior."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        use_prior(monkeypatch)
+        return _fit_cohort()
+
+
+def _fit_cohort() -> Any:
     return al.fit_cohort(al.load_example().select(condition=["blur", "noise"]), rng=1)
+
+
+@pytest.fixture
+def prior_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws of the prior in the place of chains.
+
+    They are there in a second, and show all that is made of draws: names, shapes, tables, files.
+    """
+    use_prior(monkeypatch)
+
+
+def use_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put draws of the prior in the place of chains."""
+    for place in FITTED:
+        monkeypatch.setattr(place, _many if place.endswith("many") else _prior)
+
+
+def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
+    """Draws of the prior, as from `alikely.inference.nuts`."""
+    import pymc as pm
+
+    names = [variable.name for variable in [*model.free_RVs, *model.deterministics]]
+    with model, warnings.catch_warnings():
+        # PyMC warns that potentials are left out: here they are of the likelihood.
+        warnings.simplefilter("ignore", UserWarning)
+        drawn = pm.sample_prior_predictive(DRAWN, var_names=names, random_seed=1)
+    each = drawn["prior"].to_dataset().isel(chain=0, drop=True)
+    # Chains alike: the same draws again and again, each from another one on.
+    place = [(np.arange(n_draws // 4) + c * DRAWN // 4) % DRAWN for c in range(4)]
+    posterior = each.isel(draw=xr.DataArray(place, dims=("chain", "draw"))).assign_coords(
+        chain=np.arange(4), draw=np.arange(n_draws // 4)
+    )
+    diverging = xr.DataArray(np.zeros((4, n_draws // 4), bool), dims=("chain", "draw"))
+    groups = {"posterior": posterior, "sample_stats": diverging.to_dataset(name="diverging")}
+    return xr.DataTree.from_dict(groups)
+
+
+def _many(model: Any, data: Iterable[Any], n_draws: int, *_: Any, **__: Any) -> Iterator[Any]:
+    """Draws of the prior for each data set, as from `alikely.inference.nuts_many`."""
+    for _values in data:
+        yield _prior(model, n_draws)
+
+
+@pytest.fixture(scope="session")
+def few_ranks(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Ranks of four simulations of a small model."""
+
+    def study() -> Any:
+        model = al.models.independence([30, 10, 10, 10])
+        return al.calibration.sbc(model, n=4, n_ranked=20, thin=1, rng=1)
+
+    return once(tmp_path_factory, "ranks", study)
 
 
 @pytest.fixture
 def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Keep a figure that a study found, to be shown when all tests have run."""
     return functools.partial(record_property, "figure")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Examples cannot carry a mark of their own."""
+    for item in items:
+        if item.name in SLOW_EXAMPLES:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -44,12 +172,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def fitted_example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
-    """Give examples that speak of a fitted tree one to work on."""
+    """Give examples that speak of a fit or of ranks, in a comment, some to work on."""
     example = getattr(request.node, "dtest", None)
-    if example is not None and any(
-        "tree = al.fit_cohort" in part.source for part in example.examples
-    ):
-        doctest_namespace["tree"] = request.getfixturevalue("cohort_tree")
+    if example is None:
+        return
+    sources = "".join(part.source for part in example.examples)
+    for said, fixture in EXAMPLES.items():
+        if f"# {said}" in sources:
+            doctest_namespace[said.split()[0]] = request.getfixturevalue(fixture)
 
 
 @pytest.fixture(autouse=True)

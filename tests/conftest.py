@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from alikely.metrics import metric as registry
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
@@ -14,3 +16,21 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}")
     return folder
+
+
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["prior", "chains"])
+def chains(request: pytest.FixtureRequest) -> bool:
+    """Run a test with `prior_chains`, and (slow) with chains.
+
+    Whether they are chains: what a fit finds can be asserted of those alone.
+    """
+    if not request.param:
+        request.getfixturevalue("prior_chains")
+    return bool(request.param)
+
+
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metrics that a test makes are forgotten after it."""
+    house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
+    monkeypatch.setattr(registry, "_METRICS", house)

@@ -2,165 +2,70 @@
 
 from __future__ import annotations
 
-import ast
 import graphlib
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from house import PACKAGE, ROOT, arrows, imports, pieces, room
 
-PACKAGE = Path(__file__).parents[1] / "src" / "alikely"
-
-# Room -> rooms it may import. Data flows one way: trials, tables, metrics, inference, results, on.
-# Helpers (underscored files) import nothing of the package and may be imported by every room.
+# Folder -> folders it may import, from the ground up: data flows one way. The same table stands in
+# CONTRIBUTING.md; a test below compares them.
+GROUND = {"_base"}
+COUNTS = {*GROUND, "metrics", "data", "stats"}
 ALLOWED: dict[str, set[str]] = {
-    "trials": set(),
-    "tables": {"trials"},
-    "metrics": set(),
-    "priors": set(),
-    "evaluation": {"metrics", "tables"},
-    "influence": {"metrics", "tables", "evaluation"},
-    "resampling": {"metrics", "tables", "evaluation"},
-    "null": {"metrics", "tables"},
-    "conjugate": {"metrics", "tables", "priors", "evaluation"},
-    "models": {"tables", "metrics", "priors", "mixtures"},
-    "sampling": {"metrics", "tables", "priors", "conjugate", "models"},
-    "results": {"metrics", "resampling", "null"},
-    "error_posteriors": {"metrics"},
-    "error_tables": {"trials", "tables", "metrics"},
-    "error_draws": {
-        "tables", "metrics", "evaluation", "conjugate", "error_posteriors", "error_tables",
-    },
-    "error_models": {
-        "tables", "metrics", "models", "sampling", "error_posteriors", "error_tables",
-    },
-    "simulate": {"trials", "tables", "metrics"},
-    "datasets": {"trials", "simulate"},
-    "estimates": {
-        "trials", "tables", "metrics", "priors", "influence", "resampling", "null", "sampling",
-        "results", "error_tables", "error_draws", "error_models",
-    },
-    "scores": {"trials", "metrics"},
-    "margin_tables": {"trials", "tables", "metrics"},
-    "margin_models": {"metrics", "margin_tables", "sampling", "models"},
-    "margin_estimates": {
-        "trials", "tables", "metrics", "influence", "resampling", "results", "reliability",
-        "error_draws", "scores", "margin_tables", "margin_models",
-    },
-    "margin_comparison": {"trials", "tables", "influence", "results"},
-    "observer_noise": {
-        "trials", "tables", "metrics", "sampling", "models", "margin_models",
-    },
-    "comparison": {"metrics", "influence", "conjugate", "sampling", "results"},
-    "ranking": set(),
-    "ceilings": {"trials", "tables", "metrics"},
-    "nesting": {"tables", "metrics", "evaluation", "influence"},
-    "scoreboard": {"metrics", "resampling", "nesting", "ranking", "contrasts", "ceilings"},
-    "benchmark": {
-        "trials", "tables", "metrics", "resampling", "conjugate", "exclusions", "nesting",
-        "ceilings", "cohorts", "scoreboard", "influence", "error_draws",
-    },
-    "reliability": {"metrics"},
-    "correlations": {"results"},
-    "contrasts": {"null"},
-    "mixtures": set(),
-    "spectrum": {"trials", "tables", "null"},
-    "regime_mixtures": {"mixtures"},
-    "condition_scores": {"trials", "tables", "metrics", "evaluation", "resampling", "nesting"},
-    "condition_tables": {"nesting"},
-    "regime_parts": {"nesting", "condition_tables"},
-    "regime_scores": {"condition_tables", "regime_parts", "ranking", "families"},
-    "spectrum_posterior": {"mixtures", "sampling", "models"},
-    "sensitivity": {"trials", "tables", "metrics", "exclusions", "nesting"},
-    "reconstruction": {"metrics"},
-    "exclusions": {"trials", "datasets"},
-    "cohorts": {"trials", "tables", "sampling", "models"},
-    "operating": {"metrics"},
-    "design": {"metrics", "operating", "simulate"},
-    "power": {"metrics", "operating", "simulate", "design"},
-    "beliefs": {"metrics", "operating", "simulate", "design", "results"},
-    "sequential": {"metrics", "operating", "design"},
-    "crossed_designs": {"trials", "tables", "metrics", "evaluation", "influence", "nesting"},
-    "margin_designs": {"metrics", "reliability"},
-    "counting": set(),
-    "studies": set(),
-    "coverage": {"metrics", "operating", "resampling", "simulate", "studies"},
+    "_base": set(),
+    "metrics": {"_base"},
+    "data": {"_base", "metrics"},
+    "stats": {"_base"},
+    "simulate": {"_base", "metrics", "data"},
+    "models": {*COUNTS},
+    "datasets": {"_base", "data", "simulate"},
+    "inference": {*COUNTS, "models"},
+    "errors": {*COUNTS, "models", "inference"},
+    "margins": {*COUNTS, "models", "inference"},
+    "estimates": {*COUNTS, "models", "inference", "errors", "margins"},
+    "benchmark": {*COUNTS, "models", "datasets", "inference", "errors", "estimates"},
+    "spectrum": {*COUNTS, "models", "inference", "benchmark"},
+    "planning": {*COUNTS, "simulate", "inference", "margins", "estimates", "benchmark"},
+    "plots": {*COUNTS, "inference", "margins", "estimates", "benchmark"},
     "calibration": {
-        "tables", "metrics", "models", "sampling", "simulate", "datasets", "error_posteriors",
-        "studies", "coverage", "bands", "plots",
+        *COUNTS, "simulate", "models", "datasets", "inference", "errors", "margins", "estimates",
+        "planning", "plots",
     },
-    "bands": set(),
-    "coverage_estimates": {
-        "trials", "tables", "metrics", "models", "sampling", "results", "error_tables",
-        "error_posteriors", "error_draws", "error_models", "estimates", "margin_estimates",
-        "simulate", "studies",
-    },
-    "groupings": set(),
-    "families": {"null", "groupings"},
-    "condition_errors": {"trials", "tables", "metrics"},
-    "plots": {
-        "metrics", "null", "results", "comparison", "scoreboard", "ranking", "cohorts",
-        "observer_noise", "bands",
-    },
-    "cli": {
-        "trials", "datasets", "estimates", "comparison", "results", "plots", "benchmark",
-        "scoreboard", "scores", "margin_estimates", "margin_comparison",
-    },
+    "cli": {*COUNTS, "datasets", "margins", "estimates", "benchmark", "plots"},
 }  # fmt: skip
-FRONT = "__init__"  # the package itself: names only, loaded lazily
+MOST_ROOMS, MOST_ARROWS = 17, 90
+LONGEST = {"function": 80, "class": 300, "file": 600}  # lines
+LONGER = {
+    "models/spectra.py: spectrum": "a model is read as one text, as its card tells it",
+    "spectrum/regime_mixtures.py: regimes": "a third of it is signature, dims and attributes",
+}
+SAMPLERS = {"models", "inference", "calibration"}
 ONLY_IN = {
-    "pymc": {"models", "sampling", "calibration"},
-    "pytensor": {"models", "sampling", "calibration"},
-    "nutpie": {"models", "sampling", "calibration"},
+    "pymc": SAMPLERS,
+    "pytensor": SAMPLERS,
+    "nutpie": SAMPLERS,
     "matplotlib": {"plots", "cli"},
 }
 
 
-def imports(file: Path, package: str) -> set[str]:
-    """Dotted names that a file imports anywhere, functions included; relative ones resolved."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                # One level up from a file of the package is the package; deeper rooms are flat.
-                base = f"{package}.{base}".rstrip(".")
-            found.add(base)
-            # `from alikely import tables` names a room too.
-            found |= {f"{base}.{alias.name}" for alias in node.names if base == package}
-    return found
-
-
-def room(file: Path, root: Path) -> str:
-    return file.relative_to(root).parts[0].removesuffix(".py")
-
-
 def violations(root: Path) -> list[str]:
-    package, found = root.name, []
-    graph: dict[str, set[str]] = {}
-    for file in sorted(root.rglob("*.py")):
-        name = room(file, root)
-        if name == FRONT:
-            continue
-        helper = name.startswith("_")
-        if not helper and name not in ALLOWED:
+    found = []
+    graph = arrows(root)
+    for name, rooms in graph.items():
+        if name not in ALLOWED:
             found.append(f"{name}: a room that is not in the plan; add it to ALLOWED")
             continue
-        used = imports(file, package)
-        rooms = {entry.split(".")[1] for entry in used if entry.startswith(f"{package}.")}
-        rooms = {
-            entry for entry in rooms if (root / entry).is_dir() or (root / f"{entry}.py").is_file()
-        }
-        graph.setdefault(name, set()).update(rooms - {name})
-        for entry in sorted(rooms - {name}):
-            if not entry.startswith("_") and (helper or entry not in ALLOWED[name]):
-                found.append(f"{name}: must not import {entry}")
+        found += [f"{name}: must not import {entry}" for entry in sorted(rooms - ALLOWED[name])]
+    for file in sorted(root.rglob("*.py")):
+        used = {entry.split(".")[0] for entry in imports(file, root.name)}
         for library, allowed in ONLY_IN.items():
-            if any(entry.split(".")[0] == library for entry in used) and name not in allowed:
-                found.append(f"{name}: must not import {library}")
+            if library in used and room(file, root) not in allowed:
+                found.append(f"{room(file, root)}: must not import {library}")
     try:
         tuple(graphlib.TopologicalSorter(graph).static_order())
     except graphlib.CycleError as error:
@@ -172,31 +77,41 @@ def test_every_room_imports_only_what_its_row_allows() -> None:
     assert violations(PACKAGE) == []
 
 
+def test_the_house_stays_small(figure: Callable[[str], None]) -> None:
+    graph = arrows(PACKAGE)
+    n_arrows = sum(map(len, graph.values()))
+    figure(f"the house: {len(graph)} rooms, {n_arrows} arrows between them")
+    assert len(graph) <= MOST_ROOMS
+    assert n_arrows <= MOST_ARROWS
+
+
+def test_the_plan_has_no_way_up() -> None:
+    """The table itself is a plan from the ground up: a row names only rows above it."""
+    seen: set[str] = set()
+    for name, allowed in ALLOWED.items():
+        assert allowed <= seen, name
+        seen.add(name)
+
+
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
+        ({"data/x.py": "from alikely.stats import eti", "stats/y.py": ""}, "data: must not import"),
         (
-            {
-                "trials.py": "from alikely.metrics import error_consistency",
-                "metrics/__init__.py": "",
-            },
-            "trials: must not import metrics",
+            {"data/x.py": "def f():\n    from .. import cli", "cli/y.py": ""},
+            "data: must not import",
         ),
-        (
-            {"trials.py": "def f():\n    from . import tables", "tables.py": ""},
-            "trials: must not import tables",
-        ),
-        ({"trials.py": "from .tables import x", "tables.py": ""}, "trials: must not import tables"),
+        ({"data/x.py": "from ..cli import y", "cli/y.py": ""}, "data: must not import cli"),
         ({"metrics/x.py": "import pymc as pm"}, "metrics: must not import pymc"),
-        ({"tables.py": "def f():\n    import pytensor.tensor"}, "tables: must not import pytensor"),
-        ({"results.py": "from matplotlib import pyplot"}, "results: must not import matplotlib"),
+        ({"data/x.py": "def f():\n    import pytensor.tensor"}, "data: must not import pytensor"),
+        ({"estimates/x.py": "from matplotlib import pyplot"}, "estimates: must not import"),
         (
-            {"_help.py": "from alikely import tables", "tables.py": ""},
-            "_help: must not import tables",
+            {"_base/x.py": "from alikely import data", "data/y.py": ""},
+            "_base: must not import data",
         ),
         ({"kitchen.py": ""}, "kitchen: a room that is not in the plan; add it to ALLOWED"),
         (
-            {"tables.py": "import alikely.trials", "trials.py": "import alikely.tables"},
+            {"data/x.py": "import alikely.metrics.y", "metrics/y.py": "import alikely.data.x"},
             "cycle: ",
         ),
     ],
@@ -226,13 +141,16 @@ def test_exact_analyses_load_neither_pymc_nor_matplotlib() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_every_public_name_exists() -> None:
-    import alikely
+@pytest.mark.parametrize(("kind", "most"), LONGEST.items())
+def test_nothing_is_too_long(kind: str, most: int) -> None:
+    long = {place for of, n, place in pieces(PACKAGE) if of == kind and n > most}
+    assert long - set(LONGER) == set()
 
-    for name in alikely.__all__:
-        assert getattr(alikely, name) is not None
 
-
-def test_no_source_file_is_too_long() -> None:
-    long = [file.name for file in PACKAGE.rglob("*.py") if len(file.read_text().splitlines()) > 600]
-    assert long == []
+def test_contributing_shows_the_same_table() -> None:
+    """Rows ``| `folder/` | holds | may import |``, from the ground up."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| `(\w+)/` \| .+ \| (.+) \|$", text, flags=re.MULTILINE)
+    shown = {name: set(re.findall(r"\w+", below)) for name, below in rows}
+    assert shown == ALLOWED
+    assert list(shown) == list(ALLOWED)

@@ -84,9 +84,9 @@ def test_a_thousand_classes(benchmark: Any) -> None:
     trials = crowd(50, 50_000, 1_000)
 
     def tables() -> None:
-        al.error_tables.error_rows(trials)
-        al.error_tables.joint_errors(
-            al.tables.joint_correctness(trials, [("observer_0", "observer_1")], labels=True)
+        al.errors.error_rows(trials)
+        al.errors.joint_errors(
+            al.data.joint_correctness(trials, [("observer_0", "observer_1")], labels=True)
         )
 
     benchmark.pedantic(tables, rounds=1)

@@ -18,7 +18,7 @@ N_DATASETS = 2_000
 
 
 def plan(method: str) -> pd.DataFrame:
-    return al.interval_width(
+    return al.planning.interval_width(
         ACCURACY, ACCURACY, EC, TRIALS, method=method, n_datasets=N_DATASETS, rng=1
     )
 
@@ -54,4 +54,6 @@ def test_a_tenth_of_them_trial_by_trial(benchmark: Any) -> None:
 def test_coverage(benchmark: Any) -> None:
     accuracy = ACCURACY[:, 0, 0]
     options = {"n_coverage": 1_000, "rng": 1}
-    benchmark.pedantic(al.interval_width, (accuracy, accuracy, 0.4, 400), options, rounds=1)
+    benchmark.pedantic(
+        al.planning.interval_width, (accuracy, accuracy, 0.4, 400), options, rounds=1
+    )

@@ -13,13 +13,14 @@ import xarray as xr
 from scipy import stats
 
 import alikely as al
-from alikely import resampling, sampling
-from alikely.conjugate import joint_draws, pairwise_draws
+from alikely.benchmark.layout import laid_out
+from alikely.benchmark.nesting import nested_scores, with_overall
+from alikely.data.tables import from_counts, joint_correctness
+from alikely.inference import chains, resampling, sampling
+from alikely.inference.conjugate import joint_draws, pairwise_draws
+from alikely.inference.null import null_draws
+from alikely.inference.resampling import bootstrap
 from alikely.metrics import consistency
-from alikely.nesting import CEILING, HUMANS, nested_scores, parts_of, with_overall
-from alikely.null import null_draws
-from alikely.resampling import bootstrap
-from alikely.tables import from_counts, joint_correctness
 
 N_RESAMPLES = 10_000
 
@@ -100,7 +101,7 @@ def test_fifteen_hundred_pairs_jointly(benchmark: Any) -> None:
 @pytest.mark.benchmark(group="posterior")
 def test_thousand_pairs_by_nuts(benchmark: Any) -> None:
     cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 1000, rng=1)
-    sampling._compiled_copying.cache_clear()
+    chains.cache_clear()
     benchmark.pedantic(sampling.posterior, (from_counts(cells), "nuts"), {"rng": 1}, rounds=1)
 
 
@@ -144,16 +145,11 @@ def test_whole_benchmark(benchmark: Any, benchmark_trials: al.Trials) -> None:
 @pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
 def test_whole_benchmark_of_images(benchmark: Any, benchmark_trials: al.Trials) -> None:
     """The replicates of the scores for new images alone, as the loop below has them."""
-    table = joint_correctness(benchmark_trials, ["human-human", "human-model"], "condition")
-    kind = dict(
-        zip(benchmark_trials.observers, benchmark_trials.data["kind"].values.tolist(), strict=True)
-    )
-    parts = parts_of(table, kind, "human")
-    systems = [*parts[0].models, HUMANS, CEILING]
+    table, layout = laid_out(benchmark_trials, models="model", humans="human")
 
     def replicates() -> None:
         drawn = bootstrap(table, n_resamples=N_RESAMPLES, rng=1).values
-        with_overall(nested_scores(parts, systems, drawn))
+        with_overall(nested_scores(layout, drawn))
 
     benchmark.pedantic(replicates, rounds=3, warmup_rounds=1)
 
@@ -183,3 +179,13 @@ def test_whole_benchmark_by_index_a_fiftieth(benchmark: Any, benchmark_trials: a
             one(rng)
 
     benchmark.pedantic(loop, rounds=1)
+
+
+@pytest.mark.benchmark(group="all 79,800 pairs of 400 observers, N = 12,000: points, errors, tests")
+def test_all_pairs_of_400(benchmark: Any) -> None:
+    rng = np.random.default_rng(1)
+    strength = rng.normal(1, 0.6, size=(400, 1)) + rng.normal(size=12_000)
+    trials = al.Trials.from_correct(rng.random(strength.shape) < 1 / (1 + np.exp(-strength)))
+    off = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    result = benchmark.pedantic(al.error_consistency, (trials,), off, rounds=3)
+    assert result.table.sizes["pair"] == 79_800

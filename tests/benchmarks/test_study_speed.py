@@ -23,7 +23,9 @@ def cluster() -> Iterator[Any]:
 
 
 def study() -> pd.DataFrame:
-    return al.coverage_study(al.default_grid().iloc[::4], n_datasets=1_000, rng=1)
+    return al.calibration.coverage_study(
+        al.calibration.default_grid().iloc[::4], n_datasets=1_000, rng=1
+    )
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "dask"])

@@ -1,5 +1,7 @@
-"""Evidence that the models are right: simulation-based calibration and the catalogue's files."""
+"""Evidence that models and intervals are right: simulation-based calibration, coverage."""
 
-from alikely.calibration.ranks import sbc, sbc_summary
+from __future__ import annotations
 
-__all__ = ["sbc", "sbc_summary"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,6 +13,7 @@ import hashlib
 import importlib.metadata
 import json
 import textwrap
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ import xarray as xr
 
 import alikely
 from alikely import models
-from alikely._random import RandomState
+from alikely._base.files import write_file
+from alikely._base.random import RandomState
 from alikely.calibration.cases import CASES
 from alikely.calibration.ranks import sbc, sbc_summary
-from alikely.sampling import nuts
+from alikely.inference.chains import nuts
 
 __all__ = [
     "QUANTILES",
@@ -64,26 +66,43 @@ def model_digest(name: str) -> str:
     16
     """
     folder = Path(str(models.__file__)).parent
-    module = getattr(models, name).__module__.rpartition(".")[2]
     found: dict[str, str] = {}
-    todo = [module]
+    todo = [_file(name)]
     while todo:
         part = todo.pop()
         if part in found:
             continue
         tree = ast.parse((folder / f"{part}.py").read_text())
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(models.__name__):
-                todo.append(str(node.module).rpartition(".")[2])
+            if isinstance(node, ast.ImportFrom):
+                todo += _parts(node)
             if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)):
                 node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
         found[part] = ast.unparse(tree)
-    text = "\n".join(found[part] for part in sorted(found))
+    # In an order that does not hang on the names of files.
+    text = "\n".join(sorted(found.values()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _file(name: str) -> str:
+    """Where a model stands."""
+    return str(getattr(models, name).__module__).rpartition(".")[2]
+
+
+def _parts(line: ast.ImportFrom) -> list[str]:
+    """Files of `alikely.models` that a line imports from, by full name or from beside it."""
+    room = models.__name__
+    module = resolve_name("." * line.level + (line.module or ""), room)
+    if module == room:
+        names = [alias.name for alias in line.names]
+        return [_file(name) if name in models.__all__ else name for name in names]
+    return [module.removeprefix(f"{room}.")] if module.startswith(f"{room}.") else []
+
+
 def _is_text(line: ast.stmt) -> bool:
-    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
+    """Docstrings, and imports: where a helper stands is not what the model says."""
+    words = isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
+    return words or isinstance(line, (ast.Import, ast.ImportFrom))
 
 
 def calibration(
@@ -102,14 +121,14 @@ def calibration(
     n : int, optional
         Number of simulations; that of the catalogue if not given.
     folder, rng, progressbar
-        As in `alikely.run_study`.
+        As in `alikely.calibration.run_study`.
 
     Returns
     -------
     evidence : dict
         The content of ``calibration.json``.
     ranks : pandas.DataFrame
-        As from `alikely.sbc`.
+        As from `alikely.calibration.sbc`.
 
     Raises
     ------
@@ -232,7 +251,7 @@ def _short(value: Any) -> Any:
 
 def write(path: Path, content: dict[str, Any]) -> None:
     """Write JSON that reads well and ends with a newline."""
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    write_file(path, json.dumps(content, indent=1), "\n")
 
 
 def card_section(evidence: dict[str, Any]) -> str:
@@ -292,4 +311,4 @@ def update_card(path: Path, evidence: dict[str, Any]) -> None:
     graph = (old or text).index("## Graph\n")
     if not old:
         before = text[:graph]
-    path.write_text(f"{before}{card_section(evidence)}\n{(old or text)[graph:]}")
+    write_file(path, f"{before}{card_section(evidence)}\n{(old or text)[graph:]}")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from alikely._base.files import write_figure, write_file
 from alikely.calibration.cards import model_digest
 from alikely.calibration.cases import CASES
-from alikely.coverage import coverage_study, coverage_summary
+from alikely.calibration.coverage import coverage_study, coverage_summary
 
 __all__ = ["index_text", "write_index"]
 
@@ -18,7 +19,9 @@ FIGURE = "coverage.png"
 KEPT = ["coverage", "coverage_mcse", "width", "no_interval", "bias", "undefined_share"]
 
 
-def write_index(folder: Path, work: Path | None = None, seed: int = 1) -> None:
+def write_index(
+    folder: Path, work: Path | None = None, seed: int = 1, text_only: bool = False
+) -> None:
     """Run the study of 88 settings, and write its table, its figure and the index.
 
     Parameters
@@ -29,14 +32,16 @@ def write_index(folder: Path, work: Path | None = None, seed: int = 1) -> None:
         Where finished settings are kept.
     seed : int
         Of the study.
+    text_only : bool
+        Leave study, table and figure as they stand.
     """
-    from alikely.plots.calibration import plot_coverage
+    if not text_only:
+        from alikely.plots.calibration import plot_coverage
 
-    study = coverage_study(folder=work, rng=seed, progressbar=True)
-    study.round(dict.fromkeys(KEPT, 5)).to_csv(folder / STUDY, index=False)
-    ax = plot_coverage(study)
-    ax.figure.savefig(folder / FIGURE, dpi=110)  # type: ignore[union-attr]
-    (folder / "README.md").write_text(index_text(folder))
+        study = coverage_study(folder=work, rng=seed, progressbar=True)
+        write_file(folder / STUDY, study.round(dict.fromkeys(KEPT, 5)).to_csv(index=False))
+        write_figure(plot_coverage(study).figure, folder / FIGURE, dpi=110)
+    write_file(folder / "README.md", index_text(folder))
 
 
 def index_text(folder: Path) -> str:
@@ -94,9 +99,11 @@ def _corners(study: pd.DataFrame) -> list[str]:
 
 TEXT = """# The catalogue of models
 Each folder holds a model's card (`README.md`: question, story, priors and why, when not to use
-it), `model.json`, and its evidence: `calibration.json` (simulation-based calibration and
-coverage, with `ranks.png` and `recovery.png`) and `reference.json` (posterior figures of fixed
-data). The code is in `src/alikely/models`.
+it), `model.json` (dims, data, parameters, and priors with numbers in NumPy's order: a gamma by
+shape and scale, a normal by mean and standard deviation), and its evidence: `calibration.json`
+(simulation-based calibration and coverage, with `ranks.png` and `recovery.png`) and
+`reference.json` (posterior figures of fixed data). The code is in `src/alikely/models`, the test
+that each is put to in `src/alikely/calibration/cases`.
 
 | model | question | when to use | evidence |
 |---|---|---|---|
@@ -107,9 +114,9 @@ card and not from the model, and the truth's rank among posterior draws is unifo
 parameter, the derived metric and the log likelihood, within bands that hold for all ranks and all
 quantities of the model at once in 95 of 100 such studies.
 
-Made by `python -m alikely.calibration models/<name>`; `--simulations`, `--seed` and `--work` say
-how many, which, and where finished parts are kept. This page, and what follows, by
-`python -m alikely.calibration models`.
+Made by `python -m alikely.calibration run <name>`; `--simulations`, `--seed` and `--work` say how
+many, which, and where finished parts are kept. This page, and what follows, by
+`python -m alikely.calibration index`; with `--text-only` the study that follows stays as it is.
 
 ## Which interval of error consistency?
 How often 95 % intervals hold the true error consistency, over 88 settings (accuracies .5 to .99,

@@ -14,7 +14,6 @@ References
 from __future__ import annotations
 
 import functools
-import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,16 +24,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._random import RandomState, spawn_integer
-from alikely.bands import uniformity
-from alikely.studies import run_study
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, spawn_integer
+from alikely.calibration.studies import run_study
+from alikely.inference.chains import LOCK, compiled
+from alikely.stats.bands import uniformity
 
 if TYPE_CHECKING:
     import pymc as pm
 
 __all__ = ["sbc", "sbc_summary"]
 
-Floats = NDArray[np.float64]
 Values = dict[str, NDArray[Any]]
 Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
 Derive = Callable[[Values, Values, np.random.Generator], Mapping[str, ArrayLike]]
@@ -47,8 +48,6 @@ LOG_LIKELIHOOD = "log_likelihood"
 # Evaluated without being compiled: at some of the draws.
 N_LIKELIHOODS = 25
 LEVELS = (0.5, 0.8, 0.95)
-# Two threads that compile, or set data of one function, at a time would disturb each other.
-LOCK = threading.RLock()
 
 
 def sbc(
@@ -100,9 +99,10 @@ def sbc(
         Draws to rank the truth among, even, every how many-th draw they are, and warm-up draws,
         over 2 chains. Thinned, since ranks among draws that hang together are not uniform.
     target_accept : float
-        As in `alikely.sampling.nuts`.
+        As in `alikely.inference.nuts`.
     folder, rng, progressbar
-        As in `alikely.run_study`; after a change of the model or the simulator take a new folder.
+        As in `alikely.calibration.run_study`; after a change of the model or the simulator take a
+        new folder.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def sbc(
     --------
     >>> import alikely as al
     >>> model = al.models.independence([30, 10, 10, 10])
-    >>> ranks = al.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
+    >>> ranks = al.calibration.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
     >>> sorted(set(ranks["quantity"]))
     ['log_likelihood', 'p_a', 'p_b']
     """
@@ -141,7 +141,8 @@ def sbc(
     unknown = [name for name in chosen or () if name not in named]
     if unknown:
         raise ValueError(
-            f"quantities must be among {', '.join(named)}; got {', '.join(map(repr, unknown))}"
+            f"quantities must be among {listed(named)}; got {listed(map(repr, unknown))}"
+            f"{nearest(unknown[0], named)}"
         )
     if not built.data_vars:
         raise ValueError("the model must hold its data in pymc.Data: new ones are put in there")
@@ -169,7 +170,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per quantity, and school: ``school, quantity, n``; ``p_value`` of uniform ranks
-        (`alikely.bands.uniformity`)
+        (`alikely.stats.uniformity`)
         and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
         ``inside_all``, whether inside the wider band that all quantities of the model stay inside
         together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one
@@ -184,11 +185,8 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import alikely as al
-    >>> model = al.models.independence([30, 10, 10, 10])
-    >>> ranks = al.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
-    >>> al.sbc_summary(ranks)["n"].tolist()
-    [2, 2, 2]
+    >>> sbc_summary(ranks)["n"].tolist()  # ranks = al.calibration.sbc(model)
+    [4, 4, 4]
     """
     from scipy import stats
 
@@ -242,7 +240,7 @@ class _Study:
 
 
 class _Prepared(NamedTuple):
-    compiled: Any
+    fill: Callable[[Values], Any]
     draw: Callable[[int], Values]
     log_likelihood: Callable[[Values, Values], Floats]
     data: tuple[str, ...]
@@ -257,13 +255,11 @@ def _built(model: Any) -> Any:
 @functools.lru_cache(maxsize=2)
 def _prepared(study: _Study) -> _Prepared:
     """Compile sampler, prior and likelihood: once in each process."""
-    import nutpie
-
     model = _built(study.model)
     source = model if study.source is None else _built(study.source)
     free = tuple(v.name for v in model.free_RVs)
     return _Prepared(
-        nutpie.compile_pymc_model(model),
+        compiled(model),
         _prior(source, observed=study.simulate is None),
         _likelihood(source),
         tuple(v.name for v in model.data_vars),
@@ -379,7 +375,7 @@ def _simulation(
         truth |= made
     n_ranked, thin, tune, target_accept = study.options
     tree = nutpie.sample(
-        prepared.compiled.with_data(**data),
+        prepared.fill(data),
         draws=n_ranked // CHAINS * thin,
         tune=tune,
         chains=CHAINS,

@@ -9,24 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from alikely._base.files import write_figure, write_file
+from alikely.stats.intervals import percent
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alikely.results import Result
+    from alikely.estimates.result import Result
+    from alikely.metrics import Metric
 
-SHORT = {
-    "error_consistency": "EC",
-    "misclassification_agreement": "MA",
-    "error_similarity": "CLES",
-    "decision_margin_consistency": "DMC",
-}
-# What each metric rests on, and what the table calls it.
-COUNTED = {
-    "EC": ("n_trials", "trials"),
-    "MA": ("n_joint_errors", "joint"),
-    "CLES": ("n_errors", "errors"),
-    "DMC": ("n_trials", "items"),
-}
 ROWS_SHOWN = 40
 ROWS_DRAWN = 40
 
@@ -93,32 +84,33 @@ def add_output_options(parser: Parser, folder: str | None = None) -> None:
 
 def report(result: Result, folder: Path | None, ci_prob: float) -> None:
     """Print the table, write the files, say where they are."""
-    frame, name = result.summary(), result.metric.name
+    frame, metric = result.summary(), result.metric
+    name = metric.name
     if "n_errors_a" in frame:
         frame["n_errors"] = frame["n_errors_a"] + frame["n_errors_b"]
-    print(_table(frame, ci_prob, SHORT[name]))
+    print(_table(frame, ci_prob, metric))
     n_undefined = int(frame["estimate"].isna().sum())
     print(f"\n{len(frame)} pairs; {n_undefined} with an undefined estimate.")
     if folder is None:
         print("Nothing was written; --out DIR keeps table, draws and plot.")
         return
     folder.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(folder / f"{name}.csv", index=False)
+    write_file(folder / f"{name}.csv", frame.to_csv(index=False))
     result.save(folder / f"{name}.nc")
     _draw(result, folder / f"{name}.png")
     print(f"Written to {folder}: {name}.csv, .nc (all draws), .png (plot)")
 
 
-def _table(frame: pd.DataFrame, ci_prob: float, short: str) -> str:
+def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
     """Lay the summary out in at most 80 columns, readable without colour."""
-    percent = f"{100 * ci_prob:g} %"
-    column, counted = COUNTED[short]
+    level = percent(ci_prob)
+    column, counted = metric.rests_on
+    # A short name that is too long for its column stands above it.
+    above, short = ("", metric.short) if len(metric.short) <= 5 else (metric.short, "")
     names = f"{'condition':<10} {'reference':<11} {'other':<12} {counted:>6} {short:>5}"
-    # The posterior of a margin consistency is of another quantity than its estimate.
-    posterior = "noise-free" if short == "DMC" else "posterior"
     lines = [
-        f"{'':<{len(names)}} {'bootstrap':>14} {posterior:>14}",
-        f"{names} {percent:>14} {percent:>14}",
+        f"{above:>{len(names)}} {'bootstrap':>14} {metric.posterior_label:>14}",
+        f"{names} {level:>14} {level:>14}",
     ]
     dataset = None
     several = frame["dataset"].nunique() > 1
@@ -167,7 +159,7 @@ def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
     import matplotlib.pyplot as plt
 
     draw(*arguments)
-    plt.savefig(path, dpi=150)
+    write_figure(plt.gcf(), path, dpi=150)
     plt.close()
 
 

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 import alikely as al
+from alikely._base.files import write_file
 from alikely.cli._shared import (
     Parser,
     Verbs,
@@ -15,6 +16,8 @@ from alikely.cli._shared import (
     save_plot,
     shorten,
 )
+from alikely.metrics import find_metric
+from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +29,18 @@ def add_parser(verbs: Verbs) -> Parser:
         "benchmark",
         help="score machines against humans: ceilings, new images and humans, ranks",
         description=(
-            "Mean error consistency of each model with the humans (over conditions, then humans, "
-            "then data sets), the human-human ceiling, intervals for new images and humans, and a "
-            "ranking that admits ties. FILE as for alikely compare, with a column kind."
+            "Mean error consistency (or another metric) of each model with the humans (over "
+            "conditions, then humans, then data sets), the human-human ceiling, intervals for new "
+            "images and humans, and a ranking that admits ties. FILE as for alikely compare, with "
+            "a column kind."
         ),
+    )
+    parser.add_argument(
+        "--metric",
+        default="ec",
+        metavar="NAME",
+        help="what is averaged: ec (default), ma, cles, copying, normalised, any other metric of "
+        "answers by name, one of your own as module:ATTRIBUTE",
     )
     parser.add_argument(
         "--cohort",
@@ -72,6 +83,7 @@ def run(options: argparse.Namespace) -> None:
     trials = al.Trials.read(options.file)
     scores = al.benchmark_scores(
         trials,
+        metric=find_metric(options.metric),
         exclude=options.exclude,
         missing=options.missing,
         no_response=options.no_response,
@@ -88,14 +100,14 @@ def run(options: argparse.Namespace) -> None:
     print(_score_table(frame, ranks, options.ci_prob))
     choices = None
     if options.sensitivity:
-        choices = al.sensitivity(trials, exclude=options.exclude, missing=options.missing)
-        print(_sensitivity_table(al.sensitivity_band(choices)))
+        choices = al.benchmark.sensitivity(trials, exclude=options.exclude, missing=options.missing)
+        print(_sensitivity_table(al.benchmark.sensitivity_band(choices)))
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table, draws and plot.")
         return
     options.out.mkdir(parents=True, exist_ok=True)
     every = scores.summary(options.population, level=None)
-    every.to_csv(options.out / "benchmark.csv", index=False)
+    write_file(options.out / "benchmark.csv", every.to_csv(index=False))
     scores.save(options.out / "benchmark.nc")
     save_plot(
         al.plot_benchmark,
@@ -104,10 +116,11 @@ def run(options: argparse.Namespace) -> None:
         options.population,
         options.level,
     )
-    scores.ceilings(options.population).to_csv(options.out / "ceilings.csv", index=False)
+    ceilings = scores.ceilings(options.population)
+    write_file(options.out / "ceilings.csv", ceilings.to_csv(index=False))
     written = "benchmark.csv (all levels), .nc (all draws), .png (plot), ceilings.csv"
     if choices is not None:
-        choices.to_csv(options.out / "sensitivity.csv", index=False)
+        write_file(options.out / "sensitivity.csv", choices.to_csv(index=False))
         written += ", sensitivity.csv"
     print(f"\nWritten to {options.out}: {written}")
 
@@ -132,8 +145,8 @@ def _sensitivity_table(band: pd.DataFrame) -> str:
 
 def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float) -> str:
     """Lay the scores out, best first, in at most 80 columns."""
-    percent = f"{100 * ci_prob:g} %"
-    names = f"{'system':<24} {'score':>6} {'se':>6} {percent:>16} {'of ceiling':>11}"
+    level = percent(ci_prob)
+    names = f"{'system':<24} {'score':>6} {'se':>6} {level:>16} {'of ceiling':>11}"
     lines = [names + (f" {'rank':>6}" if ranks is not None else "")]
     lower, upper = (c for c in frame if str(c).startswith("analytic_"))
     for _, row in frame.sort_values("estimate", ascending=False).iterrows():

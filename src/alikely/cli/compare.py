@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 import alikely as al
+from alikely._base.files import write_file
 from alikely.cli._shared import (
-    SHORT,
     Parser,
     Verbs,
     add_inference_options,
@@ -15,17 +15,16 @@ from alikely.cli._shared import (
     number,
     report,
 )
+from alikely.metrics import find_metric, get_metric
+from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alikely.results import Result
+    from alikely.estimates.result import Result
 
-FRONT_DOORS = {
-    "ec": "error_consistency",
-    "ma": "misclassification_agreement",
-    "cles": "error_similarity",
-}
+# Three questions of errors: on the same trials, the same wrong answers, the same confusions.
+ALL = ("EC", "MA", "CLES")
 
 
 def add_parser(verbs: Verbs) -> Parser:
@@ -57,10 +56,11 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--metric",
         default="ec",
-        choices=[*FRONT_DOORS, "all"],
+        metavar="NAME",
         help="ec: error consistency (default); ma: misclassification agreement, whether both give "
         "the same wrong answer; cles: class-level error similarity, whether both mistake the same "
-        "for the same; all: these three and how they correlate over pairs",
+        "for the same; all: these three and how they correlate over pairs; copying, normalised, "
+        "or any other metric by name, one of your own as module:ATTRIBUTE",
     )
     parser.add_argument(
         "--sampler",
@@ -77,9 +77,12 @@ def run(options: argparse.Namespace) -> None:
     """Print and write one table for each metric, then how the metrics correlate."""
     trials = al.Trials.read(options.file)
     results: list[Result] = []
-    for metric in FRONT_DOORS if options.metric == "all" else [options.metric]:
-        result = getattr(al, FRONT_DOORS[metric])(
+    asked = ALL if options.metric == "all" else (options.metric,)
+    # All names are looked up before any work is done.
+    for metric in [find_metric(name) for name in asked]:
+        result = al.compare(
             trials,
+            metric,
             pairs=options.pairs,
             by=None if options.by == "none" else options.by,
             no_response=options.no_response,
@@ -97,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
         correlations = al.metric_correlations(results, ci_prob=options.ci_prob, rng=options.seed)
         print(_correlation_table(correlations, options.ci_prob))
         if options.out is not None:
-            correlations.to_csv(options.out / "metric_correlations.csv", index=False)
+            write_file(options.out / "metric_correlations.csv", correlations.to_csv(index=False))
             print(f"Written to {options.out}: metric_correlations.csv")
 
 
@@ -107,11 +110,11 @@ def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> str:
     lines = [
         "",
         "Spearman correlation of the metrics over pairs (intervals over systems):",
-        f"{'metrics':<12}{'over':<20}{'pairs':>7}{'rho':>7}{f'{100 * ci_prob:g} %':>17}",
+        f"{'metrics':<12}{'over':<20}{'pairs':>7}{'rho':>7}{percent(ci_prob):>17}",
     ]
     kinds = {"mean": "mean of conditions", "global": "all pairs together"}
     for _, row in correlations[correlations["domain"].isin(kinds)].iterrows():
-        both = f"{SHORT[row['metric']]}, {SHORT[row['other']]}"
+        both = ", ".join(get_metric(row[name]).short for name in ("metric", "other"))
         lines.append(
             f"{both:<12}{kinds[row['domain']]:<20}{row['n_pairs']:>7}{number(row['correlation']):>7}"
             f"  [{row[lower]:5.2f}, {row[upper]:5.2f}]"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import alikely as al
+from alikely._base.files import write_file
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -18,6 +19,7 @@ from alikely.cli._shared import (
     save_plot,
     shorten,
 )
+from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +96,9 @@ def run(options: argparse.Namespace) -> None:
     table = None
     if options.margins:
         coarse = _categories(options.coarse) if options.coarse else None
-        table = al.decision_margins(*options.margins, trials=trials, coarse=coarse, how=options.how)
+        table = al.margins.decision_margins(
+            *options.margins, trials=trials, coarse=coarse, how=options.how
+        )
     result = al.decision_margin_consistency(
         trials,
         table,
@@ -112,15 +116,15 @@ def run(options: argparse.Namespace) -> None:
     report(result, options.out, options.ci_prob)
     print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
     if options.out is not None:
-        both = al.consistency_table(trials, result)
-        both.to_csv(options.out / "consistency.csv", index=False)
+        both = al.estimates.consistency_table(trials, result)
+        write_file(options.out / "consistency.csv", both.to_csv(index=False))
         save_plot(al.plot_consistency, options.out / "consistency.png", both)
         print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
 
 
 def _categories(path: Path) -> dict[str, str]:
     """Coarse category of each class, from a table with these columns."""
-    from alikely._ingest import open_tables, read_file
+    from alikely.data.ingest import open_tables, read_file
 
     source = open_tables([read_file(path)])
     classes, categories = source.read("class"), source.read("category")
@@ -132,12 +136,12 @@ def _categories(path: Path) -> dict[str, str]:
 
 def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:
     """Consistency of each group with another one like it."""
-    percent = f"{100 * ci_prob:g} %"
+    level = percent(ci_prob)
     lines = [
         "",
         "Ceilings: consistency of a group with another one like it (split halves,",
         "interval over people and items):",
-        f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {percent:>14}",
+        f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {level:>14}",
     ]
     for _, row in ceilings.head(ROWS_SHOWN).iterrows():
         bounds = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]" if not row["undefined"] else ""

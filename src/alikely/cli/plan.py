@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 import alikely as al
+from alikely._base.files import write_file
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -117,7 +118,7 @@ def run(options: argparse.Namespace) -> None:
         print("\nNothing was written; --out DIR keeps table and plot.")
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    table.to_csv(options.out / "plan.csv", index=False)
+    write_file(options.out / "plan.csv", table.to_csv(index=False))
     written = "plan.csv"
     if draw is not None:
         save_plot(draw, options.out / "plan.png")
@@ -133,14 +134,14 @@ def _from_assumptions(options: argparse.Namespace) -> Answer:
     if options.width is not None:
         found = al.trials_for_width(a, b, ec, options.width, n_coverage=0, **study)
     elif options.trials is not None:
-        found = al.interval_width(a, b, ec, options.trials, **study)
+        found = al.planning.interval_width(a, b, ec, options.trials, **study)
     else:
         found = al.trials_for_power(
             a, b, ec, power=options.power, alpha=1 - options.ci_prob, n_coverage=0, rng=options.seed
         )
     n = int(found["n_trials"].iloc[0])
     numbers = sorted({n, *(options.trials or USUAL)})
-    table = al.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
+    table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
     if options.width is None and options.trials is None:
         sentence = _tested(n, f"the two err {'more' if ec > 0 else 'less'} alike than chance has "
@@ -157,7 +158,7 @@ def _from_assumptions(options: argparse.Namespace) -> Answer:
 
     def draw() -> None:
         span = np.geomspace(40, 2 * max(numbers), 25).astype(int)
-        curve = al.interval_width(a, b, ec, span, **study)
+        curve = al.planning.interval_width(a, b, ec, span, **study)
         al.plot_width(curve, references={f"{n:,} trials": n})
 
     return _wrapped(sentence), _width_lines(table, options.ci_prob), table, draw
@@ -175,7 +176,7 @@ def _from_difference(options: argparse.Namespace) -> Answer:
         raise ValueError("--difference is planned for a power; leave out --width and --trials")
     models = ec[2] if len(ec) == 3 else None
     powers = sorted({0.5, 0.8, 0.9, 0.95, options.power})
-    table = al.trials_for_difference(
+    table = al.planning.trials_for_difference(
         human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - options.ci_prob,
         rng=options.seed,
     )  # fmt: skip
@@ -199,7 +200,7 @@ def _from_pilot(options: argparse.Namespace) -> Answer:
     pilot = al.error_consistency(
         al.Trials.read(options.pilot), options.pairs, n_resamples=0, n_null=0, rng=options.seed
     )
-    table = al.plan_from(
+    table = al.planning.plan_from(
         pilot,
         options.trials,
         width=options.width,
@@ -231,14 +232,16 @@ def _from_budget(options: argparse.Namespace) -> Answer:
     """People and images for the mean over people, from the components of a pilot."""
     if options.pilot is None:
         raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    components = al.variance_components(al.Trials.read(options.pilot))
+    components = al.planning.variance_components(al.Trials.read(options.pilot))
     known = components[components["images"].notna()]
     names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []
     lines = ["", f"{'data set':<14} {'mean of':<19} " + " ".join(f"{name:>8}" for name in names)]
     for (dataset, alike), part in known.groupby(["dataset", known["system"] == "human-human"]):
-        designs = al.best_design(part, options.budget, options.cost_trial, options.cost_observer)
-        pilot = al.expected_errors(
+        designs = al.planning.best_design(
+            part, options.budget, options.cost_trial, options.cost_observer
+        )
+        pilot = al.planning.expected_errors(
             part, int(part["n_observers"].iloc[0]), round(part["n_images"].iloc[0])
         )
         best = designs.iloc[0]
@@ -265,7 +268,7 @@ def _from_budget(options: argparse.Namespace) -> Answer:
     def draw() -> None:
         people = np.unique(np.geomspace(2, 2 * best["n_observers"], 30).astype(int))
         images = np.unique(np.geomspace(10, 4 * best["n_images"], 30).astype(int))
-        grid = al.expected_errors(part.tail(1), people[:, None], images)
+        grid = al.planning.expected_errors(part.tail(1), people[:, None], images)
         al.plot_design_map(grid, tables[-1])
 
     return _wrapped(sentence), lines, table, draw

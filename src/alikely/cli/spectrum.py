@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 import alikely as al
+from alikely._base.files import write_file, write_tree
 from alikely.cli._shared import (
     Parser,
     Verbs,
@@ -17,13 +18,14 @@ from alikely.cli._shared import (
     save_plot,
     shorten,
 )
+from alikely.metrics import find_metric, get_metric
+from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 FEWEST, MOST = 2, 6
-SHORT = {"error_consistency": "EC", "misclassification_agreement": "MA"}
 
 
 def add_parser(verbs: Verbs) -> Parser:
@@ -61,6 +63,12 @@ def add_parser(verbs: Verbs) -> Parser:
         help="added to right and wrong counts; 0.5 where people are always right (default 0)",
     )
     parser.add_argument(
+        "--metric",
+        metavar="NAME,...",
+        help="what machines are compared by: ec, ma (default: both, if there are classes), any "
+        "other metric of answers by name, one of your own as module:ATTRIBUTE",
+    )
+    parser.add_argument(
         "--mcmc",
         action="store_true",
         help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
@@ -73,6 +81,8 @@ def add_parser(verbs: Verbs) -> Parser:
 def run(options: argparse.Namespace) -> None:
     """Print and write difficulties, regimes, their number, and alignment within them."""
     trials = al.Trials.read(options.file)
+    default = "EC,MA" if trials.has_classes else "EC"
+    metrics = [find_metric(name) for name in (options.metric or default).split(",")]
     if options.exclude:
         trials = al.exclude_conditions(trials, _by_dataset(options.exclude))
     spectrum = al.difficulty_spectrum(
@@ -84,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
     )
     found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
     posterior = compared = None
-    tables = {"normality": al.normality_checks(spectrum)}
+    tables = {"normality": al.spectrum.normality_checks(spectrum)}
     if options.mcmc:
         most = min(MOST, spectrum.sizes["condition"])
         trees = {
@@ -92,9 +102,9 @@ def run(options: argparse.Namespace) -> None:
             for k in sorted({found.attrs["k"], *range(FEWEST, most + 1)})
         }
         tree = trees[found.attrs["k"]]
-        posterior = al.regime_probabilities(tree, ci_prob=options.ci_prob)
+        posterior = al.spectrum.regime_probabilities(tree, ci_prob=options.ci_prob)
         if len(trees) > 1:
-            compared = tables["compared"] = al.compare_regimes(trees)
+            compared = tables["compared"] = al.spectrum.compare_regimes(trees)
         tables["posterior"] = posterior
     tables["spectrum"] = _conditions(spectrum, found)
     tables["regimes"] = _numbers(found)
@@ -103,13 +113,15 @@ def run(options: argparse.Namespace) -> None:
     if (trials.data["kind"].values == "model").any():
         alignment = al.condition_alignment(
             trials,
-            metrics=list(SHORT) if trials.has_classes else ["error_consistency"],
+            metrics=metrics,
             no_response=options.no_response,
             n_resamples=options.resamples,
             rng=options.seed,
         )
-        tables["alignment"] = al.alignment_table(alignment, found["label"], ci_prob=options.ci_prob)
-        machines = al.regime_alignment(
+        tables["alignment"] = al.spectrum.alignment_table(
+            alignment, found["label"], ci_prob=options.ci_prob
+        )
+        machines = al.spectrum.regime_alignment(
             alignment, found["label"], ci_prob=options.ci_prob, rng=options.seed
         )
         # Easiest first, as the conditions stand.
@@ -122,7 +134,7 @@ def run(options: argparse.Namespace) -> None:
         return
     options.out.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
-        table.to_csv(options.out / f"{name}.csv", index=False)
+        write_file(options.out / f"{name}.csv", table.to_csv(index=False))
     save_plot(al.plot_spectrum, options.out / "spectrum.png", spectrum, found, posterior)
     save_plot(al.plot_regime_numbers, options.out / "regimes.png", found, compared)
     written = [f"{name}.csv" for name in tables] + ["spectrum.png", "regimes.png"]
@@ -130,7 +142,7 @@ def run(options: argparse.Namespace) -> None:
         save_plot(al.plot_regime_ranks, options.out / "machines.png", tables["machines"])
         written.append("machines.png")
     if posterior is not None:
-        tree.to_netcdf(options.out / "posterior.nc")
+        write_tree(tree, options.out / "posterior.nc")
         written.append("posterior.nc (all draws)")
     print(f"\nWritten to {options.out}: {', '.join(written)}")
 
@@ -170,9 +182,9 @@ def _numbers(found: xr.Dataset) -> pd.DataFrame:
 
 def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> str:
     """Lay the scale out, easiest first, in at most 80 columns."""
-    percent = f"{100 * ci_prob:g} %"
+    level = percent(ci_prob)
     head = f"{'condition':<24} {'people':>6} {'right':>5} {'delta':>6} {'p (BH)':>7}"
-    last = f"{'posterior ' + percent:>16} {'regime':>9}"
+    last = f"{'posterior ' + level:>16} {'regime':>9}"
     if posterior is None:
         last = f"{'regime':>10} {'stable':>6}"
     lines = [head + " " + last]
@@ -222,18 +234,24 @@ def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFra
 
 def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
     """Per metric and regime: the humans' own agreement, the best machine, who ties with it."""
-    percent = f"{100 * ci_prob:g} %"
+    level = percent(ci_prob)
     head = f"{'':<3} {'regime':<10} {'conds.':>6} {'humans':>7}  {'nearest machine':<21} "
-    lines = ["", f"{head}{'of it':>5} {percent:>14} {'tied':>5}"]
+    lines = ["", f"{head}{'of it':>5} {level:>14} {'tied':>5}"]
     lower, upper = (c for c in frame if str(c).startswith("ratio_of_means_"))
+    above = ""
     for (metric, regime), part in frame.groupby(["metric", "regime"], sort=False):
+        short = get_metric(metric).short
+        if len(short) > 3:
+            # Too long for its column: once, above its rows.
+            lines += [] if short == above else [f"-- {short}"]
+            above, short = short, ""
         if not part["rank"].notna().any():
-            lines.append(f"{SHORT[metric]:<3} {regime:<10} no condition is left")
+            lines.append(f"{short:<3} {regime:<10} no condition is left")
             continue
         best = part.sort_values("rank").iloc[0]
         tied = int((part["rank_lb"] == 1).sum())
         lines.append(
-            f"{SHORT[metric]:<3} {regime:<10} {best['n_conditions']:>6} {best['ceiling']:7.3f}  "
+            f"{short:<3} {regime:<10} {best['n_conditions']:>6} {best['ceiling']:7.3f}  "
             f"{shorten(best['system'], 21):<21} {best['ratio_of_means']:5.2f} "
             f"[{best[lower]:5.2f}, {best[upper]:5.2f}] {tied:>5}"
         )

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from alikely.metrics._cells import Floats, divide, probability
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide, probability
 from alikely.metrics.consistency import expected_agreement
 
 __all__ = [

@@ -19,22 +19,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics._cells import Floats, divide, probability, split
+from alikely._base.arrays import Floats
 from alikely.metrics.bounds import error_consistency_bounds
+from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.consistency import expected_agreement
+from alikely.metrics.metric import Metric, register
 
 __all__ = [
+    "COPY_PROBABILITY",
     "copy_parameters",
     "copy_probability",
     "copy_probability_influence",
     "copy_undefined_reason",
     "mismatch_factor",
+    "mismatch_factor_of_responses",
     "own_accuracy",
 ]
 
 
 def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
     """Factor ``f`` between copy probability and error consistency, ``EC = c f`` [K25]_.
+
+    Of two classes, right and wrong; `mismatch_factor_of_responses` is that of K responses.
 
     Parameters
     ----------
@@ -60,6 +66,57 @@ def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
     """
     p_a = probability(accuracy_a, "accuracy_a")
     return divide(2 * p_a * (1 - p_a), 1 - expected_agreement(accuracy_a, accuracy_b))
+
+
+def mismatch_factor_of_responses(responses_a: ArrayLike, responses_b: ArrayLike) -> Floats:
+    """Factor ``f`` between copy probability and Cohen's kappa of responses among K classes [K25]_.
+
+    If ``b`` gives the response of ``a`` with probability ``c`` and one of its own otherwise, kappa
+    of their responses is ``c f``: Proposition 2, and with equal distributions Proposition 1.
+
+    Parameters
+    ----------
+    responses_a : array_like, shape (..., K)
+        Shares of the K responses of the observer copied from; each row sums to 1.
+    responses_b : array_like, shape (..., K)
+        Those that the copying observer is seen to give, its copied ones included.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``(1 - sum P_a^2) / (1 - sum P_a P_b)``: 1 for equal distributions; NaN where both give one
+        and the same response always.
+
+    Raises
+    ------
+    ValueError
+        If the shares are negative, do not sum to 1, or are of unequal numbers of classes.
+
+    See Also
+    --------
+    mismatch_factor : the same for correctness, from accuracies.
+
+    Examples
+    --------
+    >>> float(mismatch_factor_of_responses([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).round(3))
+    0.873
+    """
+    shares = []
+    for name, given in (("responses_a", responses_a), ("responses_b", responses_b)):
+        share = probability(given, name)
+        if share.ndim == 0 or not np.allclose(share.sum(axis=-1), 1, rtol=0, atol=1e-9):
+            raise ValueError(
+                f"{name} must hold shares of the classes that sum to 1 on the last axis; divide "
+                "counts by their sum"
+            )
+        shares.append(share)
+    a, b = shares
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"responses_a and responses_b must be of the same classes, got {a.shape[-1]} and "
+            f"{b.shape[-1]}"
+        )
+    return divide(1 - (a**2).sum(axis=-1), 1 - (a * b).sum(axis=-1))
 
 
 def copy_probability(cells: ArrayLike) -> Floats:
@@ -254,3 +311,17 @@ def copy_parameters(
     # Rounding alone can push a boundary case a few ulp outside [0, 1].
     q = divide(p_b - magnitude * copied, 1 - magnitude)
     return np.asarray(c), np.where(np.abs(q - 0.5) <= 0.5 + slack, np.clip(q, 0, 1), np.nan)
+
+
+COPY_PROBABILITY = register(
+    Metric(
+        "copy_probability",
+        "correctness",
+        copy_probability,
+        copy_probability_influence,
+        copy_undefined_reason,
+        short="copying",
+        independent=0.0,
+        symmetric=False,
+    )
+)

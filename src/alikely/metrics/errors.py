@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely.metrics._cells import divide
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide
+from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
     check_base,
@@ -30,6 +32,7 @@ from alikely.metrics.rows import (
 )
 
 __all__ = [
+    "MISCLASSIFICATION_AGREEMENT",
     "class_divergence",
     "error_divergence",
     "error_similarity",
@@ -44,8 +47,6 @@ __all__ = [
     "misclassification_influence",
     "same_distribution_bayes_factor",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def label_statistics(counts: ArrayLike) -> Floats:
@@ -550,3 +551,16 @@ def _off_diagonal(table: Floats) -> Floats:
     """Errors alone: shape (..., class, class - 1)."""
     k = table.shape[-1]
     return table[..., ~np.eye(k, dtype=bool)].reshape(*table.shape[:-1], k - 1)
+
+
+MISCLASSIFICATION_AGREEMENT = register(
+    Metric(
+        "misclassification_agreement",
+        "labels",
+        label_agreement,
+        label_influence,
+        label_undefined_reason,
+        short="MA",
+        beside=("n_joint_errors", "expected"),
+    )
+)

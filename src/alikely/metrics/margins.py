@@ -21,236 +21,25 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+from alikely.metrics.metric import Metric, register
 
 __all__ = [
+    "DECISION_MARGIN_CONSISTENCY",
     "coarse_scores",
-    "d_prime",
-    "distractor_nodes",
-    "empirical_d_prime",
-    "m_afc_log_probability",
-    "m_afc_probability",
     "machine_margin",
     "margin_consistency",
     "margin_influence",
+    "margin_metric",
     "repeated",
     "scores_of_probabilities",
     "weighted_consistency",
 ]
 
-Floats = NDArray[np.float64]
 Method = Literal["pearson", "spearman"]
 FEWEST_ITEMS = 5
-
-
-@functools.lru_cache(maxsize=64)
-def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [G68]_.
-
-    Parameters
-    ----------
-    m : int
-        Number of alternatives, at least 2.
-    n_nodes : int
-        Number of nodes; 24 are exact to rounding for all m, 12 to 2e-7.
-
-    Returns
-    -------
-    nodes, weights : ndarray, shape (n_nodes,)
-        Weights sum to 1.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> nodes, weights = distractor_nodes(16)
-    >>> (nodes @ weights).round(4).item()  # mean of the largest of 15 normal numbers
-    1.7359
-    """
-    if m != int(m) or m < 2:
-        raise ValueError(f"m must be a whole number of at least 2 alternatives, got {m}")
-    # Below this a share of 1e-17 is left.
-    low = max(float(special.ndtri(1e-17 ** (1 / (m - 1)))), -9.5) if m > 2 else -9.5
-    x, w = np.polynomial.legendre.leggauss(400)
-    x = (9.5 - low) / 2 * x + (9.5 + low) / 2
-    density = w * np.exp(stats.norm.logpdf(x) + (m - 2) * special.log_ndtr(x))
-    density /= density.sum()
-    # Polynomials orthogonal under that density, by their three-term recurrence.
-    a, b = np.zeros(n_nodes), np.zeros(n_nodes)
-    before, now, norm_before = np.zeros_like(x), np.ones_like(x), 1.0
-    for k in range(n_nodes):
-        norm = density @ now**2
-        a[k], b[k] = density @ (x * now**2) / norm, norm / norm_before
-        before, now, norm_before = now, (x - a[k]) * now - (b[k] if k else 0) * before, norm
-    off = np.sqrt(b[1:])
-    nodes, vectors = np.linalg.eigh(np.diag(a) + np.diag(off, 1) + np.diag(off, -1))
-    return nodes, vectors[0] ** 2
-
-
-def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
-    """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_.
-
-    The target's evidence is normal around ``d'``, that of each distractor around 0, all with unit
-    variance; the answer is the largest.
-
-    Parameters
-    ----------
-    d_prime : array_like
-        Item strength, in units of the noise.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    log_right, log_wrong : ndarray of float64
-        Finite in both tails.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> right, wrong = m_afc_log_probability([0.0, 30.0], 16)
-    >>> right.round(4).tolist(), wrong.round(1).tolist()
-    ([-2.7726, -0.0], [-0.1, -260.6])
-    """
-    nodes, weights = distractor_nodes(m)
-    ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
-    right = np.asarray(special.logsumexp(special.log_ndtr(ahead), b=weights, axis=-1))
-    wrong = np.asarray(special.logsumexp(special.log_ndtr(-ahead), b=weights, axis=-1))
-    # A probability near 1 is known from the other: its own logarithm is all rounding.
-    likely = right > wrong
-    return (
-        np.where(likely, np.log1p(-np.exp(np.where(likely, wrong, -1.0))), right),
-        np.where(likely, wrong, np.log1p(-np.exp(np.where(likely, -1.0, right)))),
-    )
-
-
-def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
-    """Probability of a right answer among m alternatives, ``E[Phi(d' - M)]`` [GS66]_.
-
-    Parameters
-    ----------
-    d_prime : array_like
-        Item strength, in units of the noise.
-    m : int
-        Number of alternatives, at least 2; ``M`` is the best of ``m - 1`` distractors.
-
-    Returns
-    -------
-    ndarray of float64
-        In (0, 1); ``1/m`` at 0.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> m_afc_probability([0.0, 1.0, 3.0], 16).round(4).tolist()
-    [0.0625, 0.2606, 0.8661]
-    """
-    nodes, weights = distractor_nodes(m)
-    ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
-    return np.asarray(special.ndtr(ahead) @ weights)
-
-
-def d_prime(probability: ArrayLike, m: int) -> Floats:
-    """Item strength that gives a probability of a right answer among m alternatives.
-
-    Parameters
-    ----------
-    probability : array_like
-        In (0, 1).
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    ndarray of float64
-        Inverse of `m_afc_probability`, negative below chance.
-
-    Raises
-    ------
-    ValueError
-        If a probability is not strictly between 0 and 1, or `m` is below 2.
-
-    Examples
-    --------
-    >>> d_prime([0.25, 0.87], 16).round(4).tolist()
-    [0.9628, 3.0214]
-    """
-    p = np.asarray(probability, dtype=np.float64)
-    if p.size and not ((p > 0) & (p < 1)).all():
-        bad = p[~((p > 0) & (p < 1))].flat[0]
-        raise ValueError(
-            f"probabilities must lie strictly between 0 and 1, got {bad:g}; for counts with an "
-            "edge rule use empirical_d_prime"
-        )
-    nodes, _ = distractor_nodes(m)
-
-    def off(x: Floats, target: Floats) -> Floats:
-        return special.logit(m_afc_probability(x, m)) - special.logit(target)
-
-    # The best distractor lies within its outermost nodes: so does d', shifted by the normal one.
-    guess = special.ndtri(p)
-    found = optimize.elementwise.find_root(
-        off, (guess + nodes[0] - 1, guess + nodes[-1] + 1), args=(p,)
-    )
-    return np.asarray(found.x)
-
-
-def empirical_d_prime(right: ArrayLike, n: ArrayLike, m: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Item strength from counts of right answers.
-
-    Where all answers or none are right, half an answer is taken off or added: ``(right + 1/2) /
-    (n + 1)`` [H95]_.
-
-    Parameters
-    ----------
-    right, n : array_like of int
-        Right answers and answers.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    d_prime : ndarray of float64
-        NaN where there is no answer.
-    edge : ndarray of bool
-        Where the rule was used.
-
-    Raises
-    ------
-    ValueError
-        If counts are not ``0 <= right <= n``, or `m` is below 2.
-
-    Examples
-    --------
-    >>> value, edge = empirical_d_prime([7, 10, 0], 10, 2)
-    >>> value.round(2).tolist(), edge.tolist()
-    ([0.74, 2.39, -2.39], [False, True, True])
-    """
-    k, total = np.broadcast_arrays(
-        np.asarray(right, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    )
-    if np.any(k < 0) or np.any(k > total):
-        bad = np.flatnonzero(((k < 0) | (k > total)).ravel())[0]
-        raise ValueError(
-            f"right answers must be between 0 and n, got {k.flat[bad]:g} of {total.flat[bad]:g}"
-        )
-    edge = ((k == 0) | (k == total)) & (total > 0)
-    share = np.where(edge, (k + 0.5) / (total + 1), k / np.where(total > 0, total, 1))
-    out = np.full(k.shape, np.nan)
-    some = total > 0
-    out[some] = d_prime(share[some], m)
-    return out, edge
 
 
 def repeated(shown: ArrayLike) -> bool:
@@ -582,3 +371,53 @@ def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:
     if method == "spearman":
         a, b = stats.rankdata(a, axis=-1), stats.rankdata(b, axis=-1)
     return a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+
+
+def margin_metric(method: Method = "pearson") -> Metric:
+    """Decision-margin consistency, as an estimand.
+
+    Parameters
+    ----------
+    method : {"pearson", "spearman"}
+        As in `margin_consistency`.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown.
+
+    Examples
+    --------
+    >>> margin_metric("spearman")
+    <Metric decision_margin_consistency, method='spearman'>
+    """
+    if method not in ("pearson", "spearman"):
+        raise ValueError(f"method must be 'pearson' or 'spearman', got {method!r}")
+
+    def reason(x: Any, y: Any) -> NDArray[Any]:
+        constant = np.ptp(x) == 0 or np.ptp(y) == 0
+        return np.asarray("all margins of a system are equal" if constant else "")
+
+    return Metric(
+        "decision_margin_consistency",
+        "margins",
+        functools.partial(weighted_consistency, method=method),
+        functools.partial(margin_influence, method=method),
+        reason,
+        label="decision-margin consistency",
+        short="DMC",
+        scale="fisher",
+        # The correction for attenuation is one of linear correlations.
+        beside=("reliability", "corrected") if method == "pearson" else (),
+        draws="margins",
+        posterior_label="noise-free",
+        options={"method": method},
+        module=__name__,
+    )
+
+
+DECISION_MARGIN_CONSISTENCY = register(margin_metric(), margin_metric)

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics._cells import divide
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide
 
 __all__ = [
     "Mixture",
@@ -26,7 +27,6 @@ __all__ = [
     "smoothed_rows",
 ]
 
-Floats = NDArray[np.float64]
 Mixture = Literal["mean", "pooled"]
 BASES = (2, np.e, 10)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from alikely.tables import CELLS
+from alikely.metrics.cells import CELLS
 
 __all__ = ["pair_coords"]
 

@@ -111,7 +111,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
     Parameters
     ----------
     counts : xarray.Dataset
-        As from `alikely.tables.cohort_counts`.
+        As from `alikely.data.cohort_counts`.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def individual(counts: xr.Dataset) -> Population:
     Parameters
     ----------
     counts : xarray.Dataset
-        As from `alikely.tables.cohort_counts`.
+        As from `alikely.data.cohort_counts`.
 
     Returns
     -------

@@ -19,7 +19,8 @@ from pymc.logprob.transforms import Transform
 from scipy import special
 from scipy.interpolate import CubicSpline
 
-from alikely.metrics.margins import FEWEST_ITEMS, distractor_nodes, m_afc_log_probability
+from alikely.metrics.alternatives import distractor_nodes, m_afc_log_probability
+from alikely.metrics.margins import FEWEST_ITEMS
 
 __all__ = [
     "FLOOR",
@@ -69,7 +70,7 @@ def log_m_afc(d_prime: Any, m: int) -> tuple[Any, Any]:
 
     See Also
     --------
-    alikely.metrics.margins.m_afc_log_probability : The same in NumPy.
+    alikely.metrics.alternatives.m_afc_log_probability : The same in NumPy.
 
     Examples
     --------

@@ -20,7 +20,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from alikely._error_rows import (
+from alikely.metrics.dense_rows import (
     ROW_DIMS,
     TABLE_DIMS,
     check_errors,
@@ -50,7 +50,7 @@ def error_distributions(
     A system's errors on a true class are multinomial, and its row of probabilities is drawn from
     a Dirichlet distribution around a base row. How concentrated rows are about their base is
     learned, with the rows integrated out [M62]_: draw them with
-    `alikely.error_posteriors.error_row_draws`.
+    `alikely.errors.error_row_draws`.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely.metrics.margins import FEWEST_ITEMS, distractor_nodes, repeated
+from alikely.metrics.alternatives import distractor_nodes
+from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._strengths import (
     FLOOR,
     Link,

@@ -17,12 +17,7 @@ from alikely.plots.margins import plot_consistency, plot_noise_free, plot_streng
 from alikely.plots.noise import plot_explained, plot_variance_shares
 from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, plot_metrics
-from alikely.plots.planning import (
-    plot_design_map,
-    plot_item_precision,
-    plot_power,
-    plot_width,
-)
+from alikely.plots.planning import plot_design_map, plot_item_precision, plot_power, plot_width
 from alikely.plots.regimes import plot_levels, plot_radar, plot_regime_ranks
 from alikely.plots.spectrum import plot_condition_map, plot_regime_numbers, plot_spectrum
 from alikely.plots.stability import plot_correlations, plot_sensitivity, plot_stability

@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox, ScaledTranslation
-from numpy.typing import NDArray
 
-from alikely._distances import Groups, group_mapping
+from alikely._base.arrays import Floats
 from alikely.plots._style import COLORS, MARKERS
+from alikely.stats.distances import Groups, group_mapping
 
 __all__ = [
     "ABOVE_OR_BELOW",
@@ -39,9 +39,8 @@ __all__ = [
     "shade_regimes",
 ]
 
-Floats = NDArray[np.float64]
 
-# Hardest first, as alikely.mixtures.regime_names has them.
+# Hardest first, as alikely.stats.mixtures.regime_names has them.
 NAMED = ("extreme", "far", "near", "reference")
 SMALL = 6.0  # points
 LINE = 10.0  # points from one line of regime names to the next

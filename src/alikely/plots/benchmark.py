@@ -6,10 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from alikely import ranking
-from alikely._random import RandomState
+from alikely._base.random import RandomState
+from alikely.benchmark import ranking
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.layout import CEILING, OVERALL
+from alikely.benchmark.tables import Population
 from alikely.plots._style import SCHOOLS, axes_or_new
-from alikely.scoreboard import OVERALL, Benchmark, Population
 
 __all__ = ["plot_benchmark", "plot_probability_greater", "plot_ranks"]
 
@@ -59,16 +61,15 @@ def plot_benchmark(
     color = SCHOOLS["posterior"]
     ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
     ax.plot(machines["estimate"], position, "o", color=color, markersize=5)
-    if "ceiling" in frame.index:
-        ceiling = frame.loc["ceiling"]
+    if CEILING in frame.index:
+        ceiling = frame.loc[CEILING]
         ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
         ax.axvline(ceiling["estimate"], color="#009E73", label="human-human")
         ax.legend(frameon=False, loc="lower right", fontsize=8)
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
-    metric = str(scores.data.attrs["metric"]).replace("_", " ")
-    ax.set_xlabel(f"mean {metric} with humans ({what[population]})")
+    ax.set_xlabel(f"mean {scores.metric.label} with humans ({what[population]})")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -100,7 +101,7 @@ def plot_ranks(
     Raises
     ------
     ValueError
-        As in `alikely.ranking.rank_sets`.
+        As in `alikely.benchmark.rank_sets`.
 
     Examples
     --------

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
+from alikely.estimates.result import Result
 from alikely.metrics import bounds, consistency
-from alikely.results import Result
 
 __all__ = ["plot_bounds"]
 

@@ -21,13 +21,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from alikely.bands import rank_band
+from alikely._base.names import listed, nearest
 from alikely.plots._style import COLORS, MARKERS, SCHOOLS, axes_or_new, check_table, legend_right
+from alikely.stats.bands import rank_band
+from alikely.stats.intervals import percent
 
 __all__ = ["plot_coverage", "plot_data_averaged", "plot_rank_ecdf", "plot_recovery"]
 
-RANKS = "give ranks of alikely.sbc()"
-STUDY = "give a study of alikely.coverage_study()"
+RANKS = "give ranks of alikely.calibration.sbc()"
+STUDY = "give a study of alikely.calibration.coverage_study()"
 COLUMNS = 4
 
 
@@ -39,7 +41,7 @@ def plot_rank_ecdf(
     Parameters
     ----------
     ranks : pandas.DataFrame
-        As from `alikely.sbc`.
+        As from `alikely.calibration.sbc`.
     ci_prob : float
         Of the simultaneous band, in (0, 1).
     quantities : sequence of str, optional
@@ -60,10 +62,7 @@ def plot_rank_ecdf(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> model = al.models.independence([30, 10, 10, 10])
-    >>> ranks = al.sbc(model, n=5, n_ranked=20, thin=1, rng=1)
-    >>> len(plot_rank_ecdf(ranks).axes)
+    >>> len(plot_rank_ecdf(ranks).axes)  # ranks = al.calibration.sbc(model)
     3
     """
     figure, panels = _panels(ranks, quantities)
@@ -90,7 +89,7 @@ def plot_recovery(
     Parameters
     ----------
     ranks : pandas.DataFrame
-        As from `alikely.sbc`.
+        As from `alikely.calibration.sbc`.
     quantities : sequence of str, optional
         Which to draw; all but the log likelihood if not given.
     ci_prob : float
@@ -108,10 +107,7 @@ def plot_recovery(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> model = al.models.independence([30, 10, 10, 10])
-    >>> ranks = al.sbc(model, n=5, n_ranked=20, thin=1, rng=1)
-    >>> len(plot_recovery(ranks).axes)
+    >>> len(plot_recovery(ranks).axes)  # ranks = al.calibration.sbc(model)
     2
     """
     from scipy import special
@@ -144,7 +140,7 @@ def plot_data_averaged(ranks: pd.DataFrame, quantities: Sequence[str] | None = N
     Parameters
     ----------
     ranks : pandas.DataFrame
-        As from `alikely.sbc`.
+        As from `alikely.calibration.sbc`.
     quantities : sequence of str, optional
         Which to draw; all if not given.
 
@@ -160,10 +156,7 @@ def plot_data_averaged(ranks: pd.DataFrame, quantities: Sequence[str] | None = N
 
     Examples
     --------
-    >>> import alikely as al
-    >>> model = al.models.independence([30, 10, 10, 10])
-    >>> ranks = al.sbc(model, n=5, n_ranked=20, thin=1, rng=1)
-    >>> len(plot_data_averaged(ranks).axes)
+    >>> len(plot_data_averaged(ranks).axes)  # ranks = al.calibration.sbc(model)
     3
     """
     figure, panels = _panels(ranks, quantities)
@@ -189,7 +182,7 @@ def plot_coverage(
     Parameters
     ----------
     study : pandas.DataFrame
-        As from `alikely.coverage_study` or `alikely.estimate_coverage`.
+        As from `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
     methods : sequence of str
         Which to draw.
     ci_prob : float
@@ -211,7 +204,8 @@ def plot_coverage(
     Examples
     --------
     >>> import alikely as al
-    >>> study = al.coverage_study(al.default_grid().head(2), n_datasets=100, rng=1)
+    >>> grid = al.calibration.default_grid().head(2)
+    >>> study = al.calibration.coverage_study(grid, n_datasets=100, rng=1)
     >>> plot_coverage(study).get_ylabel()
     'coverage of 95 % intervals'
     """
@@ -219,10 +213,11 @@ def plot_coverage(
     part = study[np.isclose(study["ci_prob"], ci_prob)]
     lacking = [name for name in methods if name not in set(part["method"])]
     if lacking:
-        known = ", ".join(map(repr, dict.fromkeys(study["method"])))
+        known = list(dict.fromkeys(study["method"]))
         raise ValueError(
-            f"the study has no {lacking[0]!r} at {ci_prob:g}; its methods are {known}, its "
+            f"the study has no {lacking[0]!r} at {ci_prob:g}; its methods are {listed(known)}, its "
             f"probabilities {', '.join(f'{p:g}' for p in sorted(set(study['ci_prob'])))}"
+            f"{nearest(lacking[0], known)}"
         )
     ax = axes_or_new(ax, (6.4, 4.0))
     places = np.sort(part[x].unique())
@@ -242,7 +237,7 @@ def plot_coverage(
     ax.set_xticks(range(len(places)), [f"{place:,g}" for place in places])
     ax.set_ylim(top=1.01)
     ax.set_xlabel("trials" if x == "n_trials" else x.replace("_", " "))
-    ax.set_ylabel(f"coverage of {100 * ci_prob:g} % intervals")
+    ax.set_ylabel(f"coverage of {percent(ci_prob)} intervals")
     legend_right(ax, handles)
     return ax
 
@@ -256,7 +251,10 @@ def _panels(
     wanted = known if quantities is None else list(quantities)
     lacking = [name for name in wanted if name not in known]
     if lacking or not wanted:
-        raise ValueError(f"quantities must be among {', '.join(known)}; got {wanted!r}")
+        raise ValueError(
+            f"quantities must be among {listed(known)}; got {wanted!r}"
+            f"{nearest((lacking or [''])[0], known)}"
+        )
     columns = min(COLUMNS, len(wanted))
     rows = -(-len(wanted) // columns)
     figure, axes = plt.subplots(

@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from alikely._random import RandomState
-from alikely.cohorts import cohort_check
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState
+from alikely.benchmark.cohorts import cohort_check
 from alikely.plots._style import SCHOOLS, axes_or_new
 
 __all__ = ["plot_cohort"]
@@ -31,7 +32,7 @@ def plot_cohort(
     tree : xarray.DataTree
         As from `alikely.fit_cohort`.
     by : {"all", "machine", "condition"}
-        As in `alikely.cohort_check`.
+        As in `alikely.benchmark.cohort_check`.
     group : str
         Which machine or condition to draw.
     ci_prob : float
@@ -48,7 +49,7 @@ def plot_cohort(
     Raises
     ------
     ValueError
-        If the group is unknown, or as in `alikely.cohort_check`.
+        If the group is unknown, or as in `alikely.benchmark.cohort_check`.
 
     Examples
     --------
@@ -59,7 +60,9 @@ def plot_cohort(
     table = cohort_check(tree, by, ci_prob=ci_prob, rng=rng)
     known = list(dict.fromkeys(table["group"]))
     if group not in known:
-        raise ValueError(f"group must be one of {', '.join(known)}; got {group!r}")
+        raise ValueError(
+            f"group must be one of {listed(known)}; got {group!r}{nearest(group, known)}"
+        )
     table = table[(table["group"] == group) & (table["n_humans"] > 0)]
     ax = axes_or_new(ax, (5.0, 4.0))
     sizes = sorted(set(table["n_humans"]))

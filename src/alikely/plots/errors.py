@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from alikely._intervals import CiKind, check_interval, interval
-from alikely._random import RandomState, seed_sequence
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence
+from alikely.estimates.result import Result
 from alikely.plots._style import COLORS, MARKERS, axes_or_new
-from alikely.results import Result
+from alikely.stats.intervals import CiKind, check_interval, interval, percent
 
 __all__ = ["plot_classes", "plot_error_row"]
 
@@ -180,11 +181,11 @@ def plot_error_row(
     Parameters
     ----------
     rows : xarray.Dataset
-        As from `alikely.error_tables.error_rows`; data sets and conditions are added up.
+        As from `alikely.errors.error_rows`; data sets and conditions are added up.
     true_class : str
         The class that was shown.
     draws : xarray.DataArray, optional
-        Posterior draws of the shares, as from `alikely.error_posteriors.error_row_draws`: dims
+        Posterior draws of the shares, as from `alikely.errors.error_row_draws`: dims
         ``sample, system, true_class, response_class``, systems and classes labelled. If not given,
         exact draws of Dirichlet(errors + alpha) are made.
     observers : str or sequence of str, optional
@@ -224,7 +225,7 @@ def plot_error_row(
     ...     ["cat", "dog", "dog"],
     ...     classes=["cat", "dog", "owl"],
     ... )
-    >>> rows = al.error_tables.error_rows(trials)
+    >>> rows = al.errors.error_rows(trials)
     >>> ax = al.plot_error_row(rows, "dog", rng=1)
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['cat', 'owl']
@@ -259,7 +260,7 @@ def plot_error_row(
     ax.set_ylim(-0.7, len(order) - 0.3)
     ax.set_xlim(left=-0.01)
     ax.set_xlabel(
-        f"share of wrong answers (lines: posterior, {100 * ci_prob:g} % {ci_kind.upper()})"
+        f"share of wrong answers (lines: posterior, {percent(ci_prob)} {ci_kind.upper()})"
     )
     title = f"what {true_class} is taken for"
     if len(order) < counts.shape[1]:
@@ -281,40 +282,44 @@ def _row_counts(
     for name in ("count", "class", *ROW_COORDS):
         if name not in rows:
             raise ValueError(
-                f"rows has no {name!r}; give the errors that alikely.error_tables.error_rows counts"
+                f"rows has no {name!r}; give the errors that alikely.errors.error_rows counts"
             )
-    listed = pd.DataFrame({name: rows[name].values for name in (*ROW_COORDS, "count")})
+    errors = pd.DataFrame({name: rows[name].values for name in (*ROW_COORDS, "count")})
     for key, chosen in (("dataset", dataset), ("condition", condition)):
         if chosen is not None:
-            known = list(dict.fromkeys(listed[key]))
+            known = list(dict.fromkeys(errors[key]))
             if chosen not in known:
-                raise ValueError(f"{key} must be one of {', '.join(known)}; got {chosen!r}")
-            listed = listed[listed[key] == chosen]
+                raise ValueError(
+                    f"{key} must be one of {listed(known)}; got {chosen!r}{nearest(chosen, known)}"
+                )
+            errors = errors[errors[key] == chosen]
     classes = rows["class"].values.tolist()
     if true_class not in classes:
         raise ValueError(
-            f"no true class is called {true_class!r}; classes look like {classes[0]!r}"
+            f"no true class is called {true_class!r}; classes are {listed(classes)}"
+            f"{nearest(true_class, classes)}"
         )
-    known = list(dict.fromkeys(listed["observer"]))
+    known = list(dict.fromkeys(errors["observer"]))
     chosen_observers = [observers] if isinstance(observers, str) else list(observers or known)
     for name in chosen_observers:
         if name not in known:
             raise ValueError(
-                f"rows list no error of observer {name!r}; those with errors are {', '.join(known)}"
+                f"rows list no error of observer {name!r}; those with errors are {listed(known)}"
+                f"{nearest(name, known)}"
             )
     if len(chosen_observers) > len(COLORS):
         raise ValueError(
             f"{len(chosen_observers)} observers are too many to read, the most is {len(COLORS)}; "
             "choose some with observers=[...]"
         )
-    listed = listed[
-        listed["observer"].isin(chosen_observers) & (listed["true_class"] == true_class)
+    errors = errors[
+        errors["observer"].isin(chosen_observers) & (errors["true_class"] == true_class)
     ]
-    if listed.empty:
+    if errors.empty:
         raise ValueError(
-            f"none of {', '.join(chosen_observers)} errs on {true_class!r}; choose another class"
+            f"none of {listed(chosen_observers)} errs on {true_class!r}; choose another class"
         )
-    summed = listed.groupby(["observer", "response_class"])["count"].sum().unstack(fill_value=0)
+    summed = errors.groupby(["observer", "response_class"])["count"].sum().unstack(fill_value=0)
     wrong = [name for name in classes if name != true_class]
     return summed.reindex(index=list(dict.fromkeys(chosen_observers)), columns=wrong, fill_value=0)
 

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 
-from alikely._intervals import CiKind
+from alikely._base.names import nearest
+from alikely.estimates.result import Result
 from alikely.plots._style import SCHOOLS, axes_or_new
-from alikely.results import Result
+from alikely.stats.intervals import CiKind
 
 __all__ = ["plot_intervals"]
 
@@ -68,7 +69,10 @@ def plot_intervals(
     labels = result.table["pair"].values.tolist()
     unknown = [label for label in which or () if label not in labels]
     if unknown:
-        raise ValueError(f"no entry is labelled {unknown[0]!r}; labels look like {labels[0]!r}")
+        raise ValueError(
+            f"no entry is labelled {unknown[0]!r}; labels look like {labels[0]!r}"
+            f"{nearest(unknown[0], labels)}"
+        )
     chosen = list(range(len(labels))) if which is None else [labels.index(x) for x in which]
     if len(chosen) > MOST_ROWS:
         raise ValueError(
@@ -104,7 +108,7 @@ def plot_intervals(
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, [labels[i] for i in chosen], fontsize=8)
     ax.set_ylim(-0.7, len(frame) - 0.3)
-    ax.set_xlabel(result.metric.name.replace("_", " "))
+    ax.set_xlabel(result.metric.label)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

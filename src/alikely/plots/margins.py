@@ -15,15 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from alikely.plots._style import (
-    COLORS,
-    MARKERS,
-    SCHOOLS,
-    axes_or_new,
-    check_table,
-    legend_right,
-)
-from alikely.results import Result
+from alikely.estimates.result import Result
+from alikely.plots._style import COLORS, MARKERS, SCHOOLS, axes_or_new, check_table, legend_right
 
 __all__ = [
     "plot_consistency",
@@ -78,7 +71,7 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     --------
     >>> import alikely as al
     >>> import xarray as xr
-    >>> from alikely.margin_estimates import decision_margin_consistency
+    >>> from alikely.estimates import decision_margin_consistency
     >>> trials = al.load_example().select(kind="human", condition="noise")
     >>> places = {key: trials.data[key].values for key in ("dataset", "condition", "item")}
     >>> margin = np.random.default_rng(1).normal(size=160)
@@ -162,7 +155,7 @@ def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None)
     Examples
     --------
     >>> import alikely as al
-    >>> from alikely.margin_estimates import decision_margin_consistency
+    >>> from alikely.estimates import decision_margin_consistency
     >>> trials = al.load_example().select(kind="human", condition="noise")
     >>> places = {key: trials.data[key].values for key in ("dataset", "condition", "item")}
     >>> values = np.random.default_rng(1).normal(size=(2, 160))
@@ -289,7 +282,7 @@ def plot_consistency(
 
 def _entry(result: Result, pair: int | str) -> tuple[int, str]:
     """Position and label of an entry of a result of decision margins."""
-    if result.metric.name != METRIC:
+    if result.metric.counts != "margins":
         raise ValueError(
             f"this result is of {result.metric.name}; expected one of {METRIC}: call {METRIC}()"
         )

@@ -15,6 +15,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right
+from alikely.stats.intervals import percent
 
 __all__ = ["plot_explained", "plot_variance_shares"]
 
@@ -37,7 +38,7 @@ def plot_variance_shares(
     Parameters
     ----------
     trees : mapping of str to xarray.DataTree, or xarray.DataTree
-        Fits as from `alikely.observer_noise.fit_observers`, by label; or a single one.
+        Fits as from `alikely.margins.fit_observers`, by label; or a single one.
     ci_prob : float
         Probability of the equal-tailed intervals, in (0, 1).
     ax : matplotlib.axes.Axes, optional
@@ -68,7 +69,7 @@ def plot_variance_shares(
     ['noise']
     """
     # Only when needed: it imports the samplers.
-    from alikely.observer_noise import variance_shares
+    from alikely.margins.noise import variance_shares
 
     # A tree is a mapping, too.
     single = isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping)
@@ -99,7 +100,7 @@ def plot_variance_shares(
     said = {TOGETHER: "observer x item and trial noise,\nnot separated (no repeats)"}
     present = [name for name in SOURCES if name in seen]
     handles: list[Any] = [Patch(label=said.get(x, x), **SOURCES[x]) for x in present]
-    text = f"{100 * ci_prob:g} % interval\nof a boundary"
+    text = f"{percent(ci_prob)} interval\nof a boundary"
     handles.append(Line2D([], [], color="black", linewidth=1, marker="|", label=text))
     legend_right(ax, handles)
     ax.set_yticks([] if single else position, [] if single else list(named), fontsize=8)
@@ -116,7 +117,7 @@ def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : pandas.DataFrame
-        As from `alikely.observer_noise.explained_consistency`.
+        As from `alikely.margins.explained_consistency`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 

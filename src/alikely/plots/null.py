@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from alikely import null
-from alikely._random import RandomState
+from alikely._base.random import RandomState
+from alikely.estimates.result import Result
+from alikely.inference import null
 from alikely.plots._style import axes_or_new
-from alikely.results import Result
 
 __all__ = ["plot_null"]
 
@@ -87,7 +87,7 @@ def plot_null(
     if undefined > 0:
         title += f"\n{undefined:.1%} of the null draws undefined"
     ax.set_title(title, fontsize=9)
-    ax.set_xlabel(result.metric.name.replace("_", " "))
+    ax.set_xlabel(result.metric.label)
     ax.set_ylabel("independent observers")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax

@@ -15,15 +15,14 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely.metrics import consistency
+from alikely._base.names import listed, nearest
+from alikely.estimates.result import Result
+from alikely.metrics import Metric, consistency
 from alikely.plots._style import COLORS, MARKERS, axes_or_new
-from alikely.results import Result
 
 __all__ = ["plot_matrix", "plot_metrics"]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
-# Those without a zero in the middle of their range.
-SEQUENTIAL = ("error_similarity",)
 SMALLEST, LARGEST = 8.0, 80.0
 
 
@@ -76,9 +75,11 @@ def plot_matrix(
 
     Notes
     -----
-    The mean is over the entries of a pair that are defined; pairs that have different data sets in
-    common are means over different data sets. Metrics around 0 have a diverging scale, white at 0;
-    class-level error similarity has a sequential one over the values observed.
+    Of a metric to which the order matters, such as the copy probability, the row is the reference
+    and the column the other observer. The mean is over the entries of a pair that are defined;
+    pairs that have different data sets in common are means over different data sets. Metrics
+    around 0 have a diverging scale, white at 0; class-level error similarity has a sequential one
+    over the values observed.
 
     Examples
     --------
@@ -102,17 +103,20 @@ def plot_matrix(
 
     position = {name: i for i, name in enumerate(names)}
     ends = np.array([[position[a], position[b]] for a, b in _observers(frame)])
-    frame["i"], frame["j"] = ends.min(axis=1), ends.max(axis=1)
+    symmetric = result.metric.symmetric
+    frame[["i", "j"]] = np.sort(ends, axis=1) if symmetric else ends
     values = frame.groupby(["i", "j"])["value"].mean()
     i, j = (values.index.get_level_values(level).to_numpy() for level in ("i", "j"))
     matrix = np.full((len(names), len(names)), np.nan)
-    matrix[i, j] = matrix[j, i] = values
+    if symmetric:
+        matrix[j, i] = values
+    matrix[i, j] = values
 
     ax = axes_or_new(ax, (2.8 + 0.19 * len(names), 2.2 + 0.19 * len(names)))
-    image = ax.imshow(matrix, **_scale(result.metric.name, matrix))
+    image = ax.imshow(matrix, **_scale(result.metric, matrix))
     undefined = np.isnan(values.to_numpy())
     for a, b in zip(i[undefined].tolist(), j[undefined].tolist(), strict=True):
-        for x, y in ((a, b), (b, a)):
+        for x, y in ((b, a), (a, b)) if symmetric else ((b, a),):
             ax.add_patch(
                 Rectangle(
                     (x - 0.5, y - 0.5), 1, 1, facecolor="0.85", edgecolor="0.5", hatch="////",
@@ -126,12 +130,14 @@ def plot_matrix(
     notes = []
     if undefined.any():
         notes.append(f"hatched: undefined ({undefined.sum()} of {len(values)} pairs)")
-    n_possible = len(names) * (len(names) - 1) // 2
+    if not symmetric:
+        notes.append("row: the reference, column: the other")
+    n_possible = len(names) * (len(names) - 1) // (2 if symmetric else 1)
     if len(values) < n_possible:
         notes.append(f"blank: not compared ({n_possible - len(values)} pairs)")
     ax.set_xlabel("\n".join(notes), fontsize=8)
     ax.set_title(_title(frame), fontsize=9)
-    label = result.metric.name.replace("_", " ")
+    label = result.metric.label
     ax.figure.colorbar(image, ax=ax, label=label, shrink=0.7)
     return ax
 
@@ -195,7 +201,9 @@ def plot_metrics(
     named = _named(results)
     for axis, name in (("x", x), ("y", y)):
         if name not in named:
-            raise ValueError(f"{axis} must be one of {', '.join(named)}; got {name!r}")
+            raise ValueError(
+                f"{axis} must be one of {listed(named)}; got {name!r}{nearest(name, named)}"
+            )
     if x == y:
         raise ValueError(f"x and y are both {x!r}; name two results")
     frames = [_entries(named[name], dataset, condition).set_index(LABELS) for name in (x, y)]
@@ -204,7 +212,8 @@ def plot_metrics(
         if len(missing):
             raise ValueError(
                 f"{other!r} lacks {len(missing)} of the {len(own)} entries of {one!r}, the first "
-                f"is {' | '.join(missing[0])}; analyse both with the same trials, pairs and by"
+                f"is {' | '.join(missing[0])}; analyse both with the same trials, pairs (listed "
+                "one by one if their order matters to one metric) and by"
             )
     frame = frames[0].assign(other=frames[1]["value"]).reset_index()
     both = frame[["value", "other"]].notna().all(axis=1)
@@ -231,10 +240,10 @@ def plot_metrics(
             handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8
         )
     for name, line in ((x, ax.axvline), (y, ax.axhline)):
-        if named[name].metric.name not in SEQUENTIAL:
+        if _has_a_middle(named[name].metric):
             line(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_xlabel(x.replace("_", " "))
-    ax.set_ylabel(y.replace("_", " "))
+    ax.set_xlabel(named[x].metric.label)
+    ax.set_ylabel(named[y].metric.label)
     title = f"Spearman's rho {_rho(shown['value'], shown['other'])} over {len(shown)} pairs"
     if not both.all():
         title += f"\n{len(frame) - len(shown)} undefined and left out"
@@ -278,7 +287,9 @@ def _entries(result: Result, dataset: str | None, condition: str | None) -> pd.D
         if chosen is not None:
             known = list(dict.fromkeys(frame[key]))
             if chosen not in known:
-                raise ValueError(f"{key} must be one of {', '.join(known)}; got {chosen!r}")
+                raise ValueError(
+                    f"{key} must be one of {listed(known)}; got {chosen!r}{nearest(chosen, known)}"
+                )
             frame = frame[frame[key] == chosen]
     return frame.reset_index(drop=True)
 
@@ -311,9 +322,14 @@ def _in_order(of: Mapping[str, str], names: Sequence[str]) -> list[str]:
     return sorted(dict.fromkeys(of[name] for name in names), key=lambda kind: kind != "human")
 
 
-def _scale(metric: str, matrix: NDArray[np.float64]) -> dict[str, Any]:
+def _has_a_middle(metric: Metric) -> bool:
+    """Whether 0 lies inside the range of a metric, and not at its end."""
+    return metric.bounds[0] < 0 < metric.bounds[1]
+
+
+def _scale(metric: Metric, matrix: NDArray[np.float64]) -> dict[str, Any]:
     defined = matrix[np.isfinite(matrix)]
-    if metric in SEQUENTIAL:
+    if not _has_a_middle(metric):
         return {"cmap": "viridis"} | ({} if len(defined) else {"vmin": 0, "vmax": 1})
     limit = np.abs(defined).max(initial=0) or 1.0
     return {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}

@@ -24,7 +24,7 @@ from alikely.plots._style import COLORS, MARKERS, axes_or_new, check_table, lege
 
 __all__ = ["plot_design_map", "plot_item_precision", "plot_power", "plot_width"]
 
-WIDTHS = "give a table of alikely.interval_width()"
+WIDTHS = "give a table of alikely.planning.interval_width()"
 NAMES = {
     "n_trials": "trials",
     "n_items": "items",
@@ -55,7 +55,7 @@ def plot_width(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.interval_width`.
+        As from `alikely.planning.interval_width`.
     x, hue : str
         Columns along the axis, and that tell lines apart.
     references : mapping of str to float, optional
@@ -76,7 +76,8 @@ def plot_width(
     Examples
     --------
     >>> import alikely as al
-    >>> table = al.interval_width([[0.75], [0.9]], [[0.75], [0.9]], 0.5, [100, 400, 1600], rng=1)
+    >>> accuracy = [[0.75], [0.9]]
+    >>> table = al.planning.interval_width(accuracy, accuracy, 0.5, [100, 400, 1600], rng=1)
     >>> plot_width(table, references={"one condition": 160}).get_ylabel()
     'width of the interval'
     """
@@ -106,8 +107,8 @@ def plot_power(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.trials_for_power`, `alikely.trials_for_difference` or
-        `alikely.power_of_margins`, with several powers or numbers.
+        As from `alikely.trials_for_power`, `alikely.planning.trials_for_difference` or
+        `alikely.planning.power_of_margins`, with several powers or numbers.
     x, hue : str
         Columns along the axis, and that tell lines apart.
     goal : float
@@ -149,7 +150,7 @@ def plot_item_precision(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.item_precision`, one accuracy and several numbers of answers.
+        As from `alikely.planning.item_precision`, one accuracy and several numbers of answers.
     tolerance : float
         As in the table; drawn about the truth.
     axes : pair of matplotlib.axes.Axes, optional
@@ -168,12 +169,13 @@ def plot_item_precision(
     Examples
     --------
     >>> import alikely as al
-    >>> top, bottom = plot_item_precision(al.item_precision(0.75, [10, 20, 40, 80, 160, 320]))
+    >>> table = al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320])
+    >>> top, bottom = plot_item_precision(table)
     >>> bottom.get_xlabel()
     'answers to the item'
     """
     needed = {"accuracy", "n_answers", "outside", "lower", "upper"}
-    check_table(table, needed, "give a table of alikely.item_precision()")
+    check_table(table, needed, "give a table of alikely.planning.item_precision()")
     accuracies = table["accuracy"].unique()
     if len(accuracies) > 1:
         raise ValueError(f"table must hold one accuracy, got {len(accuracies)}; choose its rows")
@@ -201,9 +203,11 @@ def plot_design_map(
     Parameters
     ----------
     errors : pandas.DataFrame
-        As from `alikely.expected_errors` of one system, over a grid of observers and images.
+        As from `alikely.planning.expected_errors` of one system, over a grid of observers and
+        images.
     designs : pandas.DataFrame, optional
-        As from `alikely.best_design`: what the budget buys, and a star where it buys most.
+        As from `alikely.planning.best_design`: what the budget buys, and a star where it buys
+        most.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -219,13 +223,13 @@ def plot_design_map(
     Examples
     --------
     >>> import alikely as al
-    >>> pilot = al.variance_components(al.load_example()).tail(1)
-    >>> grid = al.expected_errors(pilot, [[2], [8], [32]], [50, 200, 800])
-    >>> plot_design_map(grid, al.best_design(pilot, 3000, 0.1, 10)).get_xlabel()
+    >>> pilot = al.planning.variance_components(al.load_example()).tail(1)
+    >>> grid = al.planning.expected_errors(pilot, [[2], [8], [32]], [50, 200, 800])
+    >>> plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10)).get_xlabel()
     'images of each condition'
     """
     columns = {"n_observers", "n_images", "se"}
-    check_table(errors, columns, "give a table of alikely.expected_errors()")
+    check_table(errors, columns, "give a table of alikely.planning.expected_errors()")
     if errors.duplicated(["n_observers", "n_images"]).any():
         raise ValueError(
             "errors must hold one row per number of observers and images; choose one system and "
@@ -252,7 +256,7 @@ def plot_design_map(
     ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
     ax.set_title("lines: standard error", fontsize=9)
     if designs is not None:
-        check_table(designs, columns, "give a table of alikely.best_design()")
+        check_table(designs, columns, "give a table of alikely.planning.best_design()")
         best = designs.iloc[0]
         line = designs.sort_values("n_observers")
         ax.plot(line["n_images"], line["n_observers"], color=COLORS[1], linewidth=1.5)

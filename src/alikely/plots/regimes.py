@@ -11,9 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.projections.polar import PolarAxes
 from matplotlib.pyplot import subplots
-from numpy.typing import NDArray
 
-from alikely._distances import Groups
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.benchmark.layout import HUMANS
+from alikely.metrics import get_metric
 from alikely.plots._regimes import (
     bounds_of,
     group_styles,
@@ -25,18 +27,13 @@ from alikely.plots._regimes import (
     shade_regimes,
 )
 from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right
+from alikely.stats.distances import Groups
 
 __all__ = ["plot_levels", "plot_radar", "plot_regime_ranks"]
 
-Floats = NDArray[np.float64]
 
-HUMANS = "human-human"  # as in the tables
-TABLE = "give the table of alikely.alignment_table(alignment, labels)"
-RANKS = "give the table of alikely.regime_alignment()"
-NAMES = {
-    "error_consistency": "error consistency",
-    "misclassification_agreement": "misclassification agreement",
-}
+TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
+RANKS = "give the table of alikely.spectrum.regime_alignment()"
 
 
 def plot_levels(
@@ -52,7 +49,7 @@ def plot_levels(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.alignment_table`, with labels.
+        As from `alikely.spectrum.alignment_table`, with labels.
     dataset : str
         Data set whose conditions are drawn, in the order of the table.
     metric : str
@@ -81,7 +78,7 @@ def plot_levels(
     >>> import alikely as al
     >>> alignment = al.condition_alignment(al.load_example(), n_resamples=50, rng=1)
     >>> regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
-    >>> ax = plot_levels(al.alignment_table(alignment, regime), "all")
+    >>> ax = plot_levels(al.spectrum.alignment_table(alignment, regime), "all")
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['clean', 'blur', 'noise']
     """
@@ -131,7 +128,7 @@ def plot_levels(
     )
     ax.set_xticks(x, at["level"].tolist(), fontsize=8, **turn)
     ax.set_xlabel(dataset)
-    ax.set_ylabel(NAMES.get(metric, metric))
+    ax.set_ylabel(get_metric(metric).label)
     ax.spines[["top", "right"]].set_visible(False)
     legend_right(ax, handles)
     lift_names(ax, names)
@@ -151,7 +148,7 @@ def plot_radar(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.alignment_table`; with labels if `regime` is given.
+        As from `alikely.spectrum.alignment_table`; with labels if `regime` is given.
     families : mapping, pandas.Series or xarray.DataArray
         Family of each machine.
     metric : str
@@ -181,7 +178,7 @@ def plot_radar(
     --------
     >>> import alikely as al
     >>> trials = al.load_example()
-    >>> table = al.alignment_table(al.condition_alignment(trials, n_resamples=0))
+    >>> table = al.spectrum.alignment_table(al.condition_alignment(trials, n_resamples=0))
     >>> table["dataset"] = table["level"]  # three data sets of one condition each
     >>> ax = plot_radar(table, trials.data["family"].dropna("observer"))
     >>> [label.get_text() for label in ax.get_xticklabels()]
@@ -249,7 +246,7 @@ def plot_radar(
         label.set_horizontalalignment(
             "center" if abs(side) < 0.1 else "left" if side > 0 else "right"
         )
-    title = NAMES.get(metric, metric)
+    title = get_metric(metric).label
     ax.set_title(title if regime is None else f"{title}, {regime}", fontsize=9)
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.25, 1.0), frameon=False,
               fontsize=8)  # fmt: skip
@@ -268,7 +265,7 @@ def plot_regime_ranks(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.regime_alignment`; regimes are drawn in its order.
+        As from `alikely.spectrum.regime_alignment`; regimes are drawn in its order.
     metric : str
         Metric to draw.
     families : mapping, pandas.Series or xarray.DataArray, optional
@@ -296,7 +293,7 @@ def plot_regime_ranks(
     >>> import alikely as al
     >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
     >>> regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
-    >>> ax = plot_regime_ranks(al.regime_alignment(alignment, regime, rng=1))
+    >>> ax = plot_regime_ranks(al.spectrum.regime_alignment(alignment, regime, rng=1))
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['easy', 'hard']
     """
@@ -353,7 +350,7 @@ def plot_regime_ranks(
     ax.set_xticks(range(len(regimes)), text)
     ax.tick_params(axis="x", length=0)
     ax.set_yticks(sorted({1, *range(5, n + 1, 5), n}) if n > 8 else range(1, n + 1))
-    ax.set_ylabel(f"rank by {NAMES.get(metric, metric)}")
+    ax.set_ylabel(f"rank by {get_metric(metric).label}")
     ax.spines[["top", "right"]].set_visible(False)
     handles.append(Patch(color="0.8", label="confidence set of the rank"))
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(handles)),
@@ -366,7 +363,9 @@ def _chosen(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
     known = [str(name) for name in table[column].drop_duplicates()]
     if value not in known:
         what = {"dataset": "data set"}.get(column, column)
-        raise ValueError(f"the table has no {what} {value!r}; it has {', '.join(known)}")
+        raise ValueError(
+            f"the table has no {what} {value!r}; it has {listed(known)}{nearest(value, known)}"
+        )
     return table[table[column].astype(str) == value]
 
 

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from alikely._distances import Groups
+from alikely._base.arrays import Floats
 from alikely.plots._regimes import (
     ABOVE_OR_BELOW,
     AROUND,
@@ -33,12 +33,12 @@ from alikely.plots._regimes import (
     shade_regimes,
 )
 from alikely.plots._style import COLORS, MARKERS, axes_or_new, check_table, legend_right
+from alikely.stats.distances import Groups
 
 __all__ = ["plot_condition_map", "plot_regime_numbers", "plot_spectrum"]
 
-Floats = NDArray[np.float64]
 
-PROBABILITIES = "give the table of alikely.regime_probabilities()"
+PROBABILITIES = "give the table of alikely.spectrum.regime_probabilities()"
 CRITERIA = {
     "bic": ("BIC", "o", "-", COLORS[0]),
     "aicc": ("AICc", "s", "--", COLORS[1]),
@@ -62,7 +62,7 @@ def plot_spectrum(
     found : xarray.Dataset, optional
         As from `alikely.regimes`: colours of the dots, shading of the background.
     posterior : pandas.DataFrame, optional
-        As from `alikely.regime_probabilities`.
+        As from `alikely.spectrum.regime_probabilities`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -243,7 +243,7 @@ def plot_regime_numbers(
     found : xarray.Dataset
         As from `alikely.regimes`.
     compared : pandas.DataFrame, optional
-        As from `alikely.compare_regimes`.
+        As from `alikely.spectrum.compare_regimes`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -319,7 +319,7 @@ def plot_regime_numbers(
 
 def _leave_one_out(compared: pd.DataFrame) -> pd.DataFrame:
     """Differences of -2 elpd and their standard errors, by number of regimes."""
-    origin = "give the table of alikely.compare_regimes()"
+    origin = "give the table of alikely.spectrum.compare_regimes()"
     check_table(compared, ("n_regimes", "elpd_diff", "diff_se"), origin)
     table = compared.set_index("n_regimes")[["elpd_diff", "diff_se"]].astype(np.float64)
     if (table["elpd_diff"] > 0).any():
@@ -339,7 +339,7 @@ def plot_condition_map(
     Parameters
     ----------
     coordinates : pandas.DataFrame
-        ``condition, x, y`` as from `alikely.condition_errors.condition_map`.
+        ``condition, x, y`` as from `alikely.errors.condition_map`.
     groups : mapping, pandas.Series or xarray.DataArray
         Regime, or distortion, of each condition; such as ``found["label"]`` of `alikely.regimes`.
         Further conditions are left aside.
@@ -362,7 +362,7 @@ def plot_condition_map(
     Examples
     --------
     >>> import alikely as al
-    >>> from alikely.condition_errors import condition_divergences, condition_map
+    >>> from alikely.errors import condition_divergences, condition_map
     >>> found = condition_map(condition_divergences(al.load_example()), perplexity=2, rng=1)
     >>> ax = plot_condition_map(found, {"all:clean": "easy", "all:blur": "x", "all:noise": "x"})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.tables import Population
 from alikely.plots._style import SCHOOLS, axes_or_new
-from alikely.scoreboard import Benchmark, Population
 
 __all__ = ["plot_correlations", "plot_sensitivity", "plot_stability"]
 
@@ -76,7 +77,7 @@ def plot_correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np
-    >>> from alikely.ranking import rank_correlations
+    >>> from alikely.benchmark import rank_correlations
     >>> x = np.random.default_rng(1).random((3, 6))
     >>> noise = np.random.default_rng(2).normal(0, 0.1, (200, 3, 6))
     >>> ax = plot_correlations(rank_correlations(["a", "b", "c"], x, x + noise))
@@ -112,7 +113,7 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.sensitivity`.
+        As from `alikely.benchmark.choices`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -123,7 +124,7 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import alikely as al
-    >>> ax = plot_sensitivity(al.sensitivity(al.load_example()))
+    >>> ax = plot_sensitivity(al.benchmark.sensitivity(al.load_example()))
     >>> len(ax.get_yticks())
     6
     """

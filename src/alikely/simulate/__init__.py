@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from alikely.simulate.cells import (
-    cell_probabilities,
-    copy_cell_probabilities,
-    correctness_cells,
-)
+from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, correctness_cells
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
-from alikely.simulate.patterns import (
-    correctness_patterns,
-    pattern_cells,
-    pattern_probabilities,
-)
+from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 
 __all__ = [
     "cell_probabilities",

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._random import RandomState, seed_sequence
-from alikely.trials import Trials
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.trials import Trials
 
 __all__ = ["difficulty"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._random import RandomState, seed_sequence
+from alikely._base.random import RandomState, seed_sequence
 
 __all__ = ["error_rows", "joint_errors"]
 

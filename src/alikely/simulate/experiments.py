@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._random import RandomState, seed_sequence
-from alikely.trials import Trials
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.trials import Trials
 
 __all__ = ["cohort", "detection_experiment", "observers"]
 

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
+from alikely._base.arrays import Floats
 from alikely.metrics import bounds
 
 __all__ = ["correctness_patterns", "pattern_cells", "pattern_probabilities"]
 
-Floats = NDArray[np.float64]
 
 # More observers have so many patterns that planning with them is no longer quick.
 MOST_OBSERVERS = 8

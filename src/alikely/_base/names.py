@@ -1,0 +1,60 @@
+"""Names in messages: what there is, and what was meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["listed", "nearest"]
+
+MOST = 20
+
+
+def listed(names: Iterable[object], most: int = MOST) -> str:
+    """Names parted by commas; of many the first, and how many there are.
+
+    Parameters
+    ----------
+    names : iterable
+        What to list, in this order.
+    most : int
+        Number of names to show.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed("abcde", most=2), listed([])
+    ('a, b', 'a, b, ... (5 in all)', 'none')
+    """
+    texts = [str(name) for name in names]
+    if len(texts) > most:
+        return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
+    return ", ".join(texts) or "none"
+
+
+def nearest(name: object, names: Iterable[object]) -> str:
+    """What a misspelt name was likely meant to be, as the end of a message.
+
+    Parameters
+    ----------
+    name : object
+        As given.
+    names : iterable
+        Those that there are.
+
+    Returns
+    -------
+    str
+        Empty where nothing is near.
+
+    Examples
+    --------
+    >>> nearest("Humann_1", ["human_1", "model_1"]), nearest("cat", ["human_1"])
+    ("; did you mean 'human_1'?", '')
+    """
+    texts = {str(entry).lower(): str(entry) for entry in names}
+    found = difflib.get_close_matches(str(name).lower(), texts, n=1)
+    return f"; did you mean {texts[found[0]]!r}?" if found else ""

@@ -1,0 +1,57 @@
+from .benchmark import Benchmark as Benchmark
+from .ceilings import ceiled_scores as ceiled_scores
+from .ceilings import consensus_ceilings as consensus_ceilings
+from .ceilings import fieller_interval as fieller_interval
+from .choices import sensitivity as sensitivity
+from .choices import sensitivity_band as sensitivity_band
+from .cohorts import cohort_check as cohort_check
+from .cohorts import cohort_draws as cohort_draws
+from .cohorts import cohort_scores as cohort_scores
+from .cohorts import compare_cohorts as compare_cohorts
+from .cohorts import exchangeability as exchangeability
+from .cohorts import fit_cohort as fit_cohort
+from .contrasts import EqualityTest as EqualityTest
+from .contrasts import equality_test as equality_test
+from .contrasts import group_means as group_means
+from .contrasts import pairwise_differences as pairwise_differences
+from .ranking import kendall_tau as kendall_tau
+from .ranking import percentile_ranks as percentile_ranks
+from .ranking import posterior_ranks as posterior_ranks
+from .ranking import probability_greater as probability_greater
+from .ranking import rank_correlations as rank_correlations
+from .ranking import rank_sets as rank_sets
+from .ranking import significantly_greater as significantly_greater
+from .ranking import tau_best as tau_best
+from .reconstruction import Reconstruction as Reconstruction
+from .reconstruction import reconstruct_score as reconstruct_score
+from .scores import benchmark_scores as benchmark_scores
+
+__all__ = [
+    "Benchmark",
+    "EqualityTest",
+    "Reconstruction",
+    "benchmark_scores",
+    "ceiled_scores",
+    "cohort_check",
+    "cohort_draws",
+    "cohort_scores",
+    "compare_cohorts",
+    "consensus_ceilings",
+    "equality_test",
+    "exchangeability",
+    "fieller_interval",
+    "fit_cohort",
+    "group_means",
+    "kendall_tau",
+    "pairwise_differences",
+    "percentile_ranks",
+    "posterior_ranks",
+    "probability_greater",
+    "rank_correlations",
+    "rank_sets",
+    "reconstruct_score",
+    "sensitivity",
+    "sensitivity_band",
+    "significantly_greater",
+    "tau_best",
+]

@@ -1,0 +1,344 @@
+"""Scores of a benchmark: tables, differences, groups, ranks and ceilings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.random import RandomState
+from alikely.benchmark import contrasts, ranking
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
+from alikely.benchmark.tables import (
+    CONSENSUS,
+    Population,
+    School,
+    ceiling_table,
+    level_table,
+    one_of,
+)
+from alikely.estimates.tree import Tree
+from alikely.stats.intervals import CiKind
+
+__all__ = ["Benchmark"]
+
+# What a file must hold to be read as a benchmark.
+SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "estimates": {
+            "estimate": ("level", "system"),
+            "n_humans": ("level",),
+            "n_images": ("level",),
+            "undefined_entries": ("level", "system"),
+            **dict.fromkeys(CONSENSUS, ("level",)),
+        },
+        "covariance": {"covariance": ("population", "level", "system", "system_other")},
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Benchmark(Tree):
+    """Scores of machines against a group of humans.
+
+    In all methods `population` is what is thought of as drawn anew: ``"images"``, ``"humans"`` or
+    both, ``"crossed"``; `level` a data set, or ``"overall"``; `ci_prob`, `ci_kind` as in the
+    analysis if not given; `rng` None, int, numpy Generator or SeedSequence.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        ``estimates``: ``estimate`` (level, system); ``n_humans, n_images`` (level; humans of
+        different data sets are taken for different persons; images of a condition, on average);
+        ``undefined_entries`` (level, system); consensus ceilings ``lower, lower_se, upper,
+        upper_se`` (level); labels of the machines (system). ``covariance`` (population, level,
+        system, system_other); ``bootstrap``: ``images, humans, crossed`` (resample, level,
+        system); ``posterior`` and, if asked for, ``cohort``: ``score`` (chain, draw, level,
+        system). A level is a data set, or ``overall``, their unweighted mean. Systems are the
+        machines, ``human-human``, and ``ceiling``: that where machines took part.
+    """
+
+    SCHEMA = SCHEMA
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the machines."""
+        return [s for s in self.estimates["system"].values.tolist() if s not in (HUMANS, CEILING)]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Names of the data sets."""
+        return [str(name) for name in self.estimates["level"].values if name != OVERALL]
+
+    def covariance(self, population: Population = "crossed", level: str = OVERALL) -> xr.DataArray:
+        """Analytic covariance of the scores of all systems.
+
+        Returns
+        -------
+        xarray.DataArray, dims (system, system_other)
+
+        Raises
+        ------
+        ValueError
+            If the population or the level is unknown.
+        """
+        matrix = self.data["covariance"].to_dataset()["covariance"]
+        for name, value in (("population", population), ("level", level)):
+            one_of(name, value, matrix[name].values.tolist())
+        return matrix.sel(population=population, level=level, drop=True)
+
+    def summary(
+        self,
+        population: Population = "crossed",
+        level: str | None = OVERALL,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+    ) -> pd.DataFrame:
+        """Tidy table of scores, one row per level and system.
+
+        Parameters
+        ----------
+        population : {"images", "humans", "crossed"}
+            What the analytic and the bootstrap interval speak for. The posterior (new images,
+            these humans) is given with ``"images"`` only, that of the cohort model (new images, a
+            new human) with ``"crossed"``.
+        level : str or None
+            A data set, ``"overall"``, or None for every level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``level, system, estimate, se``; ``bootstrap_se`` (with ``"crossed"`` by the two-factor
+            correction of `alikely.stats.two_factor_variance`); bounds of the schools; of machines
+            ``ceiled`` (score over ceiling, neither clipped nor made absolute), its ``ceiled_se``
+            by the delta method and Fieller interval; ``note``.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or out of range.
+        """
+        prob, kind = self.interval_options(ci_prob, ci_kind)
+        levels = [*self.datasets, OVERALL] if level is None else [level]
+        frames = [level_table(self, population, name, prob, kind) for name in levels]
+        return pd.concat(frames, ignore_index=True)
+
+    def draws(self, school: School, variable: str, level: str = OVERALL) -> NDArray[np.float64]:
+        """Replicates or draws of all systems at one level.
+
+        Parameters
+        ----------
+        school : {"bootstrap", "posterior", "cohort"}
+        variable : str
+            ``images``, ``humans`` or ``crossed`` of the bootstrap; ``score`` of the others.
+
+        Returns
+        -------
+        ndarray, shape (draw, system)
+
+        Raises
+        ------
+        ValueError
+            If the benchmark has no such draws or level.
+        """
+        if school not in self.data.children or variable not in self.data[school]:
+            raise ValueError(f"this benchmark has no {school} draws of {variable!r}")
+        one_of("level", level, [*self.datasets, OVERALL])
+        values = self.data[school].to_dataset()[variable].sel(level=level)
+        return self._flat(values, "system").astype(np.float64)
+
+    def contrast(
+        self,
+        first: str | Sequence[str],
+        second: str | Sequence[str] | None = None,
+        *,
+        population: Population = "crossed",
+        level: str = OVERALL,
+        rope: tuple[float, float] | None = None,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+    ) -> pd.DataFrame:
+        """Difference of two scores, or of the mean scores of two sets of systems.
+
+        Parameters
+        ----------
+        first, second : str or sequence of str
+            Names of systems. Without `second` the mean of the first.
+        rope : (float, float), optional
+            Region of practical equivalence.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `alikely.contrast`. Rows ``analytic`` and ``bootstrap``; with ``"images"``
+            ``posterior``, with ``"crossed"`` ``cohort``, which is what they speak for.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, both sides are the same, or an option is out of range.
+        """
+        interval = self.interval_options(ci_prob, ci_kind)
+        weights = contrasts.contrast_weights(self, first, second)
+        return contrasts.score_contrast(self, weights, population, level, rope, *interval)
+
+    def differences(
+        self,
+        population: Population = "crossed",
+        level: str = OVERALL,
+        *,
+        ci_prob: float | None = None,
+        rng: RandomState = None,
+    ) -> pd.DataFrame:
+        """Differences of all pairs of machines against the same humans.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `alikely.benchmark.pairwise_differences`.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or out of range, or fewer than two machines have a score.
+        """
+        prob, _ = self.interval_options(ci_prob, None)
+        scores = contrasts.machine_scores(self, population, level)
+        return contrasts.pairwise_differences(*scores, prob, rng)
+
+    def group_differences(
+        self,
+        groups: str | Mapping[str, str],
+        population: Population = "crossed",
+        level: str = OVERALL,
+        *,
+        ci_prob: float | None = None,
+        rng: RandomState = None,
+    ) -> pd.DataFrame:
+        """Differences between mean scores of groups of machines, such as families.
+
+        Parameters
+        ----------
+        groups : str or mapping of str to str
+            A label of the observers (such as ``"family"``), or the group of each machine.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `differences`, with groups for systems.
+
+        Raises
+        ------
+        ValueError
+            If a label or machine is unknown, there are fewer than two groups, or as `differences`.
+        """
+        prob, _ = self.interval_options(ci_prob, None)
+        means = contrasts.machine_scores(self, population, level, groups)
+        return contrasts.pairwise_differences(*means, prob, rng)
+
+    def equality(
+        self,
+        population: Population = "crossed",
+        level: str = OVERALL,
+        *,
+        groups: str | Mapping[str, str] | None = None,
+        small_sample: bool = False,
+    ) -> contrasts.EqualityTest:
+        """Test whether all machines (or groups of them) have the same score.
+
+        Parameters
+        ----------
+        groups : str or mapping of str to str, optional
+            As in `group_differences`; without them all machines.
+        small_sample : bool
+            Hotelling's test, of so many humans, or images of a condition; else chi-square.
+
+        Returns
+        -------
+        alikely.benchmark.EqualityTest
+
+        Raises
+        ------
+        ValueError
+            As in `alikely.benchmark.equality_test` and `group_differences`.
+        """
+        _, values, matrix = contrasts.machine_scores(self, population, level, groups)
+        unit = "n_images" if population == "images" else "n_humans"
+        n_units = int(self.estimates[unit].sel(level=level))
+        return contrasts.equality_test(values, matrix, n_units if small_sample else None)
+
+    def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
+        """Do data sets rank the machines alike? Spearman correlations of all pairs of data sets.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `alikely.benchmark.rank_correlations`, over new images.
+
+        Raises
+        ------
+        ValueError
+            If the benchmark has no bootstrap, or as in `alikely.benchmark.rank_correlations`.
+        """
+        names, (prob, _) = self.datasets, self.interval_options(ci_prob, None)
+        estimates = self.estimates["estimate"].sel(level=names, system=self.models).values
+        draws = np.stack([contrasts.machine_draws(self, "images", x) for x in names], axis=1)
+        return ranking.rank_correlations(names, estimates, draws, prob)
+
+    def stability(self, population: Population = "images") -> NDArray[np.float64]:
+        """Kendall's tau between the ranking and that of each bootstrap replicate.
+
+        Returns
+        -------
+        ndarray, shape (replicate,)
+            In [-1, 1].
+
+        Raises
+        ------
+        ValueError
+            If the benchmark has no bootstrap, or as in `alikely.benchmark.kendall_tau`.
+        """
+        estimates = self.estimates["estimate"].sel(level=OVERALL, system=self.models).values
+        return ranking.kendall_tau(estimates, contrasts.machine_draws(self, population))
+
+    def ceilings(self, population: Population = "crossed") -> pd.DataFrame:
+        """Human-human scores and consensus bounds of every level, tested against 0.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `alikely.benchmark.tables.ceiling_table`.
+
+        Raises
+        ------
+        ValueError
+            If the population is unknown.
+        """
+        return ceiling_table(self, population)
+
+    def ranks(
+        self, population: Population = "crossed", *, ci_prob: float | None = None,
+        rng: RandomState = None,
+    ) -> pd.DataFrame:  # fmt: skip
+        """Ranking of the machines with confidence sets that admit ties.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `alikely.benchmark.rank_sets`.
+
+        Raises
+        ------
+        ValueError
+            As in `alikely.benchmark.rank_sets`.
+        """
+        models, (prob, _) = self.models, self.interval_options(ci_prob, None)
+        matrix = self.covariance(population).sel(system=models, system_other=models).values
+        estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
+        return ranking.rank_sets(estimates, matrix, models, ci_prob=prob, rng=rng)

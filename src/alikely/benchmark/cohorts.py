@@ -1,0 +1,491 @@
+"""The cohort copy model on real benchmarks: fit, scores, fit to the data, comparison.
+
+References
+----------
+.. [C50] Cochran (1950). The comparison of percentages in matched samples.
+   doi:10.1093/biomet/37.3-4.256
+.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
+   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
+.. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
+   discrepancies. Statistica Sinica 6, 733-760.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from arviz_stats.base import array_stats
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
+from alikely.benchmark.tables import one_of
+from alikely.data.tables import cohort_counts
+from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.inference.chains import nuts
+from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+
+__all__ = [
+    "PREDICTED",
+    "cohort_check",
+    "cohort_draws",
+    "cohort_scores",
+    "compare_cohorts",
+    "exchangeability",
+    "fit_cohort",
+]
+
+MANY_CONDITIONS = 10
+# Metrics whose benchmark the model predicts.
+PREDICTED = ("error_consistency",)
+
+
+def fit_cohort(
+    trials: Trials,
+    *,
+    models: str = "model",
+    humans: str = "human",
+    no_response: Literal["error", "drop"] = "error",
+    human_effects: bool = False,
+    saturated: bool = False,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> xr.DataTree:
+    """Fit the cohort copy model to a benchmark: machines that copy random members of a population.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses; leave conditions out with `alikely.exclude_conditions` first.
+    models, humans : str
+        Kinds of the observers.
+    no_response : {"error", "drop"}
+        As in `alikely.data.joint_correctness`.
+    human_effects, saturated : bool
+        As in `alikely.models.cohort`.
+    n_draws : int
+        Total number of draws over 4 chains.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, and ``layout``:
+        ``machine, condition, dataset`` (entry); ``entry_of_row, n_humans, n_right, shown, right``
+        (row); ``dataset_of_condition`` (condition).
+
+    Raises
+    ------
+    ValueError
+        As in `alikely.data.cohort_counts` and `alikely.models.cohort`.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains did not do what they should.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> tree = al.fit_cohort(al.load_example().select(condition=["blur", "noise"]), rng=1)
+    >>> dict(tree["posterior"]["copy_probability"].sizes)
+    {'chain': 4, 'draw': 1000, 'entry': 12}
+    """
+    # The model's room imports PyMC: only when needed.
+    from alikely.models.cohorts import cohort, cohort_layout
+
+    counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
+    refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
+    refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
+    model = cohort(counts, human_effects=human_effects, saturated=saturated)
+    # A few conditions say little about spreads: the posterior has corners that need short steps,
+    # and longer chains. Of every 4 or 2 draws one is kept.
+    few = counts.sizes["condition"] < MANY_CONDITIONS
+    thin, target = (4, 0.99) if few else (2, 0.9)
+    tree = nuts(model, n_draws * thin, 1_000, rng, progressbar, target_accept=target)
+    tree = tree.isel(draw=slice(None, None, thin))
+    layout = cohort_layout(counts)
+    machine, condition = layout["machine_of_entry"], layout["condition_of_entry"]
+    stratum = layout["stratum_of_row"]
+    coords = layout["coords"]
+    tree["layout"] = xr.Dataset(
+        {
+            "machine": ("entry", counts["machine"].values[machine]),
+            "condition": ("entry", counts["condition"].values[condition].astype(object)),
+            "dataset": ("entry", counts["dataset"].values[condition]),
+            "condition_of_entry": ("entry", condition),
+            "entry_of_row": ("row", layout["entry_of_row"]),
+            "n_humans": ("row", counts["n_humans"].values[stratum]),
+            "n_right": ("row", counts["n_right"].values[stratum]),
+            "shown": ("row", layout["shown"]),
+            "right": ("row", layout["right"]),
+            "dataset_of_condition": ("human_condition", counts["dataset"].values),
+        },
+        coords={"entry": coords["entry"], "row": coords["row"]},
+    )
+    tree.attrs = {"human_effects": int(human_effects), "saturated": int(saturated)}
+    return tree
+
+
+def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
+    """Draws of the scores of a cohort model: means over conditions, then data sets.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_cohort`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``copy_probability``, ``error_consistency`` (with a new human) and ``ceiled`` (chain, draw,
+        level, system); a level is a data set, or ``overall``. The system ``human-human`` has
+        error consistency alone; ``ceiled`` is error consistency over that of humans in the data
+        sets that machines took part in.
+
+    Raises
+    ------
+    ValueError
+        If the tree is no cohort fit.
+
+    Examples
+    --------
+    >>> cohort_draws(tree)["ceiled"].dims  # tree = al.fit_cohort(trials)
+    ('chain', 'draw', 'level', 'system')
+    """
+    layout, posterior = _layout(tree), tree["posterior"].to_dataset()
+    machines = list(dict.fromkeys(layout["machine"].values.tolist()))
+    of_condition = layout["dataset_of_condition"].values
+    datasets = list(dict.fromkeys(of_condition.tolist()))
+    entry_dataset = layout["dataset"].values
+    member = layout["machine"].values == np.array(machines, object)[:, None]
+    here = entry_dataset == np.array(datasets, object)[:, None]
+    by_dataset = _shares(here[:, None, :] & member[None, :, :])
+    humans = _shares(of_condition == np.array(datasets, object)[:, None])
+    taking_part = here.any(axis=1)
+    out = {}
+    shape = tuple(posterior.sizes[name] for name in ("chain", "draw"))
+    level = (*shape, len(datasets) + 1, len(machines) + 1)
+    human = posterior["human_error_consistency"].values @ humans.T
+    for name in ("copy_probability", "error_consistency"):
+        values = np.full(level, np.nan)
+        means = np.einsum("cde,lme->cdlm", posterior[name].values, by_dataset)
+        absent = by_dataset.sum(axis=2) == 0
+        means[..., absent] = np.nan
+        values[..., :-1, :-1] = means
+        values[..., -1, :-1] = np.nanmean(means[..., taking_part, :], axis=2)
+        out[name] = values
+    out["error_consistency"][..., :-1, -1] = human
+    out["error_consistency"][..., -1, -1] = human.mean(axis=-1)
+    ceiling = np.concatenate([human, human[..., taking_part].mean(axis=-1, keepdims=True)], axis=-1)
+    out["ceiled"] = out["error_consistency"] / ceiling[..., None]
+    out["ceiled"][..., -1] = np.nan
+    return xr.Dataset(
+        {name: (("chain", "draw", "level", "system"), values) for name, values in out.items()},
+        coords={"level": [*datasets, OVERALL], "system": [*machines, HUMANS]},
+    )
+
+
+def cohort_scores(
+    tree: xr.DataTree,
+    level: str | None = OVERALL,
+    *,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+) -> pd.DataFrame:
+    """Tidy table of the scores of a cohort model.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_cohort`.
+    level : str or None
+        A data set, ``"overall"``, or None for every level.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        Intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per level and system: posterior mean and bounds of ``copy_probability``,
+        ``error_consistency`` and ``ceiled``.
+
+    Raises
+    ------
+    ValueError
+        If the level or an option is unknown, or the tree is no cohort fit.
+
+    Examples
+    --------
+    >>> cohort_scores(tree)["system"].tolist()[-1]  # tree = al.fit_cohort(trials)
+    'human-human'
+    """
+    check_interval(ci_prob, ci_kind)
+    draws = cohort_draws(tree)
+    known = draws["level"].values.tolist()
+    if level is not None:
+        one_of("level", level, known)
+    frames = []
+    for name in known if level is None else [level]:
+        part = draws.sel(level=name)
+        frame = pd.DataFrame({"level": name, "system": part["system"].values})
+        for variable in ("copy_probability", "error_consistency", "ceiled"):
+            values = part[variable].values.reshape(-1, part.sizes["system"])
+            bounds = interval(values, ci_prob, ci_kind)
+            frame[variable] = values.mean(axis=0)
+            frame = frame.assign(**bound_columns(variable, ci_kind, ci_prob, bounds))
+        frames.append(frame[frame["error_consistency"].notna()])
+    return pd.concat(frames, ignore_index=True)
+
+
+def cohort_check(
+    tree: xr.DataTree,
+    by: Literal["all", "machine", "condition"] = "all",
+    *,
+    ci_prob: float = 0.95,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Posterior predictive check of the probability of a machine to be right, given the humans.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_cohort`.
+    by : {"all", "machine", "condition"}
+        What to take together.
+    ci_prob : float
+        Probability of the predictive interval, in (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the replicated data.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group and share of right humans: ``group, n_humans, n_right, n_answers,
+        observed``, the mean ``predicted`` and the interval ``lower, upper`` of replicated data,
+        ``p_value``, the tail probability of the observed share (two-sided, doubled), in [0, 1]
+        [GMS96]_.
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown, or the tree is no cohort fit.
+
+    Examples
+    --------
+    >>> cohort_check(tree, rng=1)["n_right"].tolist()  # tree = al.fit_cohort(trials)
+    [0, 1, 2, 3, 4]
+    """
+    check_interval(ci_prob, "eti")
+    if by not in ("all", "machine", "condition"):
+        raise ValueError(f"by must be 'all', 'machine' or 'condition', got {by!r}")
+    layout = _layout(tree)
+    draws = tree["posterior"]["row_probability"]
+    chosen = draws.stack(sample=("chain", "draw")).transpose("sample", "row")
+    probability = chosen.values[:: max(1, len(chosen) // 1_000)]
+    generator = np.random.default_rng(seed_sequence(rng))
+    shown = layout["shown"].values
+    replicated = generator.binomial(shown, probability)
+    entry = layout["entry_of_row"].values
+    frame = pd.DataFrame(
+        {
+            "group": "all" if by == "all" else layout[by].values[entry],
+            "n_humans": layout["n_humans"].values,
+            "n_right": layout["n_right"].values,
+            "shown": shown,
+            "right": layout["right"].values,
+        }
+    )
+    keys = ["group", "n_humans", "n_right"]
+    number = frame.groupby(keys, sort=True).ngroup().to_numpy()
+    table = frame.groupby(keys, sort=True, as_index=False)[["shown", "right"]].sum()
+    order = np.argsort(number, kind="stable")
+    starts = np.searchsorted(number[order], np.arange(len(table)))
+    right = np.add.reduceat(replicated[:, order], starts, axis=1)
+    seen = table["shown"].to_numpy() > 0
+    table, right = table[seen].reset_index(drop=True), right[:, seen]
+    n = table["shown"].to_numpy()
+    observed = table["right"].to_numpy()
+    bounds = interval(right / n, ci_prob, "eti")
+    above = (right >= observed).mean(axis=0)
+    below = (right <= observed).mean(axis=0)
+    return table[keys].assign(
+        n_answers=n,
+        observed=observed / n,
+        predicted=(right / n).mean(axis=0),
+        lower=bounds[:, 0],
+        upper=bounds[:, 1],
+        p_value=np.minimum(2 * np.minimum(above, below), 1.0),
+    )
+
+
+def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
+    """Compare cohort models by leave-one-out prediction of the machines' answers [VGG17]_.
+
+    Each answer of a machine is left out in turn. Answers of a machine to trials of one condition
+    that as many humans got right are alike: the importance weights are computed once for a right
+    and once for a wrong one.
+
+    Parameters
+    ----------
+    trees : mapping of str to xarray.DataTree
+        Fits by name, of the same trials.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Best first: ``model``, ``elpd`` (nats, over all answers), its standard error ``se``,
+        ``p`` (effective parameters), ``elpd_diff`` to the best and ``diff_se``,
+        ``pareto_k_above_0.7`` (share of answers whose weights are not to be trusted).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two fits, or they are of different trials.
+
+    Examples
+    --------
+    >>> half = tree.isel(draw=slice(500))  # tree = al.fit_cohort(trials)
+    >>> sorted(compare_cohorts({"all": tree, "half": half})["model"])
+    ['all', 'half']
+    """
+    if len(trees) < 2:
+        raise ValueError(f"a comparison needs at least two fits, got {len(trees)}")
+    layouts = {name: _layout(tree) for name, tree in trees.items()}
+    first = next(iter(layouts))
+    for name, layout in layouts.items():
+        if not all(
+            np.array_equal(layout[v].values, layouts[first][v].values) for v in ("shown", "right")
+        ):
+            raise ValueError(f"{name!r} and {first!r} are fits of different trials")
+    layout = layouts[first]
+    right, wrong = layout["right"].values, (layout["shown"] - layout["right"]).values
+    times = np.concatenate([right, wrong])
+    used = times > 0
+    times = times[used]
+    total = times.sum()
+    pointwise, rows = {}, []
+    for name, tree in trees.items():
+        p = tree["posterior"].to_dataset()["row_probability"].values
+        flat = p.reshape(-1, p.shape[-1])
+        log_likelihood = np.concatenate([np.log(flat), np.log1p(-flat)], axis=1)[:, used]
+        log_weights, pareto_k = array_stats.psislw(log_likelihood.T)
+        loo = np.logaddexp.reduce(log_weights.T + log_likelihood, axis=0)
+        everything = np.logaddexp.reduce(log_likelihood, axis=0) - np.log(len(flat))
+        pointwise[name] = loo
+        rows.append(
+            {
+                "model": name,
+                "elpd": (times * loo).sum(),
+                "se": _spread_of_sum(loo, times),
+                "p": (times * (everything - loo)).sum(),
+                "pareto_k_above_0.7": times[pareto_k > 0.7].sum() / total,
+            }
+        )
+    frame = pd.DataFrame(rows).sort_values("elpd", ascending=False, ignore_index=True)
+    best = pointwise[frame["model"][0]]
+    frame.insert(4, "elpd_diff", frame["elpd"] - frame["elpd"][0])
+    frame.insert(
+        5, "diff_se", [_spread_of_sum(pointwise[name] - best, times) for name in frame["model"]]
+    )
+    return frame
+
+
+def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
+    """Do the humans of a condition differ in accuracy? Cochran's Q test [C50]_.
+
+    The cohort model takes humans for exchangeable; where this test speaks against it, fit it with
+    ``human_effects=True``.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses; a missing response is an error. Trials that a human of the condition
+        was not shown are left out, and counted in ``n_incomplete``.
+    humans : str
+        Kind of the observers to test.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per condition: ``dataset, condition, n_humans, n_trials, n_incomplete``, the lowest
+        and highest ``accuracy_min, accuracy_max``, ``q`` and its ``p_value``, chi-square with
+        ``n_humans - 1`` degrees of freedom; NaN where no trial divides the humans.
+
+    Raises
+    ------
+    ValueError
+        If no condition has two humans.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> exchangeability(al.load_example())["n_humans"].tolist()
+    [4, 4, 4]
+    """
+    data = trials.data
+    correct = data["correct"].values[data["kind"].values == humans]
+    labels = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
+    rows = []
+    for (dataset, condition), where in labels.groupby(
+        ["dataset", "condition"], sort=False
+    ).indices.items():
+        here = correct[:, where]
+        here = here[(here > NOT_SHOWN).any(axis=1)]
+        complete = (here > NOT_SHOWN).all(axis=0)
+        if len(here) < 2:
+            continue
+        x = np.maximum(here[:, complete], 0)
+        per_human, per_trial = x.sum(axis=1), x.sum(axis=0)
+        k = len(x)
+        divided = (per_trial * (k - per_trial)).sum()
+        q = (
+            (k - 1) * k * ((per_human - per_human.mean()) ** 2).sum() / divided
+            if divided
+            else np.nan
+        )
+        share = per_human / max(complete.sum(), 1)
+        rows.append(
+            {
+                "dataset": dataset,
+                "condition": condition,
+                "n_humans": k,
+                "n_trials": int(complete.sum()),
+                "n_incomplete": int((~complete).sum()),
+                "accuracy_min": share.min(),
+                "accuracy_max": share.max(),
+                "q": q,
+                "p_value": stats.chi2.sf(q, k - 1),
+            }
+        )
+    if not rows:
+        raise ValueError(f"no condition has two observers of kind {humans!r}")
+    return pd.DataFrame(rows)
+
+
+def _layout(tree: xr.DataTree) -> xr.Dataset:
+    if "layout" not in tree.children:
+        raise ValueError("this tree is no cohort fit; make one with alikely.fit_cohort")
+    return tree["layout"].to_dataset()
+
+
+def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weights of a mean over the last axis; all 0 where there is nothing."""
+    count = member.sum(axis=-1, keepdims=True)
+    return np.asarray(member / np.maximum(count, 1), dtype=np.float64)
+
+
+def _spread_of_sum(values: NDArray[np.float64], times: NDArray[np.int64]) -> float:
+    """Standard error of a sum over answers, each value occurring so many times."""
+    total = times.sum()
+    mean = (times * values).sum() / total
+    return float(np.sqrt(total * (times * (values - mean) ** 2).sum() / (total - 1)))

@@ -1,0 +1,430 @@
+"""Differences between scores: all pairs, groups, and whether there are any at all.
+
+References
+----------
+.. [H31] Hotelling (1931). The generalization of Student's ratio. doi:10.1214/aoms/1177732979
+.. [W43] Wald (1943). Tests of statistical hypotheses concerning several parameters when the number
+   of observations is large. doi:10.1090/S0002-9947-1943-0012401-3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.layout import OVERALL
+from alikely.benchmark.tables import (
+    Population,
+    contrast_se,
+    human_notes,
+    normal_bounds,
+    schools_of,
+    weighted_draws,
+)
+from alikely.stats.intervals import CiKind, bound_columns, bound_names, describe_draws
+from alikely.stats.multiplicity import adjusted_p_values
+
+__all__ = ["EqualityTest", "equality_test", "group_means", "pairwise_differences"]
+
+if TYPE_CHECKING:
+    from alikely.benchmark.benchmark import Benchmark
+
+
+class EqualityTest(NamedTuple):
+    """Test that several scores are equal.
+
+    Attributes
+    ----------
+    statistic : float
+        Wald statistic, or Hotelling's T-squared.
+    df : float
+        Number of independent differences.
+    p_value : float
+        In [0, 1].
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+def equality_test(
+    estimates: NDArray[np.float64], matrix: NDArray[np.float64], n_units: int | None = None
+) -> EqualityTest:
+    """Test whether all scores are equal [W43]_.
+
+    Parameters
+    ----------
+    estimates : ndarray, shape (system,)
+        Scores.
+    matrix : ndarray, shape (system, system)
+        Their covariance.
+    n_units : int, optional
+        Number of independent units (humans, images) that the covariance was estimated from: the
+        test is then that of Hotelling [H31]_, for few units. Without it, chi-square.
+
+    Returns
+    -------
+    EqualityTest
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two scores, no difference has variance, or `n_units` does not
+        exceed the number of independent differences.
+
+    Examples
+    --------
+    >>> round(equality_test(np.array([0.5, 0.4]), np.eye(2) * 0.05**2).p_value, 3)
+    0.157
+    """
+    if len(estimates) < 2:
+        raise ValueError(f"a test of equality needs at least two scores, got {len(estimates)}")
+    centre = np.eye(len(estimates)) - 1 / len(estimates)
+    values, vectors = np.linalg.eigh(centre @ matrix @ centre)
+    used = values > 1e-10 * max(np.diag(matrix).max(), np.finfo(float).tiny)
+    df = int(used.sum())
+    if not df:
+        raise ValueError("no difference between the scores has variance: identical answers")
+    projected = vectors[:, used].T @ (centre @ estimates)
+    statistic = float((projected**2 / values[used]).sum())
+    if n_units is None:
+        return EqualityTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    if n_units <= df:
+        raise ValueError(
+            f"{df} independent differences need more than {df} units, got {n_units}; compare fewer "
+            "systems, or use the chi-square test"
+        )
+    scaled = statistic * (n_units - df) / (df * (n_units - 1))
+    return EqualityTest(statistic, df, float(stats.f.sf(scaled, df, n_units - df)))
+
+
+def machine_scores(
+    scores: Benchmark,
+    population: Population,
+    level: str,
+    groups: str | Mapping[str, str] | None = None,
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+    """Machines with a score and an error, or groups of them.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population, level
+        As in `alikely.benchmark.Benchmark.differences`.
+    groups : str or mapping of str to str, optional
+        As in `alikely.benchmark.Benchmark.group_differences`.
+
+    Returns
+    -------
+    list of str, ndarray of shape (machine,), ndarray of shape (machine, machine)
+        Names, scores and their covariance.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two, or an option is unknown.
+    """
+    matrix = scores.covariance(population, level)
+    known = [m for m in scores.models if np.isfinite(matrix.sel(system=m, system_other=m))]
+    if len(known) < 2:
+        raise ValueError(
+            f"differences need two machines with a score and its error, got {len(known)} at "
+            f"level {level!r} for population {population!r}"
+        )
+    values = scores.estimates["estimate"].sel(level=level, system=known).values
+    own = known, values, matrix.sel(system=known, system_other=known).values
+    return own if groups is None else group_means(*own, _groups_of(scores, groups, known))
+
+
+def machine_draws(
+    scores: Benchmark, population: Population, level: str = OVERALL
+) -> NDArray[np.float64]:
+    """Bootstrap replicates of the scores of the machines.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population, level
+        As in `alikely.benchmark.Benchmark.differences`.
+
+    Returns
+    -------
+    ndarray, shape (replicate, machine)
+
+    Raises
+    ------
+    ValueError
+        If there is no bootstrap, or an option is unknown.
+    """
+    systems = scores.estimates["system"].values.tolist()
+    columns = [systems.index(name) for name in scores.models]
+    return scores.draws("bootstrap", population, level)[:, columns]
+
+
+def _groups_of(
+    scores: Benchmark, groups: str | Mapping[str, str], names: Sequence[str]
+) -> Mapping[str, str]:
+    """Group of each machine, from a label of the observers if it is none that is given."""
+    if not isinstance(groups, str):
+        return groups
+    labels = scores.estimates.coords
+    known = [str(c) for c in labels if labels[c].dims == ("system",) and c != "system"]
+    if groups not in known:
+        raise ValueError(
+            f"groups must be a mapping or a label of the observers "
+            f"({', '.join(known) or 'they have none'}), got {groups!r}"
+        )
+    found = labels[groups].sel(system=list(names)).values.tolist()
+    return dict(zip(names, found, strict=True))
+
+
+def group_means(
+    names: Sequence[str],
+    estimates: NDArray[np.float64],
+    matrix: NDArray[np.float64],
+    groups: Mapping[str, str],
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+    """Unweighted mean scores of groups of systems, with their covariance.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the systems.
+    estimates, matrix : ndarray
+        Scores and their covariance.
+    groups : mapping of str to str
+        Group of each system; a system that is not named belongs to none.
+
+    Returns
+    -------
+    list of str, ndarray of shape (group,), ndarray of shape (group, group)
+
+    Raises
+    ------
+    ValueError
+        If a system is unknown, or there are fewer than two groups.
+
+    Examples
+    --------
+    >>> groups = {"a": "x", "b": "x", "c": "y"}
+    >>> group_means(["a", "b", "c"], np.array([0.1, 0.3, 0.5]), np.eye(3), groups)[1].tolist()
+    [0.2, 0.5]
+    """
+    unknown = [name for name in groups if name not in names]
+    if unknown:
+        raise ValueError(
+            f"no system is named {unknown[0]!r}; systems are {listed(names)}"
+            f"{nearest(unknown[0], names)}"
+        )
+    labels = list(dict.fromkeys(groups.values()))
+    if len(labels) < 2:
+        raise ValueError(f"a comparison of groups needs at least two, got {', '.join(labels)}")
+    member = np.array([[groups.get(name) == label for name in names] for label in labels])
+    weights = member / member.sum(axis=1, keepdims=True)
+    return labels, weights @ estimates, weights @ matrix @ weights.T
+
+
+def pairwise_differences(
+    names: Sequence[str],
+    estimates: NDArray[np.float64],
+    matrix: NDArray[np.float64],
+    ci_prob: float = 0.95,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """All differences of scores, with intervals that hold at once.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the systems.
+    estimates : ndarray, shape (system,)
+        Scores.
+    matrix : ndarray, shape (system, system)
+        Their covariance.
+    ci_prob : float
+        Probability that all intervals hold, in (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the quantile of the largest standardised difference.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair: ``system, other, difference, se``; an interval that holds for all pairs
+        at once (the quantile of the largest standardised difference under the same covariance);
+        ``p_value`` of equality and ``p_value_bh``, adjusted over all pairs by Benjamini and
+        Hochberg; ``note``.
+
+    Examples
+    --------
+    >>> table = pairwise_differences(["a", "b"], np.array([0.5, 0.1]), np.eye(2) * 0.05**2, rng=1)
+    >>> table[["system", "other"]].values.tolist(), bool(table["p_value"][0] < 1e-6)
+    ([['a', 'b']], True)
+    """
+    j, k = np.triu_indices(len(names), k=1)
+    difference = estimates[j] - estimates[k]
+    diagonal = np.diag(matrix)
+    variance = diagonal[j] + diagonal[k] - 2 * matrix[j, k]
+    # Identical systems: what rounding leaves is no spread.
+    variance = np.where(variance > 1e-12 * (diagonal[j] + diagonal[k]), variance, np.nan)
+    se = np.sqrt(variance)
+    z = difference / se
+    values, vectors = np.linalg.eigh(matrix)
+    generator = np.random.default_rng(seed_sequence(rng))
+    normal = generator.standard_normal((20_000, len(names)))
+    normal = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    known = np.isfinite(se)
+    largest = np.zeros(len(normal))
+    for pair in np.flatnonzero(known):
+        np.maximum(largest, np.abs(normal[:, j[pair]] - normal[:, k[pair]]) / se[pair], out=largest)
+    wide = np.quantile(largest, ci_prob)
+    p = 2 * special.ndtr(-np.abs(z))
+    bounds = np.stack([difference - wide * se, difference + wide * se], axis=-1)
+    return pd.DataFrame(
+        {
+            "system": np.array(names, dtype=object)[j],
+            "other": np.array(names, dtype=object)[k],
+            "difference": difference,
+            "se": se,
+            **bound_columns("simultaneous", "ci", ci_prob, bounds),
+            "p_value": p,
+            "p_value_bh": adjusted_p_values(p),
+            "note": np.where(known, "", "identical answers: the difference has no variance"),
+        }
+    )
+
+
+def contrast_weights(
+    scores: Benchmark, first: str | Sequence[str], second: str | Sequence[str] | None
+) -> dict[str, float]:
+    """Weights of a mean of scores, or of the difference between two.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    first, second : str or sequence of str
+        As in `alikely.benchmark.Benchmark.contrast`.
+
+    Returns
+    -------
+    dict of str to float
+        Of the systems that take part, whose weight is not 0.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, named twice or missing, or both sides are the same.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
+    >>> contrast_weights(scores, "model_1", ["model_2", "model_3"])
+    {'model_1': 1.0, 'model_2': -0.5, 'model_3': -0.5}
+    """
+    known = scores.estimates["system"].values.tolist()
+    weights: dict[str, float] = {}
+    for sign, given in ((1.0, first), (-1.0, second)):
+        if given is None:
+            continue
+        names = [given] if isinstance(given, str) else list(given)
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ValueError(
+                f"no system is named {unknown[0]!r}; systems are {listed(known)}"
+                f"{nearest(unknown[0], known)}"
+            )
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"each side of a contrast must name systems, each once; got {names}")
+        for name in names:
+            weights[name] = weights.get(name, 0.0) + sign / len(names)
+    weights = {name: weight for name, weight in weights.items() if weight}
+    if not weights:
+        raise ValueError(f"first and second are the same ({first!r}); their difference is 0")
+    return weights
+
+
+def score_contrast(
+    scores: Benchmark,
+    weights: Mapping[str, float],
+    population: Population,
+    level: str,
+    rope: tuple[float, float] | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> pd.DataFrame:
+    """Weighted sum of scores, by every school of inference.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    weights : mapping of str to float
+        Weight of each system that takes part.
+    population, level, rope, ci_prob, ci_kind
+        As in `alikely.benchmark.Benchmark.contrast`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `alikely.benchmark.Benchmark.contrast`.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range.
+    """
+    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
+        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
+    rows = {"analytic": _analytic_row(scores, weights, population, level, ci_prob, ci_kind)}
+    value = scores.estimates["estimate"].sel(level=level, system=list(weights)).values
+    for school, variable in schools_of(scores, population).items():
+        drawn = weighted_draws(scores, school, variable, level, weights)
+        if school == "bootstrap":
+            estimate = float(value @ np.array([*weights.values()]))
+            rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope, estimate)
+            rows[school]["se"] = contrast_se(scores, population, level, weights)
+        else:
+            rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope)
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "p_positive"]
+    frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
+    shared = human_notes(scores, population, level)
+    notes = ["; ".join(filter(None, [*shared, own])) for own in frame["note"].fillna("")]
+    return frame.assign(note=notes)
+
+
+def _analytic_row(
+    scores: Benchmark,
+    weights: Mapping[str, float],
+    population: Population,
+    level: str,
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> dict[str, object]:
+    chosen, w = list(weights), np.array([*weights.values()])
+    matrix = scores.covariance(population, level).sel(system=chosen, system_other=chosen).values
+    value = scores.estimates["estimate"].sel(level=level, system=chosen).values
+    estimate, variance = w @ value, w @ matrix @ w
+    # Identical answers: what rounding leaves is no spread.
+    flat = abs(variance) <= 1e-12 * (w**2 @ np.diag(matrix))
+    se = np.nan if flat else np.sqrt(variance)
+    note = "identical answers: the difference has no variance" if flat else ""
+    if np.isnan(value).any():
+        note = f"{chosen[int(np.argmax(np.isnan(value)))]} has no score here"
+    return {
+        "estimate": float(estimate),
+        "se": float(se),
+        # The normal interval stands in the columns of the others, as in `alikely.contrast`.
+        **bound_columns(
+            "", ci_kind, ci_prob, normal_bounds(np.array(estimate), np.array(se), ci_prob)
+        ),
+        "p_value": float(2 * special.ndtr(-abs(estimate) / se)),
+        "note": note,
+    }

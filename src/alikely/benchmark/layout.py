@@ -1,0 +1,405 @@
+"""Where the pairs of machines and humans stand in a count table, part by part.
+
+A part is a data set, or a condition of one: whatever a table of scores has as its level. Scores of
+data sets and alignment by condition are means over the same layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely.data.tables import By, joint_correctness
+from alikely.data.trials import Trials
+from alikely.metrics import Metric, get_metric
+
+__all__ = [
+    "CEILING",
+    "FEWEST_HUMANS",
+    "HUMANS",
+    "OVERALL",
+    "Layout",
+    "Part",
+    "in_other_order",
+    "kinds_of_observers",
+    "laid_out",
+    "layout_of",
+    "metric_of_trials",
+    "people_drawn",
+    "refuse_own_names",
+    "require_balance",
+    "system_labels",
+]
+
+# The rows that tables of scores add to those of machines, and to the levels of the data. Users
+# select by these names, so no machine and no data set may bear them.
+HUMANS, CEILING, OVERALL = "human-human", "ceiling", "overall"
+# With fewer the spread over humans cannot be estimated at all well.
+FEWEST_HUMANS = 4
+
+type Level = Literal["dataset", "condition"]
+KEYS: dict[Level, list[str]] = {"dataset": ["dataset"], "condition": ["dataset", "condition"]}
+
+
+class Part(NamedTuple):
+    """Entries of one data set, or of one condition: positions on the ``pair`` dim, -1 for none.
+
+    Attributes
+    ----------
+    name : str
+        The data set, or ``dataset:condition``.
+    dataset : str
+    people : list of str
+        Humans who took part.
+    machines : ndarray of int, shape (machine,)
+        Which machines of the layout took part.
+    mixed : ndarray of int, shape (condition, human, machine)
+    alike : ndarray of int, shape (condition, pair of humans)
+    i, j : ndarray of int, shape (pair of humans,)
+        Humans of each pair: every two of them once, or in both orders.
+    """
+
+    name: str
+    dataset: str
+    people: list[str]
+    machines: NDArray[np.intp]
+    mixed: NDArray[np.intp]
+    alike: NDArray[np.intp]
+    i: NDArray[np.intp]
+    j: NDArray[np.intp]
+
+    @property
+    def n_humans(self) -> int:
+        """Number of humans who took part."""
+        return len(self.people)
+
+
+class Layout(NamedTuple):
+    """All parts of a table.
+
+    Attributes
+    ----------
+    parts : list of Part
+    machines : list of str
+        Machines of any part. Arrays of scores have a row for each, then one for the humans among
+        themselves, and one for them where machines took part.
+    part_of_entry : ndarray of int, shape (pair,)
+        Part of each entry of the table.
+    """
+
+    parts: list[Part]
+    machines: list[str]
+    part_of_entry: NDArray[np.intp]
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the rows of scores."""
+        return [*self.machines, HUMANS, CEILING]
+
+
+def laid_out(
+    trials: Trials,
+    *,
+    models: str | None,
+    humans: str,
+    grouping: By = "condition",
+    no_response: Literal["error", "drop"] = "error",
+    labels: bool = False,
+    both_orders: bool = False,
+    level: Level = "dataset",
+) -> tuple[xr.Dataset, Layout]:
+    """Count pairs of humans, and of humans with machines, and lay them out.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    models : str or None
+        Kind of the machines; none for humans alone.
+    humans : str
+        Kind of the humans, the reference of each machine.
+    grouping, no_response, labels
+        As ``by``, ``no_response`` and ``labels`` of `alikely.data.joint_correctness`.
+    both_orders : bool
+        Count each pair of humans in both orders, for metrics that depend on it.
+    level : {"dataset", "condition"}
+        What a part is.
+
+    Returns
+    -------
+    table : xarray.Dataset
+    layout : Layout
+
+    Raises
+    ------
+    ValueError
+        If a part has fewer than two humans, or as in `alikely.data.joint_correctness`.
+    """
+    kinds = [f"{humans}-{humans}"] + ([] if models is None else [f"{humans}-{models}"])
+    table = joint_correctness(trials, kinds, grouping, no_response, labels=labels)
+    kind = kinds_of_observers(trials)
+    if both_orders:
+        table = _in_both_orders(table, kind, humans)
+    return table, layout_of(table, kind, humans, level, both_orders=both_orders)
+
+
+def metric_of_trials(metric: str | Metric) -> Metric:
+    """Find a metric that is a function of the trials that two observers share.
+
+    Raises
+    ------
+    ValueError
+        If it is unknown, or a function of margins.
+    """
+    found = get_metric(metric)
+    if found.counts == "margins":
+        raise ValueError(
+            f"metric must be one of answers to trials, and {found.name} is one of margins; compare "
+            "margins pair by pair with alikely.decision_margin_consistency"
+        )
+    return found
+
+
+def kinds_of_observers(trials: Trials) -> dict[str, str]:
+    """Kind of each observer by name."""
+    return dict(zip(trials.observers, trials.data["kind"].values.tolist(), strict=True))
+
+
+def _in_both_orders(table: xr.Dataset, kind: Mapping[str, str], humans: str) -> xr.Dataset:
+    """Add each pair of humans with the second as the reference."""
+    alike = [kind[name] == humans for name in table["observer_b"].values.tolist()]
+    n_pairs, again = table.sizes["pair"], np.flatnonzero(alike)
+    position = np.concatenate([np.arange(n_pairs), again])
+    # Entries of one group of trials stand together.
+    order = np.argsort(table["pair_group"].values[position], kind="stable")
+    turned = order >= n_pairs
+    both = table.isel(pair=position[order])
+    swapped: dict[str, Any] = {}
+    for one, other in (("first", "second"), ("observer_a", "observer_b")):
+        a, b = both[one].values, both[other].values
+        swapped[one] = ("pair", np.where(turned, b, a))
+        swapped[other] = ("pair", np.where(turned, a, b))
+    cells = both["cells"].values
+    swapped["cells"] = (("pair", "cell"), np.where(turned[:, None], cells[:, [0, 2, 1, 3]], cells))
+    labels = both["pair"].values.astype(object)
+    labels[turned] = [f"{label} (turned)" for label in labels[turned]]
+    return both.assign(swapped).assign_coords(pair=labels)
+
+
+def in_other_order(table: xr.Dataset) -> NDArray[np.intp]:
+    """Position of each pair in the other order: its own, where the table has but one.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `laid_out`.
+
+    Returns
+    -------
+    ndarray of int, shape (pair,)
+    """
+    columns = [table[name].values.tolist() for name in ("pair_group", "first", "second")]
+    place = {key: position for position, key in enumerate(zip(*columns, strict=True))}
+    return np.array([place.get((g, b, a), at) for (g, a, b), at in place.items()], dtype=np.intp)
+
+
+def layout_of(
+    table: xr.Dataset,
+    kind: Mapping[str, str],
+    humans: str,
+    level: Level = "dataset",
+    *,
+    both_orders: bool = False,
+) -> Layout:
+    """Find the entries of each part.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        Pairs of humans, and of humans with machines, by condition.
+    kind : mapping of str to str
+        Kind of each observer.
+    humans : str
+        The kind that machines are scored against.
+    level : {"dataset", "condition"}
+        What a part is.
+    both_orders : bool
+        Take pairs of humans in both orders; else those that a table in both orders turned are
+        left aside.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    ValueError
+        If a part has fewer than two humans.
+    """
+    frame = pd.DataFrame(
+        {name: table[name].values for name in ("dataset", "condition", "observer_a", "observer_b")}
+    )
+    frame["alike"] = [kind[name] == humans for name in frame["observer_b"]]
+    groups = frame.groupby(KEYS[level], sort=False)
+    part_of_entry = groups.ngroup().to_numpy(dtype=np.intp)
+    turned = frame["alike"].to_numpy() & (table["first"].values > table["second"].values)
+    machines: dict[str, int] = {}
+    parts = []
+    for key, part in frame[~turned | both_orders].groupby(KEYS[level], sort=False):
+        for name in part.loc[~part["alike"], "observer_b"]:
+            machines.setdefault(name, len(machines))
+        parts.append(_part([str(label) for label in key], part, machines, both_orders))
+    return Layout(parts, list(machines), part_of_entry)
+
+
+def _part(
+    key: list[str], frame: pd.DataFrame, machines: Mapping[str, int], both_orders: bool
+) -> Part:
+    """Lay out the entries in the rows of `frame`, whose index is their position."""
+    alike = frame["alike"].to_numpy()
+    people = list(pd.unique(pd.concat([frame["observer_a"], frame.loc[alike, "observer_b"]])))
+    if len(people) < 2:
+        raise ValueError(
+            f"a benchmark needs at least 2 humans in each data set, {':'.join(key)!r} has "
+            f"{len(people)}; leave it out with trials.select(dataset=[...])"
+        )
+    own = list(pd.unique(frame.loc[~alike, "observer_b"]))
+    condition = pd.factorize(frame["condition"])[0]
+    position = frame.index.to_numpy()
+    number = {name: h for h, name in enumerate(people)}
+    first = frame["observer_a"].map(number).to_numpy(dtype=np.intp)
+    second = frame.loc[alike, "observer_b"].map(number).to_numpy(dtype=np.intp)
+    column = frame.loc[~alike, "observer_b"].map(own.index).to_numpy(dtype=np.intp)
+    pairs = np.stack([first[alike], second])
+    if both_orders:
+        i, j = np.nonzero(~np.eye(len(people), dtype=bool))
+    else:
+        i, j = np.triu_indices(len(people), k=1)
+        pairs = np.sort(pairs, axis=0)
+    place = np.zeros((len(people), len(people)), dtype=np.intp)
+    place[i, j] = np.arange(len(i))
+    n_conditions = condition.max() + 1
+    mixed_at = np.full((n_conditions, len(people), len(own)), -1)
+    mixed_at[condition[~alike], first[~alike], column] = position[~alike]
+    alike_at = np.full((n_conditions, len(i)), -1)
+    alike_at[condition[alike], place[pairs[0], pairs[1]]] = position[alike]
+    took_part = np.array([machines[name] for name in own], dtype=np.intp)
+    return Part(":".join(key), key[0], people, took_part, mixed_at, alike_at, i, j)
+
+
+def people_drawn(
+    parts: Sequence[Part], n_resamples: int, seed: np.random.SeedSequence
+) -> list[NDArray[np.float64]]:
+    """How often each human of each part is drawn; one draw for all parts of a data set.
+
+    Returns
+    -------
+    list of ndarray, shape (n_resamples, human)
+        One per part.
+    """
+    generator = np.random.default_rng(seed)
+    crowds: dict[str, dict[str, int]] = {}
+    for part in parts:
+        crowd = crowds.setdefault(part.dataset, {})
+        for name in part.people:
+            crowd.setdefault(name, len(crowd))
+    times = {
+        dataset: generator.multinomial(
+            len(crowd), np.full(len(crowd), 1 / len(crowd)), n_resamples
+        ).astype(np.float64)
+        for dataset, crowd in crowds.items()
+    }
+    return [
+        times[part.dataset][:, [crowds[part.dataset][name] for name in part.people]]
+        for part in parts
+    ]
+
+
+def require_balance(layout: Layout, missing: str) -> None:
+    """Refuse machines that lack some data sets, unless what is available is wanted.
+
+    Raises
+    ------
+    ValueError
+        If there is no machine at all, or (with ``missing="error"``) one lacks a data set that
+        others have.
+    """
+    with_machines = [part for part in layout.parts if len(part.machines)]
+    if not with_machines:
+        raise ValueError("no data set has a machine to score; check the kinds of the observers")
+    for part in with_machines:
+        absent = np.setdiff1d(np.arange(len(layout.machines)), part.machines)
+        if len(absent) and missing == "error":
+            raise ValueError(
+                f"machine {layout.machines[absent[0]]!r} is missing in data set {part.name!r}; its "
+                "mean would be over other data sets than that of others: leave out one of them, or "
+                "accept it with missing='available'"
+            )
+
+
+def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> None:
+    """Refuse machines or data sets that bear the name of a row that tables add.
+
+    Raises
+    ------
+    ValueError
+        If a name is among `own`.
+
+    Examples
+    --------
+    >>> refuse_own_names("machine", ["resnet50"], (HUMANS, CEILING))
+    """
+    taken = [name for name in own if name in names]
+    if taken:
+        raise ValueError(
+            f"no {what} may be called {taken[0]!r}, a row that tables of scores add "
+            f"({', '.join(own)}); give it another name before you read the data"
+        )
+
+
+def system_labels(
+    trials: Trials, systems: Sequence[str], own: Collection[str]
+) -> dict[str, tuple[str, NDArray[Any]]]:
+    """Labels of the observers, for the systems among them, as coordinates.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses, with free labels of observers.
+    systems : sequence of str
+        Names of machines and of further rows, whose labels are empty.
+    own : collection of str
+        Names that the result uses itself.
+
+    Returns
+    -------
+    dict of str to (str, ndarray)
+        On the dim ``system``.
+
+    Raises
+    ------
+    ValueError
+        If a label bears one of these names.
+    """
+    data = trials.data
+    described = {"observer", "kind"}
+    names = [str(c) for c in data.coords if data[c].dims == ("observer",) and c not in described]
+    taken = [name for name in names if name in own]
+    if taken:
+        raise ValueError(
+            f"label {taken[0]!r} of the observers has the name of a column of the result "
+            f"({', '.join(sorted(own))}); rename it before you read the data, or leave it out"
+        )
+    position = {name: i for i, name in enumerate(trials.observers)}
+    return {
+        name: (
+            "system",
+            np.array([data[name].values[position[s]] if s in position else "" for s in systems]),
+        )
+        for name in names
+    }

@@ -1,0 +1,512 @@
+"""Rankings that admit ties: confidence sets for ranks, posterior ranks, stability.
+
+References
+----------
+.. [MRSW24] Mogstad, Romano, Shaikh, Wilhelm (2024). Inference for ranks with applications to
+   mobility across neighbourhoods and academic achievement across countries.
+   doi:10.1093/restud/rdad006
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+.. [K38] Kendall (1938). A new measure of rank correlation. doi:10.1093/biomet/30.1-2.81
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._base.random import RandomState, seed_sequence
+from alikely.stats.intervals import bound_names
+
+__all__ = [
+    "kendall_tau",
+    "percentile_ranks",
+    "posterior_ranks",
+    "probability_greater",
+    "rank_correlations",
+    "rank_sets",
+    "significantly_greater",
+    "tau_best",
+]
+
+# Differences held at a time, about 160 MB.
+CHUNK = 20_000_000
+
+
+def significantly_greater(
+    estimates: ArrayLike,
+    covariance: ArrayLike,
+    *,
+    ci_prob: float = 0.95,
+    about: int | None = None,
+    n_draws: int = 10_000,
+    rng: RandomState = None,
+) -> NDArray[np.bool_]:
+    """Which system is above which, with the probability of any wrong claim controlled.
+
+    The step-down of [MRSW24]_: all differences are compared with the quantile of the largest
+    standardised difference under equality; those that exceed it are declared and leave, and the
+    quantile is taken anew over the rest, until nothing more is declared.
+
+    Parameters
+    ----------
+    estimates : array_like, shape (system,)
+        Scores.
+    covariance : array_like, shape (system, system)
+        Their covariance matrix, from any school.
+    ci_prob : float
+        Probability that no claim is wrong, in (0, 1).
+    about : int, optional
+        Claim only about this system against each other one, for a marginal statement; all pairs
+        if not given.
+    n_draws : int
+        Draws from the normal distribution behind the quantile, at least 100.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of bool, shape (system, system)
+        Entry ``[j, k]``: ``j`` is declared greater than ``k``.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a value is not finite, the covariance is no covariance, two systems
+        have a difference without variance, or an option is out of range.
+
+    Examples
+    --------
+    >>> claims = significantly_greater([0.5, 0.1, 0.1], np.eye(3) * 0.05**2, rng=1)
+    >>> claims.astype(int).tolist()
+    [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    """
+    x, sigma = _check(estimates, covariance, ci_prob, n_draws)
+    n = len(x)
+    j, k = np.nonzero(~np.eye(n, dtype=bool))
+    if about is not None:
+        keep = (j == about) | (k == about)
+        j, k = j[keep], k[keep]
+    variance = np.diag(sigma)[j] + np.diag(sigma)[k] - 2 * sigma[j, k]
+    flat = variance <= 1e-12 * (np.diag(sigma)[j] + np.diag(sigma)[k])
+    if flat.any():
+        one, other = j[flat][0], k[flat][0]
+        raise ValueError(
+            f"systems {one} and {other} have a difference without variance: they gave the same "
+            "answers, or a covariance is missing; leave one of them out"
+        )
+    sd = np.sqrt(variance)
+    statistic = (x[j] - x[k]) / sd
+    generator = np.random.default_rng(seed_sequence(rng))
+    values, vectors = np.linalg.eigh(sigma)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    normal = generator.standard_normal((n_draws, n)) @ root.T
+    greater = np.zeros((n, n), dtype=bool)
+    playing = np.ones(len(j), dtype=bool)
+    while playing.any():
+        largest = _largest_difference(normal, j[playing], k[playing], sd[playing])
+        declared = playing & (statistic > np.quantile(largest, ci_prob))
+        if not declared.any():
+            break
+        greater[j[declared], k[declared]] = True
+        playing &= ~declared
+    return greater
+
+
+def _largest_difference(
+    normal: NDArray[np.float64],
+    j: NDArray[np.intp],
+    k: NDArray[np.intp],
+    sd: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    largest = np.empty(len(normal))
+    step = max(1, CHUNK // len(j))
+    for start in range(0, len(normal), step):
+        part = normal[start : start + step]
+        largest[start : start + step] = ((part[:, j] - part[:, k]) / sd).max(axis=1)
+    return largest
+
+
+def _check(
+    estimates: ArrayLike, covariance: ArrayLike, ci_prob: float, n_draws: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x = np.asarray(estimates, dtype=np.float64)
+    sigma = np.asarray(covariance, dtype=np.float64)
+    if x.ndim != 1 or len(x) < 2 or sigma.shape != (len(x), len(x)):
+        raise ValueError(
+            "a ranking needs at least 2 estimates and their square covariance, got shapes "
+            f"{x.shape} and {sigma.shape}"
+        )
+    if not (np.isfinite(x).all() and np.isfinite(sigma).all()):
+        raise ValueError(
+            "estimates and covariance must be finite; leave out systems whose score is undefined"
+        )
+    # Rounding of sums of products leaves this much of the largest variance at most.
+    slack = 1e-8 * np.abs(np.diag(sigma)).max()
+    if np.abs(sigma - sigma.T).max() > slack or np.linalg.eigvalsh(sigma).min() < -slack:
+        raise ValueError(
+            "covariance must be symmetric and positive semi-definite; estimate it from one set of "
+            "draws or influences"
+        )
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    if n_draws < 100:
+        raise ValueError(f"n_draws must be at least 100, got {n_draws}")
+    return x, sigma
+
+
+def rank_sets(
+    estimates: ArrayLike,
+    covariance: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    ci_prob: float = 0.95,
+    n_draws: int = 10_000,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Confidence sets for the ranks of all systems, joint and marginal [MRSW24]_.
+
+    Parameters
+    ----------
+    estimates : array_like, shape (system,)
+        Scores; the greatest has rank 1.
+    covariance : array_like, shape (system, system)
+        Their covariance matrix.
+    names : sequence of str, optional
+        Names of the systems; numbers if not given.
+    ci_prob : float
+        Probability that all joint sets (each marginal set) hold the true rank, in (0, 1).
+    n_draws : int
+        As in `significantly_greater`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Sorted from the greatest estimate: ``system, estimate, se, rank``, the joint set
+        ``rank_lb, rank_ub``, the marginal set ``marginal_lb, marginal_ub``, ``tier`` (a new one
+        begins at a system declared below the leader of the tier) and ``tied_with_top``.
+
+    Raises
+    ------
+    ValueError
+        As in `significantly_greater`, or if the names are not one per system.
+
+    Examples
+    --------
+    >>> table = rank_sets([0.1, 0.5, 0.11], np.eye(3) * 0.05**2, ["a", "b", "c"], rng=1)
+    >>> table[["system", "rank_lb", "rank_ub"]].values.tolist()
+    [['b', 1, 1], ['c', 2, 3], ['a', 2, 3]]
+    """
+    joint_seed, *seeds = seed_sequence(rng).spawn(len(np.atleast_1d(np.asarray(estimates))) + 1)
+    greater = significantly_greater(
+        estimates, covariance, ci_prob=ci_prob, n_draws=n_draws, rng=joint_seed
+    )
+    x = np.asarray(estimates, dtype=np.float64)
+    n = len(x)
+    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
+    if len(labels) != n:
+        raise ValueError(f"names must have one entry per system: expected {n}, got {len(labels)}")
+    marginal = np.empty((n, 2), dtype=int)
+    for i, seed in enumerate(seeds):
+        own = significantly_greater(
+            x, covariance, ci_prob=ci_prob, about=i, n_draws=n_draws, rng=seed
+        )
+        marginal[i] = 1 + own[:, i].sum(), n - own[i].sum()
+    order = np.argsort(-x, kind="stable")
+    tier = np.empty(n, dtype=int)
+    leader, current = order[0], 1
+    for system in order:
+        if greater[leader, system]:
+            leader, current = system, current + 1
+        tier[system] = current
+    frame = pd.DataFrame(
+        {
+            "system": labels,
+            "estimate": x,
+            "se": np.sqrt(np.diag(np.asarray(covariance, dtype=np.float64))),
+            "rank": _ranks(x[None])[0],
+            "rank_lb": 1 + greater.sum(axis=0),
+            "rank_ub": n - greater.sum(axis=1),
+            "marginal_lb": marginal[:, 0],
+            "marginal_ub": marginal[:, 1],
+            "tier": tier,
+            "tied_with_top": ~greater[order[0]],
+        }
+    )
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def tau_best(ranks: pd.DataFrame, tau: int = 1) -> list[str]:
+    """Systems that may be among the best ``tau``, from their joint rank sets [MRSW24]_.
+
+    Parameters
+    ----------
+    ranks : pandas.DataFrame
+        As from `rank_sets`.
+    tau : int
+        At least 1.
+
+    Returns
+    -------
+    list of str
+        Holds all of the truly best ``tau`` with the probability of the sets.
+
+    Raises
+    ------
+    ValueError
+        If `tau` is not between 1 and the number of systems.
+
+    Examples
+    --------
+    >>> tau_best(rank_sets([0.1, 0.5, 0.48], np.eye(3) * 0.05**2, ["a", "b", "c"], rng=1))
+    ['b', 'c']
+    """
+    if not 1 <= tau <= len(ranks):
+        raise ValueError(f"tau must lie between 1 and {len(ranks)}, got {tau}")
+    return ranks.loc[ranks["rank_lb"] <= tau, "system"].tolist()
+
+
+def _draws(draws: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(draws, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise ValueError(f"draws must have shape (draw, system) with 2 systems, got {array.shape}")
+    complete = array[~np.isnan(array).any(axis=1)]
+    if len(complete) < array.shape[1]:
+        raise ValueError(
+            f"ranking {array.shape[1]} systems needs at least as many complete draws, got "
+            f"{len(complete)}; draw more"
+        )
+    return complete
+
+
+def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Ranks within each draw, 1 for the greatest; ties share the better rank."""
+    order = np.argsort(-draws, axis=1, kind="stable")
+    ranks = np.empty(draws.shape, dtype=np.intp)
+    np.put_along_axis(ranks, order, np.arange(1, draws.shape[1] + 1)[None], axis=1)
+    ordered = np.take_along_axis(draws, order, axis=1)
+    tied = np.zeros(draws.shape, dtype=bool)
+    tied[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    if tied.any():
+        position = np.where(tied, 0, np.arange(1, draws.shape[1] + 1))
+        np.put_along_axis(ranks, order, np.maximum.accumulate(position, axis=1), axis=1)
+    return ranks
+
+
+def posterior_ranks(draws: ArrayLike, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Posterior probability of each rank.
+
+    Parameters
+    ----------
+    draws : array_like, shape (draw, system)
+        Joint draws of all scores; draws with an undefined score are left out.
+    names : sequence of str, optional
+        Names of the systems; numbers if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per system, in the order given: ``system, expected_rank, p_best``, then
+        ``p_rank_1 .. p_rank_n``.
+
+    Raises
+    ------
+    ValueError
+        If the draws have no such shape, or there are fewer complete draws than systems.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> draws = rng.normal([0.1, 0.5], 0.05, (1000, 2))
+    >>> posterior_ranks(draws, ["a", "b"])["p_best"].tolist()
+    [0.0, 1.0]
+    """
+    ranks = _ranks(_draws(draws))
+    n = ranks.shape[1]
+    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
+    shares = {f"p_rank_{r}": (ranks == r).mean(axis=0) for r in range(1, n + 1)}
+    return pd.DataFrame(
+        {
+            "system": labels,
+            "expected_rank": ranks.mean(axis=0),
+            "p_best": shares["p_rank_1"],
+            **shares,
+        }
+    )
+
+
+def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:
+    """Posterior probability that one score is above another, for all pairs.
+
+    Parameters
+    ----------
+    draws : array_like, shape (draw, system)
+        Joint draws of all scores; draws with an undefined score are left out.
+
+    Returns
+    -------
+    ndarray, shape (system, system)
+        Entry ``[j, k]``: P(score of j > score of k); NaN on the diagonal.
+
+    Raises
+    ------
+    ValueError
+        As in `posterior_ranks`.
+
+    Examples
+    --------
+    >>> probability_greater([[0.1, 0.2], [0.3, 0.2], [0.4, 0.2]]).round(2).tolist()
+    [[nan, 0.67], [0.33, nan]]
+    """
+    complete = _draws(draws)
+    out = np.array([(column[:, None] > complete).mean(axis=0) for column in complete.T])
+    np.fill_diagonal(out, np.nan)
+    return out
+
+
+def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
+    """Kendall's tau-b between a ranking and that of each replicate or draw [K38]_.
+
+    Parameters
+    ----------
+    estimates : array_like, shape (system,)
+        Scores whose ranking is examined.
+    draws : array_like, shape (draw, system)
+        Replicates or draws; those with an undefined score are left out.
+
+    Returns
+    -------
+    ndarray, shape (complete draw,)
+        In [-1, 1]; its distribution says how stable the ranking is.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or as in `posterior_ranks`.
+
+    Examples
+    --------
+    >>> kendall_tau([3, 2, 1], [[3, 2, 1], [1, 2, 3], [3, 1, 2]]).round(2).tolist()
+    [1.0, -1.0, 0.33]
+    """
+    x, complete = np.asarray(estimates, dtype=np.float64), _draws(draws)
+    if x.shape != complete.shape[1:]:
+        raise ValueError(f"estimates must have shape {complete.shape[1:]}, got {x.shape}")
+    j, k = np.triu_indices(len(x), k=1)
+    reference = np.sign(x[j] - x[k])
+    signs = np.sign(complete[:, j] - complete[:, k])
+    scale = np.sqrt((reference**2).sum() * (signs**2).sum(axis=1))
+    out = np.full(len(signs), np.nan)
+    np.divide(signs @ reference, scale, out=out, where=scale > 0)
+    return out
+
+
+def percentile_ranks(draws: ArrayLike, ci_prob: float = 0.95) -> NDArray[np.float64]:
+    """Percentiles of the ranks of bootstrap replicates: the usual practice, for comparison only.
+
+    These are no confidence sets for ranks: where systems tie, a replicate ranks them all the same,
+    and the percentiles miss the tie. Use `rank_sets`.
+
+    Parameters
+    ----------
+    draws : array_like, shape (draw, system)
+        Bootstrap replicates.
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray, shape (system, 2)
+
+    Raises
+    ------
+    ValueError
+        As in `posterior_ranks`.
+
+    Examples
+    --------
+    >>> percentile_ranks([[0.1, 0.2], [0.3, 0.2], [0.4, 0.2]]).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
+    ranks = _ranks(_draws(draws))
+    levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    return np.quantile(ranks, levels, axis=0, method="nearest").T.astype(np.float64)
+
+
+def rank_correlations(
+    levels: Sequence[str], estimates: ArrayLike, draws: ArrayLike, ci_prob: float = 0.95
+) -> pd.DataFrame:
+    """Spearman correlations between levels (data sets) of the scores of systems [S04]_.
+
+    Parameters
+    ----------
+    levels : sequence of str
+        Names.
+    estimates : array_like, shape (level, system)
+        Scores; NaN where a system took no part.
+    draws : array_like, shape (draw, level, system)
+        Their replicates.
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair of levels that share at least 4 systems: ``level, other, n_systems,
+        correlation`` and its interval. Replicates have the noise of the scores twice and correlate
+        less than the scores: the interval is that of their deviations from their own median, on
+        Fisher's z scale, about the estimate. The noise that the estimate itself has still pulls it
+        towards 0.
+
+    Raises
+    ------
+    ValueError
+        If there are no draws, no two levels share 4 systems, or `ci_prob` is out of range.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x = np.array([[0.1, 0.2, 0.3, 0.4], [0.2, 0.1, 0.3, 0.5]])
+    >>> table = rank_correlations(["a", "b"], x, x + rng.normal(0, 0.02, (500, 2, 4)))
+    >>> table["correlation"].round(2).tolist()
+    [0.8]
+    """
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    x, replicates = np.asarray(estimates, float), np.asarray(draws, float)
+    if not len(replicates):
+        raise ValueError("correlations need bootstrap replicates; ask for some with n_resamples")
+    rows = []
+    for a, b in itertools.combinations(range(len(levels)), 2):
+        shared = np.isfinite(x[a]) & np.isfinite(x[b])
+        if shared.sum() < 4:
+            continue
+        estimate = _spearman(x[None, a, shared], x[None, b, shared])[0]
+        deviates = _spearman(replicates[:, a][:, shared], replicates[:, b][:, shared])
+        # A correlation of one has no finite z.
+        limit = 1 - 1e-9
+        z = np.arctanh(np.clip(deviates[np.isfinite(deviates)], -limit, limit))
+        centre = np.arctanh(np.clip(estimate, -limit, limit))
+        tails = np.quantile(z - np.median(z), [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+        rows.append((levels[a], levels[b], int(shared.sum()), estimate, *np.tanh(centre + tails)))
+    if not rows:
+        raise ValueError("no two data sets share 4 machines; correlations need that many")
+    bounds = bound_names("bootstrap", "ci", ci_prob)
+    return pd.DataFrame(rows, columns=["level", "other", "n_systems", "correlation", *bounds])
+
+
+def _spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Row-wise rank correlations; NaN for a row without spread."""
+    ranks = [stats.rankdata(values, axis=1) for values in (a, b)]
+    one, other = (r - r.mean(axis=1, keepdims=True) for r in ranks)
+    scale = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+    out = np.full(len(one), np.nan)
+    np.divide((one * other).sum(axis=1), scale, out=out, where=scale > 0)
+    return out

@@ -1,0 +1,308 @@
+"""Benchmarks: one score per machine, its ceiling, and what new images and new humans would do.
+
+References
+----------
+.. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+.. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
+   doi:10.1198/jbes.2010.07136
+.. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+import alikely
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.ceilings import consensus_ceilings
+from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
+from alikely.benchmark.layout import (
+    CEILING,
+    HUMANS,
+    OVERALL,
+    Layout,
+    laid_out,
+    metric_of_trials,
+    people_drawn,
+    refuse_own_names,
+    require_balance,
+    system_labels,
+)
+from alikely.benchmark.nesting import (
+    POPULATIONS,
+    covariances,
+    nested_scores,
+    undefined_entries,
+    with_overall,
+)
+from alikely.benchmark.tables import CONSENSUS
+from alikely.data.trials import Trials
+from alikely.datasets.exclusions import Exclusions, exclude_conditions
+from alikely.errors.draws import label_draws
+from alikely.inference.conjugate import joint_draws
+from alikely.inference.influence import estimate
+from alikely.inference.resampling import bootstrap
+from alikely.metrics import Metric
+from alikely.stats.intervals import CiKind, check_interval
+
+__all__ = ["benchmark_scores"]
+
+# Ways of drawing all entries of a table from one posterior. Error rows drawn one by one are
+# independent, which would hold the similarity of all pairs down.
+JOINT_DRAWS = ("cells", "labels")
+N_CHAINS = 4
+
+
+def benchmark_scores(
+    trials: Trials,
+    *,
+    metric: str | Metric = "error_consistency",
+    models: str = "model",
+    humans: str = "human",
+    exclude: str | Exclusions | None = None,
+    missing: Literal["error", "available"] = "error",
+    no_response: Literal["error", "drop"] = "error",
+    cohort: bool = False,
+    n_resamples: int = 10_000,
+    n_draws: int = 4_000,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+) -> Benchmark:
+    """Score machines by how alike their errors and those of humans are, as benchmarks do [G21]_.
+
+    Error consistency per human, machine and condition; unweighted means over conditions, then
+    humans, then data sets. The human row takes pairs of humans in place of human and machine.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    metric : str or Metric
+        What is averaged: any metric of trials, see `alikely.metrics.metrics`. Where the order of a
+        pair matters, humans are the reference of machines, and the human row takes every pair of
+        humans in both orders. Consensus ceilings are of metrics of correctness, the cohort model
+        of error consistency. Metrics of error rows have no posterior draws here: drawn one by one,
+        rows would hold them down.
+    models, humans : str
+        Kinds of the observers to score, and to score them against.
+    exclude : str or mapping, optional
+        Conditions to leave out, see `alikely.exclude_conditions`.
+    missing : {"error", "available"}
+        Refuse machines that lack some data sets with machines, or average over what they have.
+    no_response : {"error", "drop"}
+        Count a missing response as an error, or leave the trial out of that observer's pairs.
+    cohort : bool
+        Also fit the cohort copy model by NUTS (`alikely.fit_cohort`), for scores with a new human;
+        takes minutes.
+    n_resamples : int
+        Bootstrap replicates; 0 for none.
+    n_draws : int
+        Posterior draws; 0 for none.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        Intervals that `Benchmark.summary` shows by default.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    Benchmark
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown or one of margins, or asked for with the cohort model of another;
+        if there are fewer than two humans in a data set, a machine is missing somewhere, or as in
+        `alikely.data.joint_correctness`; if a machine, a data set or a label bears a name that the
+        scores use themselves.
+
+    Notes
+    -----
+    Analytic variances, all from one set of influences ``u`` of trials on entries: images,
+    ``sum_t (sum_e w_e u_et)**2``; humans, the jackknife [ES81]_ over humans, which is exact for
+    means and serves the human row, a U-statistic; both together, images plus humans minus the
+    jackknife variance of the influences of each trial, which is counted in either [CGM11]_, and
+    at least the larger of the two.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.benchmark_scores(al.load_example(), exclude={"all": ["clean"]}, rng=1)
+    >>> table = result.summary("images")
+    >>> table["system"].tolist()[-2:]
+    ['human-human', 'ceiling']
+    """
+    check_interval(ci_prob, ci_kind)
+    estimand = _checked(metric, missing, cohort)
+    if exclude is not None:
+        trials = exclude_conditions(trials, exclude)
+    table, layout = laid_out(
+        trials,
+        models=models,
+        humans=humans,
+        no_response=no_response,
+        labels=estimand.counts != "correctness",
+        both_orders=not estimand.symmetric,
+    )
+    refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
+    refuse_own_names("data set", [part.name for part in layout.parts], (OVERALL,))
+    require_balance(layout, missing)
+    seed = seed_sequence(rng)
+    bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
+
+    value = estimate(table, estimand)["estimate"].values
+    estimates = _estimates(trials, layout, value)
+    consensus = _consensus(trials, layout, estimand, humans, no_response)
+    groups = {
+        "estimates": estimates.assign(consensus),
+        "covariance": _covariance(table, layout, estimand),
+    }
+    if n_resamples:
+        images = bootstrap(table, estimand, n_resamples, rng=bootstrap_seed).values
+        people = people_drawn(layout.parts, n_resamples, human_seed)
+        groups["bootstrap"] = _replicates(layout, value, images, people)
+    if n_draws and estimand.draws in JOINT_DRAWS:
+        groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed)
+    if cohort:
+        fitted = fit_cohort(
+            trials,
+            models=models,
+            humans=humans,
+            no_response=no_response,
+            n_draws=n_draws or 4_000,
+            rng=cohort_seed,
+        )
+        groups["cohort"] = _cohort_scores(fitted, layout)
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {
+        "metric": estimand.name,
+        "metric_module": estimand.module,
+        "ci_prob": ci_prob,
+        "ci_kind": ci_kind,
+        "exclude": str(exclude or ""),
+        "no_response": no_response,
+        "seed": str(seed.entropy),
+        "alikely_version": alikely.__version__,
+        **estimand.options,
+    }
+    return Benchmark(tree)
+
+
+def _checked(metric: str | Metric, missing: str, cohort: bool) -> Metric:
+    """The metric, once the options are known to fit it."""
+    if missing not in ("error", "available"):
+        raise ValueError(f"missing must be 'error' or 'available', got {missing!r}")
+    estimand = metric_of_trials(metric)
+    if cohort and estimand.name not in PREDICTED:
+        predicted = " and ".join(name.replace("_", " ") for name in PREDICTED)
+        raise ValueError(
+            f"the cohort model predicts {predicted}, not {estimand.label}; leave out cohort=True"
+        )
+    return estimand
+
+
+def _levels(layout: Layout) -> list[str]:
+    return [*(part.name for part in layout.parts), OVERALL]
+
+
+def _estimates(trials: Trials, layout: Layout, value: Floats) -> xr.Dataset:
+    """Scores, and what stands behind them: humans, images, entries that are undefined."""
+    scores = with_overall(nested_scores(layout, value[None]))[0]
+    n_humans = [part.n_humans for part in layout.parts]
+    variables = {
+        "estimate": (("level", "system"), scores),
+        "n_humans": ("level", [*n_humans, sum(n_humans)]),
+        "n_images": ("level", _images(trials, layout)),
+        "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
+    }
+    own = {*variables, *CONSENSUS, "level", "system"}
+    labels = system_labels(trials, layout.systems, own)
+    return xr.Dataset(variables, {"level": _levels(layout), "system": layout.systems, **labels})
+
+
+def _consensus(
+    trials: Trials, layout: Layout, metric: Metric, humans: str, no_response: str
+) -> dict[str, tuple[str, Floats]]:
+    """Consensus ceilings by level; NaN where they are not defined."""
+    levels = _levels(layout)
+    if metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
+        table = consensus_ceilings(trials, metric, humans=humans, no_response=no_response)
+        table = table.set_index("level").loc[levels]
+    else:
+        table = pd.DataFrame(np.nan, index=levels, columns=list(CONSENSUS))
+    return {name: ("level", table[name].to_numpy()) for name in CONSENSUS}
+
+
+def _covariance(table: xr.Dataset, layout: Layout, metric: Metric) -> xr.Dataset:
+    dims = ("population", "level", "system", "system_other")
+    coords = {
+        "population": list(POPULATIONS),
+        "level": _levels(layout),
+        "system": layout.systems,
+        "system_other": layout.systems,
+    }
+    return xr.Dataset({"covariance": (dims, covariances(table, layout, metric))}, coords)
+
+
+def _replicates(
+    layout: Layout, value: Floats, images: NDArray[np.floating], people: list[Floats]
+) -> xr.Dataset:
+    """Scores with images, humans, or both drawn anew."""
+    samples = {
+        "images": nested_scores(layout, images),
+        "humans": nested_scores(layout, value[None], people),
+        "crossed": nested_scores(layout, images, people),
+    }
+    dims = ("resample", "level", "system")
+    return xr.Dataset(
+        {name: (dims, with_overall(drawn).astype(np.float32)) for name, drawn in samples.items()},
+        {"level": _levels(layout), "system": layout.systems},
+    )
+
+
+def _posterior(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+) -> xr.Dataset:
+    """Scores of joint draws of all entries."""
+    per_chain = -(-n_draws // N_CHAINS)
+    if metric.draws == "labels":
+        values = label_draws(table, n_draws, metric, seed)
+    else:
+        values = joint_draws(table, N_CHAINS * per_chain, [metric], seed)[metric.name]
+    scores = with_overall(nested_scores(layout, values)).astype(np.float32)
+    shape = (N_CHAINS, per_chain, *scores.shape[1:])
+    return xr.Dataset(
+        {"score": (("chain", "draw", "level", "system"), scores.reshape(shape))},
+        {"level": _levels(layout), "system": layout.systems},
+    )
+
+
+def _images(trials: Trials, layout: Layout) -> list[int]:
+    """Trials of a condition, on average, by data set; of all of them at the last level."""
+    frame = pd.DataFrame({name: trials.data[name].values for name in ("dataset", "condition")})
+    per_dataset = frame.groupby("dataset").size() / frame.groupby("dataset")["condition"].nunique()
+    return [*(int(per_dataset[part.name]) for part in layout.parts), int(per_dataset.sum())]
+
+
+def _cohort_scores(fitted: xr.DataTree, layout: Layout) -> xr.Dataset:
+    """Error consistency under the cohort model, laid out as the other schools."""
+    draws = cohort_draws(fitted)["error_consistency"]
+    human = draws.sel(system=HUMANS)
+    scores = draws.reindex(level=_levels(layout), system=layout.systems)
+    taking_part = [part.name for part in layout.parts if len(part.machines)]
+    ceiling = human.sel(level=taking_part)
+    scores.loc[{"system": CEILING, "level": taking_part}] = ceiling
+    scores.loc[{"system": CEILING, "level": OVERALL}] = ceiling.mean("level")
+    return scores.astype(np.float32).to_dataset(name="score")

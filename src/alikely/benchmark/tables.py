@@ -1,0 +1,284 @@
+"""Tables of a benchmark: scores with the intervals of every school, and their ceilings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.benchmark.ceilings import ceiled_scores
+from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
+from alikely.benchmark.nesting import POPULATIONS
+from alikely.stats.intervals import CiKind, bound_columns, bound_names, interval
+from alikely.stats.variance import two_factor_variance, variance_of_defined
+
+if TYPE_CHECKING:
+    from alikely.benchmark.benchmark import Benchmark
+
+__all__ = [
+    "CONSENSUS",
+    "Population",
+    "School",
+    "ceiling_table",
+    "contrast_se",
+    "human_notes",
+    "level_table",
+    "normal_bounds",
+    "one_of",
+    "schools_of",
+    "weighted_draws",
+]
+
+Population = Literal["images", "humans", "crossed"]
+School = Literal["bootstrap", "posterior", "cohort"]
+
+CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
+# Up to this many the spread over humans is a rough guess.
+FEW_HUMANS = 6
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse a value that is none of those known.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if value not in known:
+        raise ValueError(
+            f"{name} must be one of {listed(known)}; got {value!r}{nearest(value, known)}"
+        )
+
+
+def schools_of(scores: Benchmark, population: Population) -> dict[School, str]:
+    """Schools whose draws speak for a population, and the variables that hold them.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    dict of str to str
+        The posterior is of new images and these humans, that of the cohort model of new images
+        and a new human.
+    """
+    found: dict[School, str] = {"bootstrap": population}
+    if population == "images":
+        found["posterior"] = "score"
+    if population == "crossed":
+        found["cohort"] = "score"
+    return {school: name for school, name in found.items() if school in scores.data.children}
+
+
+def level_table(
+    scores: Benchmark, population: Population, level: str, ci_prob: float, ci_kind: CiKind
+) -> pd.DataFrame:
+    """Scores of one level, one row per system that took part.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population, level, ci_prob, ci_kind
+        As in `alikely.benchmark.Benchmark.summary`, of one level.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `alikely.benchmark.Benchmark.summary`.
+    """
+    matrix = scores.covariance(population, level).values
+    estimates = scores.estimates.sel(level=level)
+    value, systems = estimates["estimate"].values, estimates["system"].values
+    se = np.sqrt(np.diag(matrix))
+    columns = {"level": level, "system": systems, "estimate": value, "se": se}
+    normal = bound_columns("analytic", "ci", ci_prob, normal_bounds(value, se, ci_prob))
+    frame = pd.DataFrame(columns | normal)
+    if "bootstrap" in scores.data.children:
+        frame["bootstrap_se"] = _bootstrap_se(scores, population, level)
+    for school, variable in schools_of(scores, population).items():
+        bounds = interval(scores.draws(school, variable, level), ci_prob, ci_kind)
+        frame = frame.assign(**bound_columns(school, ci_kind, ci_prob, bounds))
+    ceiled = ceiled_scores(value, matrix, systems.tolist().index(CEILING), ci_prob)
+    ceiled[~np.isin(systems, scores.models)] = np.nan
+    names = ("ceiled", "ceiled_se", *bound_names("ceiled", "ci", ci_prob))
+    frame = frame.assign(**dict(zip(names, ceiled.T, strict=True)))
+    undefined = estimates["undefined_entries"].values
+    frame["note"] = _notes(scores, population, level, ceiled, undefined)
+    return frame[np.isfinite(value) | (undefined > 0)]
+
+
+def normal_bounds(value: Floats, se: Floats, ci_prob: float) -> Floats:
+    """Bounds of normal intervals: shape (..., 2)."""
+    half = special.ndtri((1 + ci_prob) / 2) * se
+    return np.stack([value - half, value + half], axis=-1)
+
+
+def _bootstrap_se(scores: Benchmark, population: Population, level: str) -> Floats:
+    """Standard errors of all systems from the replicates."""
+    if level != OVERALL:
+        draws = {name: scores.draws("bootstrap", name, level) for name in POPULATIONS}
+        return _corrected_se(scores, population, level, draws)
+    square = np.stack([_bootstrap_se(scores, population, name) ** 2 for name in scores.datasets])
+    total = np.where(_present(scores), square, 0.0).sum(axis=0)
+    return np.asarray(np.sqrt(total) / np.maximum(_present(scores).sum(axis=0), 1))
+
+
+def contrast_se(
+    scores: Benchmark, population: Population, level: str, weights: Mapping[str, float]
+) -> float:
+    """Standard error of a weighted sum of scores from the replicates.
+
+    Parameters
+    ----------
+    scores : Benchmark
+        With bootstrap.
+    population, level
+        As in `alikely.benchmark.Benchmark.contrast`.
+    weights : mapping of str to float
+        Weight of each system that takes part.
+
+    Returns
+    -------
+    float
+        Corrected for the smallness of the samples, as ``bootstrap_se`` of the summary.
+    """
+    if level != OVERALL:
+        draws = {
+            name: weighted_draws(scores, "bootstrap", name, level, weights)[:, None]
+            for name in POPULATIONS
+        }
+        return float(_corrected_se(scores, population, level, draws)[0])
+    present = pd.DataFrame(
+        _present(scores), scores.datasets, scores.estimates["system"].values.tolist()
+    )
+    count = present.sum()
+    total = 0.0
+    for name in scores.datasets:
+        # The part that this data set has in the mean over data sets.
+        part = {s: w / count[s] for s, w in weights.items() if present.loc[name, s]}
+        total += contrast_se(scores, population, name, part) ** 2 if part else 0.0
+    return float(np.sqrt(total))
+
+
+def weighted_draws(
+    scores: Benchmark, school: School, variable: str, level: str, weights: Mapping[str, float]
+) -> Floats:
+    """Weighted sum of scores in each replicate or draw.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    school, variable, level
+        As in `alikely.benchmark.Benchmark.draws`.
+    weights : mapping of str to float
+        Weight of each system that takes part.
+
+    Returns
+    -------
+    ndarray, shape (draw,)
+    """
+    systems = scores.estimates["system"].values.tolist()
+    columns = [systems.index(name) for name in weights]
+    return scores.draws(school, variable, level)[:, columns] @ np.array([*weights.values()])
+
+
+def _present(scores: Benchmark) -> NDArray[np.bool_]:
+    """Whether each system has a score in each data set: (data set, system)."""
+    return np.isfinite(scores.estimates["estimate"].sel(level=scores.datasets).values)
+
+
+def _corrected_se(
+    scores: Benchmark, population: Population, level: str, draws: Mapping[str, Floats]
+) -> Floats:
+    """Standard errors from replicates of each population, for the smallness of the samples."""
+    estimates = scores.estimates.sel(level=level)
+    n_humans, n_images = int(estimates["n_humans"]), max(int(estimates["n_images"]), 2)
+    v = {name: variance_of_defined(own, ddof=0) for name, own in draws.items()}
+    if population != "images" and n_humans < FEWEST_HUMANS:
+        return np.full(len(v["images"]), np.nan)
+    if population == "crossed":
+        return np.sqrt(
+            two_factor_variance(v["crossed"], v["humans"], v["images"], n_humans, n_images)
+        )
+    n = n_images if population == "images" else n_humans
+    return np.asarray(np.sqrt(v[population] * n / (n - 1)))
+
+
+def _notes(
+    scores: Benchmark,
+    population: Population,
+    level: str,
+    ceiled: Floats,
+    undefined: NDArray[np.int64],
+) -> list[str]:
+    """What to know about the score of each system; `ceiled` as from `ceiled_scores`."""
+    ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
+    shared = human_notes(scores, population, level)
+    if ceiling <= 0:
+        shared.append("the ceiling is not above 0: no share of it")
+    open_ended = ceiling > 0 and bool(np.isinf(ceiled[:, 2:]).any())
+    if open_ended:
+        shared.append("the ceiling cannot be told from 0: a share of it may be anything")
+    notes = []
+    for share, holes in zip(ceiled[:, 0].tolist(), undefined.tolist(), strict=True):
+        own = list(shared)
+        if holes:
+            own.append(f"{holes} undefined entries left out")
+        if share > 1 and not open_ended:
+            own.append("above the ceiling: closer to the humans than they are to each other")
+        notes.append("; ".join(own))
+    return notes
+
+
+def human_notes(scores: Benchmark, population: Population, level: str) -> list[str]:
+    """Whether there are enough humans to speak for others: nothing, or one note."""
+    n_humans = int(scores.estimates["n_humans"].sel(level=level))
+    # The mean over data sets has the humans of all of them, but each must have enough.
+    fewest = int(scores.estimates["n_humans"].min()) if level == OVERALL else n_humans
+    if population == "images":
+        return []
+    if fewest < FEWEST_HUMANS:
+        return [f"only {fewest} humans: no statement about new ones"]
+    return [f"only {n_humans} humans: rough"] if n_humans <= FEW_HUMANS else []
+
+
+def ceiling_table(scores: Benchmark, population: Population) -> pd.DataFrame:
+    """Human-human scores and consensus bounds of every level, tested against 0.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per level: ``level, n_humans, estimate``; ``se`` and ``p_value`` (one-sided, of a
+        ceiling of 0) over the population; ``lower, lower_se, upper, upper_se`` as from
+        `alikely.benchmark.consensus_ceilings` (NaN with fewer than 3 humans), whose errors speak
+        for new images and these humans.
+    """
+    estimates = scores.estimates
+    levels = estimates["level"].values.tolist()
+    own = {"system": HUMANS, "system_other": HUMANS}
+    se = np.array([np.sqrt(float(scores.covariance(population, name).sel(own))) for name in levels])
+    value = estimates["estimate"].sel(system=HUMANS).values
+    frame = pd.DataFrame(
+        {
+            "level": levels,
+            "n_humans": estimates["n_humans"].values,
+            "estimate": value,
+            "se": se,
+            "p_value": special.ndtr(-value / se),
+        }
+    )
+    return frame.assign(**{name: estimates[name].values for name in CONSENSUS})

@@ -1,0 +1,31 @@
+"""What the cases of items of some strength share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely.calibration.ranks import Values
+
+N_ANSWERS, ALTERNATIVES = 10, 4
+
+
+def right_answers(strength: Floats, m: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Right: the evidence for the target is above that for every distractor."""
+    target = strength + rng.normal(size=strength.shape)
+    return np.asarray(target > rng.normal(size=(m - 1, *strength.shape)).max(axis=0))
+
+
+def with_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Values:
+    """Margins of any place and unit, and strengths that are correlated with them."""
+    z = rng.normal(size=n_items)
+    rho = truth["rho"]
+    apart = np.sqrt(1 - rho**2) * rng.normal(size=n_items)
+    # The model measures margins in units of their own spread, and from their own mean.
+    return {
+        "margins": 3 + 5 * z,
+        "strength": truth["strength_mean"] + truth["strength_sd"] * (rho * z + apart),
+        "margin_mean": np.array(-z.mean() / z.std()),
+        "margin_sd": np.array(1 / z.std()),
+    }

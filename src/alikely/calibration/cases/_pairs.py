@@ -1,0 +1,40 @@
+"""What the cases of pairs of observers share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pymc as pm
+
+from alikely.calibration.case import N_REPLICATES
+from alikely.calibration.ranks import Values
+from alikely.metrics import ERROR_CONSISTENCY
+from alikely.simulate import cohort as simulated_cohort
+
+ONE_PAIR = [100, 20, 20, 20]
+SHOWN = np.array([40, 160])
+
+
+def two_pairs(build: Callable[..., pm.Model]) -> pm.Model:
+    """Build a model of as many trials as are shown; what they say is simulated."""
+    return build(np.array([[n, 0, 0, 0] for n in SHOWN]))
+
+
+def resampled_cells(data: Values, rng: np.random.Generator) -> Values:
+    """Bootstrap of trials: cells drawn again in their own shares."""
+    cells = data["cells"]
+    shares = cells / cells.sum(axis=1, keepdims=True)
+    drawn = rng.multinomial(cells.sum(axis=1), shares, size=(N_REPLICATES, len(cells)))
+    return {"error_consistency": ERROR_CONSISTENCY.value(drawn)}
+
+
+@functools.cache
+def experiment(n_humans: int, n_trials: int) -> Any:
+    """Humans and three machines over three conditions."""
+    conditions = [0.6, 0.8, 0.9]
+    return simulated_cohort(
+        [0.2, 0.5, 0.8], [0.7] * 3, conditions, 0.4, n_humans=n_humans, n_trials=n_trials, rng=1
+    )

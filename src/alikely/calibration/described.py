@@ -1,0 +1,218 @@
+"""What a model says of itself: its graph and ``model.json``; and the empty card of a new one."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["HEADINGS", "described", "new_card", "redescribe", "unwritten"]
+
+# Stands where somebody has to write; the tests of the catalogue refuse it.
+TO_WRITE = "TO WRITE"
+HEADINGS = (
+    "Question",
+    "Story",
+    "Formulas",
+    "Priors, and why",
+    "When not to use it",
+    "Limits",
+    "Calibration",
+    "Graph",
+)
+
+
+def described(name: str, model: pm.Model, written: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Content of ``model.json``: what is read from a model, beside what people write of it.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    model : pymc.Model
+        Built on the data of its card.
+    written : dict, optional
+        An earlier content: question, when, references, meanings and ranges are taken from there.
+
+    Returns
+    -------
+    dict
+        ``name, question, when``; ``dims``; ``data`` and ``parameters`` by name, each with its dims;
+        ``deterministics``; ``priors``, of parameters whose distribution has fixed numbers, in the
+        order in which NumPy takes them (a gamma by shape and scale, a normal by mean and standard
+        deviation; a half-normal by place and scale), one number where all elements have the same;
+        ``references``. What is still to be written says so.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> found = described("independence", al.models.independence([100, 20, 20, 20]))
+    >>> found["priors"]["p_b"], found["data"]["cells"]["dims"]
+    ({'beta': [1.0, 1.0]}, ['pair', 'cell'])
+    """
+    written = written or {}
+    meaning = {"meaning": f"{TO_WRITE}: what it counts or measures, in one line"}
+
+    def node(kind: str, variable: Any, default: dict[str, str]) -> dict[str, Any]:
+        dims = model.named_vars_to_dims.get(variable.name) or ()
+        kept = written.get(kind, {}).get(variable.name, default)
+        return {"dims": list(dims)} | {k: v for k, v in kept.items() if k != "dims"}
+
+    return {
+        "name": name,
+        "question": written.get("question", f"{TO_WRITE}: the question it answers, in one line"),
+        "when": written.get("when", f"{TO_WRITE}: when to use it, in half a line"),
+        "dims": list(model.coords),
+        "data": {v.name: node("data", v, meaning) for v in model.data_vars},
+        "parameters": {v.name: node("parameters", v, {}) for v in model.free_RVs},
+        "deterministics": [v.name for v in model.deterministics],
+        "priors": {v.name: prior for v in model.free_RVs if (prior := _prior(v))},
+        "references": written.get("references", [f"{TO_WRITE}: the DOI of each source"]),
+    }
+
+
+def _prior(variable: Any) -> dict[str, list[Any]] | None:
+    """Distribution and its numbers; None where they depend on other parameters."""
+    from pymc.pytensorf import constant_fold
+    from pytensor.tensor.random.op import RandomVariable
+
+    node = variable.owner
+    if not isinstance(node.op, RandomVariable):
+        return None
+    found = constant_fold(node.op.dist_params(node), raise_not_constant=False)
+    if not found or not all(isinstance(value, np.ndarray) for value in found):
+        return None
+    return {node.op.name.removesuffix("_rv"): [_numbers(value) for value in found]}
+
+
+def _numbers(value: np.ndarray[Any, Any]) -> Any:
+    """One number where all are the same; as written, not as single precision holds them."""
+    short = [float(f"{number:.6g}") for number in value.ravel()]
+    return short[0] if len(set(short)) == 1 else short
+
+
+def new_card(name: str, model: pm.Model, of: dict[str, Any]) -> str:
+    """Card of a new model: its graph and names, and what is to be written by hand.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    model : pymc.Model
+        Built on the data of its card.
+    of : dict
+        As from `described`.
+
+    Returns
+    -------
+    str
+        Markdown with all `HEADINGS`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> new_card("independence", model, described("independence", model)).splitlines()[:2]
+    ['# Independence', '`alikely.models.independence`']
+    """
+    quantities = [*of["data"], *of["parameters"], *of["deterministics"]]
+    observed = [variable.name for variable in model.observed_RVs]
+    sections = {
+        "Question": f"{TO_WRITE}: what one wants to know, and why of this data.",
+        "Story": (
+            f"{TO_WRITE}: how the data come about, step by step, so that somebody who has not seen "
+            "the code can simulate them. Sources with DOI."
+        ),
+        "Formulas": _table(
+            ("quantity", "name in the model", "formula"),
+            [(TO_WRITE, f"`{quantity}`", TO_WRITE) for quantity in [*quantities, *observed]],
+        ),
+        "Priors, and why": _table(
+            ("parameter", "prior", "reason"),
+            [(f"`{p}`", _in_words(of["priors"].get(p)), TO_WRITE) for p in of["parameters"]],
+        ),
+        "When not to use it": f"- {TO_WRITE}: for which data or questions it would mislead.",
+        "Limits": f"{TO_WRITE}: where the prior decides, where chains have trouble.",
+        "Calibration": f"{TO_WRITE}: by `python -m alikely.calibration run {name}`.",
+        "Graph": f"```mermaid\n{_graph(model)}\n```",
+    }
+    title = name.replace("_", " ").capitalize()
+    body = "\n\n".join(
+        f"## {heading}\n" + (text if "\n" in text else textwrap.fill(text, 100))
+        for heading, text in sections.items()
+    )
+    return f"# {title}\n`alikely.models.{name}`\n\n{body}\n"
+
+
+def _graph(model: pm.Model) -> str:
+    import pymc as pm
+
+    return str(pm.model_to_mermaid(model)).strip()
+
+
+def _in_words(prior: dict[str, list[Any]] | None) -> str:
+    if prior is None:
+        return TO_WRITE
+    ((distribution, numbers),) = prior.items()
+    return f"{distribution}({', '.join(map(str, numbers))})"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    first, *others = (f"| {' | '.join(line)} |" for line in (head, *rows))
+    return "\n".join([first, "|" + "---|" * len(head), *others])
+
+
+def redescribe(folder: Path, name: str, model: pm.Model) -> None:
+    """Bring graph and ``model.json`` up to the model as it stands; what people wrote stays.
+
+    Parameters
+    ----------
+    folder : path
+        Of the model's card.
+    name : str
+        Of the model.
+    model : pymc.Model
+        Built on the data of its card.
+    """
+    path = folder / "model.json"
+    written = described(name, model, json.loads(path.read_text()))
+    path.write_text(json.dumps(written, indent=2) + "\n")
+    card = folder / "README.md"
+    before, fence, rest = card.read_text().partition("```mermaid\n")
+    drawn, end, after = rest.partition("\n```")
+    graph = _graph(model)
+    # The order of nodes in a plate varies from process to process: no reason to change a card.
+    if sorted(drawn.splitlines()) != sorted(graph.splitlines()):
+        card.write_text(before + fence + graph + end + after)
+
+
+def unwritten(folder: Path) -> list[str]:
+    """What of a card is still to be written by hand.
+
+    Parameters
+    ----------
+    folder : path
+        Of the model's card.
+
+    Returns
+    -------
+    list of str
+        Headings of the card and fields of ``model.json``; empty if all is written.
+    """
+    text = (folder / "README.md").read_text()
+    sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+    found = [
+        f"README.md: {heading}"
+        for heading, body in zip(sections[1::2], sections[2::2], strict=True)
+        if TO_WRITE in body or not body.strip()
+    ]
+    found += [f"README.md: {heading}" for heading in HEADINGS if heading not in sections[1::2]]
+    content = json.loads((folder / "model.json").read_text())
+    return found + [f"model.json: {k}" for k, v in content.items() if TO_WRITE in json.dumps(v)]

@@ -1,0 +1,13 @@
+from .counting import joint_counts as joint_counts
+from .tables import cohort_counts as cohort_counts
+from .tables import from_counts as from_counts
+from .tables import joint_correctness as joint_correctness
+from .trials import Trials as Trials
+
+__all__ = [
+    "Trials",
+    "cohort_counts",
+    "from_counts",
+    "joint_correctness",
+    "joint_counts",
+]

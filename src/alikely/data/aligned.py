@@ -1,0 +1,248 @@
+"""Answers of any layout, aligned: what the constructors of `Trials` make their data of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely.data.columns import (
+    NO_RESPONSE,
+    NOT_SHOWN,
+    check_label_names,
+    class_labels,
+    code_dtype,
+    number_trials,
+    outside,
+    per_observer,
+    read_answers,
+    read_correct,
+    read_repeat,
+    refuse_duplicates,
+    refuse_two_truths,
+)
+from alikely.data.ingest import Column, label, open_tables
+
+__all__ = ["arrays_aligned", "correct_aligned", "table_aligned"]
+
+DEFAULT_LABEL = "all"
+
+
+def table_aligned(
+    tables: Sequence[Any],
+    *,
+    observer: str,
+    item: str,
+    response: str,
+    truth: str,
+    correct: str,
+    condition: str,
+    dataset: str,
+    repeat: str,
+    kind: str,
+    labels: Sequence[str],
+    classes: Sequence[Any] | None,
+) -> xr.Dataset:
+    """Data of `Trials.from_table`."""
+    check_label_names(labels)
+    source = open_tables(tables)
+    if item == "item" and not source.has("item") and source.has("image"):
+        item = "image"
+    optional = {"condition": condition, "dataset": dataset, "kind": kind}
+    columns = {"observer": source.read(observer), "item": source.read(item)}
+    for role, name in optional.items():
+        if name != role or source.has(name):
+            columns[role] = source.read(name)
+        else:
+            columns[role] = Column(
+                np.zeros(source.n_rows, dtype=np.int64),
+                ["observer" if role == "kind" else DEFAULT_LABEL],
+                "text",
+            )
+    repeats = read_repeat(source, repeat)
+
+    trial_keys = [columns[role].codes for role in ("dataset", "condition", "item")]
+    trial, first = number_trials([*trial_keys, repeats])
+    rows = columns["observer"].codes
+    refuse_duplicates(source, columns, rows, trial, repeats)
+
+    shape = (len(columns["observer"].labels), len(first))
+    variables: dict[str, Any] = {}
+    coords: dict[str, Any] = {}
+    if source.has(response) or source.has(truth) or not source.has(correct):
+        answers = read_answers(source, response, truth, classes)
+        given, true_class, class_labels = answers
+        refuse_two_truths(source, columns, true_class, trial, first, class_labels)
+        coded = np.full(shape, NOT_SHOWN, dtype=code_dtype(class_labels))
+        coded[rows, trial] = given
+        right = np.where(given == NO_RESPONSE, NO_RESPONSE, given == true_class)
+        variables["response"] = (("observer", "trial"), coded)
+        coords["truth"] = ("trial", true_class[first].astype(coded.dtype))
+        coords["class"] = np.array(class_labels, dtype=object)
+    else:
+        right = read_correct(source, correct)
+    aligned = np.full(shape, NOT_SHOWN, dtype=np.int8)
+    aligned[rows, trial] = right
+    variables["correct"] = (("observer", "trial"), aligned)
+    for role in ("dataset", "condition", "item"):
+        texts = np.array(columns[role].labels, dtype=object)
+        coords[role] = ("trial", texts[columns[role].codes[first]])
+    coords["repeat"] = ("trial", repeats[first])
+    coords["observer"] = np.array(columns["observer"].labels, dtype=object)
+    described = {"kind": columns["kind"], **{name: source.read(name) for name in labels}}
+    for name, column in described.items():
+        coords[name] = ("observer", per_observer(source, name, column, columns["observer"]))
+    return xr.Dataset(variables, coords=coords)
+
+
+def arrays_aligned(
+    response: ArrayLike,
+    truth: ArrayLike,
+    *,
+    observers: Sequence[str] | None,
+    classes: Sequence[Any] | None,
+    condition: Sequence[Any] | None,
+    item: Sequence[Any] | None,
+    dataset: Sequence[Any] | None,
+    repeat: Sequence[int] | None,
+    kind: Sequence[str] | None,
+    labels: Mapping[str, Sequence[str]] | None,
+) -> xr.Dataset:
+    """Data of `Trials.from_arrays`."""
+    shown = ~np.ma.getmaskarray(np.ma.asarray(response))
+    values = np.ma.getdata(np.ma.asarray(response)).astype(object)
+    true = np.asarray(truth, dtype=object)
+    if values.ndim != 2 or true.shape != values.shape[1:]:
+        raise ValueError(
+            "response must have shape (observer, trial) and truth shape (trial,), got "
+            f"{values.shape} and {true.shape}"
+        )
+    given_missing = pd.isna(values)
+    if pd.isna(true).any():
+        raise ValueError(f"truth has no value on trial {int(np.argmax(pd.isna(true)))}")
+    text = np.frompyfunc(label, 1, 1)
+    true = np.asarray(text(true), dtype=object)
+    known = class_labels(true, classes)
+    code = {name: number for number, name in enumerate(known)}
+    coded = np.full(values.shape, NOT_SHOWN, dtype=code_dtype(known))
+    coded[shown] = NO_RESPONSE
+    answered = shown & ~given_missing
+    names = text(values[answered]) if answered.any() else np.array([], dtype=object)
+    numbers = np.array([code.get(name, NOT_SHOWN) for name in names], dtype=coded.dtype)
+    if (numbers == NOT_SHOWN).any():
+        bad = int(np.argmax(numbers == NOT_SHOWN))
+        place = np.argwhere(answered)[bad]
+        raise ValueError(outside(f"observer {place[0]}, trial {place[1]}", names[bad], known))
+    coded[answered] = numbers
+    true_code = np.array([code.get(name, NOT_SHOWN) for name in true], dtype=coded.dtype)
+    if (true_code == NOT_SHOWN).any():
+        bad = int(np.argmax(true_code == NOT_SHOWN))
+        raise ValueError(outside(f"truth of trial {bad}", true[bad], known))
+    correct = np.where(coded < 0, coded, coded == true_code).astype(np.int8)
+    variables = {"correct": (("observer", "trial"), correct)}
+    variables["response"] = (("observer", "trial"), coded)
+    extra = {"truth": ("trial", true_code), "class": np.array(known, dtype=object)}
+    trial_coords = (condition, item, dataset, repeat)
+    return _with_coords(variables, extra, observers, kind, labels, *trial_coords)
+
+
+def correct_aligned(
+    correct: ArrayLike,
+    *,
+    observers: Sequence[str] | None,
+    condition: Sequence[Any] | None,
+    item: Sequence[Any] | None,
+    dataset: Sequence[Any] | None,
+    repeat: Sequence[int] | None,
+    kind: Sequence[str] | None,
+    labels: Mapping[str, Sequence[str]] | None,
+) -> xr.Dataset:
+    """Data of `Trials.from_correct`."""
+    array = np.ma.asarray(correct)
+    mask = np.ma.getmaskarray(array)
+    values = np.ma.getdata(array).astype(np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"correct must have shape (observer, trial), got {values.shape}")
+    bad = ~mask & ~np.isnan(values) & (values != 0) & (values != 1)
+    if bad.any():
+        observer, trial = np.argwhere(bad)[0]
+        raise ValueError(
+            f"correct must be 0, 1 or NaN, got {values[observer, trial]:g} for observer "
+            f"{observer}, trial {trial}"
+        )
+    aligned = np.where(mask, NOT_SHOWN, np.where(np.isnan(values), NO_RESPONSE, values))
+    variables = {"correct": (("observer", "trial"), aligned.astype(np.int8))}
+    trial_coords = (condition, item, dataset, repeat)
+    return _with_coords(variables, {}, observers, kind, labels, *trial_coords)
+
+
+def _with_coords(
+    variables: dict[str, Any],
+    extra: dict[str, Any],
+    observers: Sequence[str] | None,
+    kind: Sequence[str] | None,
+    labels: Mapping[str, Sequence[str]] | None,
+    condition: Sequence[Any] | None,
+    item: Sequence[Any] | None,
+    dataset: Sequence[Any] | None,
+    repeat: Sequence[int] | None,
+) -> xr.Dataset:
+    """Dataset of aligned arrays, with checked coordinates, conditions side by side."""
+    n_observers, n_trials = variables["correct"][1].shape
+    if not n_observers or not n_trials:
+        raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
+    texts = {
+        "observer": _texts("observers", observers, n_observers, "observer", None),
+        "kind": _texts("kind", kind, n_observers, "observer", "observer"),
+        "condition": _texts("condition", condition, n_trials, "trial", DEFAULT_LABEL),
+        "item": _texts("item", item, n_trials, "trial", None),
+        "dataset": _texts("dataset", dataset, n_trials, "trial", DEFAULT_LABEL),
+    }
+    if repeat is None:
+        numbers = np.zeros(n_trials, dtype=np.int64)
+    else:
+        numbers = np.asarray(repeat)
+        if numbers.shape != (n_trials,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+            raise ValueError(f"repeat must be {n_trials} whole numbers from 0 on, one per trial")
+    if len(set(texts["observer"])) < n_observers:
+        raise ValueError("observers must have different names; two are called alike")
+    coords: dict[str, Any] = {"observer": texts["observer"], "kind": ("observer", texts["kind"])}
+    check_label_names(labels or ())
+    for name, values in (labels or {}).items():
+        coords[name] = ("observer", _texts(name, values, n_observers, "observer", None))
+    for name in ("condition", "item", "dataset"):
+        coords[name] = ("trial", texts[name])
+    coords["repeat"] = ("trial", numbers.astype(np.int64))
+    data = xr.Dataset(variables, coords=coords | extra)
+    keys = pd.DataFrame(
+        {name: data[name].values for name in ("dataset", "condition", "item", "repeat")}
+    )
+    if keys.duplicated().any():
+        bad = int(np.argmax(keys.duplicated()))
+        raise ValueError(
+            f"trial {bad} repeats item {texts['item'][bad]!r} in its condition; number repeated "
+            "trials with repeat=[...]"
+        )
+    group = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
+    return data.isel(trial=np.argsort(group, kind="stable"))
+
+
+def _texts(
+    name: str, values: Sequence[Any] | None, length: int, dim: str, default: str | None
+) -> NDArray[np.object_]:
+    if values is None:
+        names = [default or f"{dim}_{i}" for i in range(length)]
+        return np.array(names, dtype=object)
+    listed = list(values)
+    if len(listed) != length:
+        raise ValueError(
+            f"{name} must have one entry per {dim}: expected {length}, got {len(listed)}"
+        )
+    missing = pd.isna(np.array(listed, dtype=object))
+    if missing.any():
+        raise ValueError(f"{name} has no value at position {int(np.argmax(missing))}")
+    return np.array([label(value) for value in listed], dtype=object)

@@ -1,0 +1,140 @@
+"""Groups of trials of a count table, one at a time: what every loop over a table walks through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.names import listed, nearest
+
+__all__ = ["LEFT_OUT", "Block", "blocks", "cluster_numbers"]
+
+
+LEFT_OUT = -1
+
+
+class Block(NamedTuple):
+    """One group of trials: the pairs compared on it and the correctness of those observers.
+
+    Attributes
+    ----------
+    rows : slice
+        Where the group's pairs stand on the ``pair`` dim of the table.
+    a, b : ndarray of int, shape (pair,)
+        Rows of `correct` of the reference and of the other observer.
+    correct : ndarray of int8, shape (observer, trial)
+        1 right, 0 wrong, -1 left out (not shown, or no response that is dropped).
+    trials : ndarray of int, shape (trial,)
+        Where the group's trials stand on the ``trial`` dim of the table.
+    response : ndarray of int, shape (observer, trial)
+        Classes of the answers, -1 left out; empty in a table without labels.
+    truth : ndarray of int, shape (trial,)
+        True classes; empty likewise.
+    n_classes : int
+        Number of classes; 0 in a table without labels.
+    margins : ndarray of float, shape (observer, trial)
+        Margins in a margin table, NaN where there is none; else empty.
+    """
+
+    rows: slice
+    a: NDArray[np.intp]
+    b: NDArray[np.intp]
+    correct: NDArray[np.int8]
+    trials: NDArray[np.intp]
+    response: NDArray[np.int32] = np.empty((0, 0), np.int32)
+    truth: NDArray[np.int32] = np.empty(0, np.int32)
+    n_classes: int = 0
+    margins: NDArray[np.float64] = np.empty((0, 0))
+
+    def codes(self) -> NDArray[np.int8]:
+        """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
+
+        Returns
+        -------
+        ndarray of int8, shape (pair, trial)
+        """
+        right_a, right_b = self.correct[self.a], self.correct[self.b]
+        codes = 3 - 2 * right_a - right_b
+        codes[(right_a == LEFT_OUT) | (right_b == LEFT_OUT)] = LEFT_OUT
+        return codes
+
+
+def blocks(table: xr.Dataset) -> Iterator[Block]:
+    """Walk through the groups of a correctness table.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `joint_correctness`, or a margin table.
+
+    Yields
+    ------
+    Block
+        In the order of the ``pair`` dim.
+    """
+    correct = table["correct"].values
+    response = table["response"].values if "response" in table else None
+    truth = table["truth"].values if "truth" in table else np.empty(0, np.int32)
+    trial_group = table["trial_group"].values
+    pair_group = table["pair_group"].values
+    first, second = table["first"].values, table["second"].values
+    order = np.argsort(trial_group, kind="stable")
+    edges = np.searchsorted(trial_group[order], np.arange(pair_group.max(initial=-1) + 2))
+    starts = np.flatnonzero(np.diff(pair_group, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(pair_group)], strict=True):
+        members = order[edges[pair_group[start]] : edges[pair_group[start] + 1]]
+        observers, local = np.unique(
+            np.concatenate([first[start:stop], second[start:stop]]), return_inverse=True
+        )
+        a, b = np.split(local, 2)
+        here = np.ix_(observers, members)
+        block = Block(slice(start, stop), a, b, correct[here], members)
+        if "margins" in table:
+            block = block._replace(margins=table["margins"].values[here])
+        if response is not None:
+            block = block._replace(
+                response=response[here], truth=truth[members], n_classes=table.sizes["class"]
+            )
+        yield block
+
+
+def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
+    """Number the clusters of trials that share a label within a data set.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `joint_correctness`.
+    cluster : str
+        Name of a coordinate on the ``trial`` dim, such as ``"item"``.
+
+    Returns
+    -------
+    ndarray of int, shape (trial,)
+
+    Raises
+    ------
+    ValueError
+        If the table has no such coordinate.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> from alikely.data import joint_correctness
+    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], item=["x", "y", "z"])
+    >>> cluster_numbers(joint_correctness(trials), "item").tolist()
+    [0, 1, 2]
+    """
+    names = [str(name) for name in table.coords if table[name].dims == ("trial",)]
+    if cluster not in names:
+        raise ValueError(
+            f"cluster must name a trial coordinate ({listed(names)}), got "
+            f"{cluster!r}{nearest(cluster, names)}"
+        )
+    frame = pd.DataFrame({"label": table[cluster].values, "dataset": table["trial_dataset"].values})
+    return np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)

@@ -1,0 +1,203 @@
+"""What the columns of a long table must hold to become aligned trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.names import listed, nearest
+from alikely.data.ingest import Column, Source, label
+
+__all__ = [
+    "NOT_SHOWN",
+    "NO_RESPONSE",
+    "check_label_names",
+    "class_labels",
+    "code_dtype",
+    "number_trials",
+    "outside",
+    "per_observer",
+    "read_answers",
+    "read_correct",
+    "read_repeat",
+    "refuse_duplicates",
+    "refuse_two_truths",
+]
+
+# What trials call their own dims, variables and coordinates.
+OWN_NAMES = (
+    "observer", "kind", "trial", "item", "condition", "dataset", "repeat", "truth", "class",
+    "response", "correct",
+)  # fmt: skip
+NO_RESPONSE = -1
+NOT_SHOWN = -2
+
+
+def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
+    """Smallest whole numbers that count these classes."""
+    return np.int16 if len(class_labels) < np.iinfo(np.int16).max else np.int32
+
+
+def class_labels(truth: Sequence[str] | NDArray[Any], classes: Sequence[Any] | None) -> list[str]:
+    """Admissible classes: those given, else those that occur, numbers in their own order."""
+    if classes is not None:
+        return [label(name) for name in classes]
+    names = sorted(set(truth))
+    try:
+        return sorted(names, key=int)
+    except ValueError:
+        return names
+
+
+def outside(where: str, name: str, known: Sequence[str]) -> str:
+    """Say where a value stands that is none of those known."""
+    return (
+        f"{name!r} ({where}) is not among the {len(known)} classes {listed(known)}; if it is an "
+        "admissible answer, list all of them with classes=[...]; if it means no response, leave it "
+        f"empty{nearest(name, known)}"
+    )
+
+
+def check_label_names(names: Iterable[str]) -> None:
+    """Refuse free labels of observers that bear a name which the trials use themselves."""
+    taken = [name for name in names if name in OWN_NAMES]
+    if taken:
+        raise ValueError(
+            f"a label of observers must not be called {taken[0]!r}, as trials use "
+            f"{', '.join(OWN_NAMES)} themselves; give the column another name"
+        )
+
+
+def number_trials(keys: list[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number the trials; also the first row of each."""
+    combined = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        combined = combined * (key.max(initial=0) + 1) + key
+    _, first, trial = np.unique(combined, return_index=True, return_inverse=True)
+    return trial, first
+
+
+def refuse_duplicates(
+    source: Source,
+    columns: dict[str, Column],
+    rows: NDArray[np.int64],
+    trial: NDArray[np.intp],
+    repeats: NDArray[np.int64],
+) -> None:
+    """Refuse an observer that answered one trial twice (`ValueError`)."""
+    entry = rows * (trial.max() + 1) + trial
+    order = np.argsort(entry, kind="stable")
+    again = np.flatnonzero(np.diff(entry[order]) == 0)
+    if len(again):
+        one, other = order[again[0]], order[again[0] + 1]
+        name = {role: column.labels[column.codes[one]] for role, column in columns.items()}
+        raise ValueError(
+            f"observer {name['observer']!r} has two rows for item {name['item']!r} (dataset "
+            f"{name['dataset']!r}, condition {name['condition']!r}, repeat {repeats[one]}): "
+            f"{source.where(int(one))} and {source.where(int(other))}; number repeated trials in "
+            "a column named by repeat="
+        )
+
+
+def refuse_two_truths(
+    source: Source,
+    columns: dict[str, Column],
+    true_class: NDArray[np.int64],
+    trial: NDArray[np.intp],
+    first: NDArray[np.intp],
+    class_labels: list[str],
+) -> None:
+    """Refuse an item with two true classes (`ValueError`)."""
+    differs = true_class != true_class[first][trial]
+    if differs.any():
+        row = int(np.argmax(differs))
+        other = int(first[trial[row]])
+        observer, item = columns["observer"], columns["item"]
+        raise ValueError(
+            f"item {item.labels[item.codes[row]]!r} has truth "
+            f"{class_labels[true_class[other]]!r} for observer "
+            f"{observer.labels[observer.codes[other]]!r} ({source.where(other)}) but "
+            f"{class_labels[true_class[row]]!r} for observer "
+            f"{observer.labels[observer.codes[row]]!r} ({source.where(row)}); an item has one "
+            "truth in a condition"
+        )
+
+
+def read_repeat(source: Source, name: str) -> NDArray[np.int64]:
+    """Numbers of the presentations of an item; 0 where the table has none."""
+    if name == "repeat" and not source.has(name):
+        return np.zeros(source.n_rows, dtype=np.int64)
+    column = source.read(name)
+    numbers = np.empty(len(column.labels), dtype=np.int64)
+    for code, text in enumerate(column.labels):
+        if not text.isdecimal():
+            row = int(np.argmax(column.codes == code))
+            raise ValueError(
+                f"column {name!r} must hold whole numbers from 0 on, got {text!r} in "
+                f"{source.where(row)}"
+            )
+        numbers[code] = int(text)
+    return numbers[column.codes]
+
+
+def read_correct(source: Source, name: str) -> NDArray[np.int8]:
+    """Column of right and wrong answers, and of those that are missing."""
+    column = source.read(name, complete=False)
+    meaning = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+    numbers = np.empty(len(column.labels) + 1, dtype=np.int8)
+    numbers[-1] = NO_RESPONSE  # the code of a null is -1: the last entry
+    for code, text in enumerate(column.labels):
+        if text.lower() not in meaning:
+            row = int(np.argmax(column.codes == code))
+            raise ValueError(
+                f"column {name!r} must hold 0, 1 or nothing, got {text!r} in {source.where(row)}"
+            )
+        numbers[code] = meaning[text.lower()]
+    return numbers[column.codes]
+
+
+def read_answers(
+    source: Source, response: str, truth: str, classes: Sequence[Any] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Class codes of responses (-1 none) and truths, row by row, and the class labels."""
+    given, true = source.read(response, complete=False), source.read(truth)
+    if "null" not in (given.family, true.family) and given.family != true.family:
+        raise ValueError(
+            f"column {truth!r} holds {true.family}s but column {response!r} holds {given.family}s, "
+            "so no answer could be right; give both the same type"
+        )
+    known = class_labels(true.labels, classes)
+    code = {name: number for number, name in enumerate(known)}
+    recoded = []
+    for name, column in ((truth, true), (response, given)):
+        numbers = np.full(len(column.labels) + 1, NO_RESPONSE, dtype=np.int64)
+        for old, text in enumerate(column.labels):
+            if text not in code:
+                row = int(np.argmax(column.codes == old))
+                raise ValueError(outside(f"column {name!r}, {source.where(row)}", text, known))
+            numbers[old] = code[text]
+        recoded.append(numbers[column.codes])
+    return recoded[1], recoded[0], known
+
+
+def per_observer(
+    source: Source, name: str, column: Column, observer: Column
+) -> NDArray[np.object_]:
+    """Label of each observer, which must be the same in all its rows."""
+    _, first = np.unique(observer.codes, return_index=True)
+    differs = column.codes != column.codes[first][observer.codes]
+    if differs.any():
+        row = int(np.argmax(differs))
+        who = observer.labels[observer.codes[row]]
+        one, other = (
+            column.labels[column.codes[first[observer.codes[row]]]],
+            column.labels[column.codes[row]],
+        )
+        raise ValueError(
+            f"observer {who!r} has {name} {one!r} and {other!r} ({source.where(row)}); it must be "
+            "the same in all rows of an observer"
+        )
+    return np.array(column.labels, dtype=object)[column.codes[first]]

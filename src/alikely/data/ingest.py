@@ -1,0 +1,269 @@
+"""Reading long tables: columns of any dataframe become codes and labels, or one clear error."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from alikely._base.names import listed, nearest
+
+__all__ = ["Column", "Source", "label", "open_tables", "read_file"]
+
+
+class Column(NamedTuple):
+    """A column as codes into its labels, in order of first appearance; -1 where null."""
+
+    codes: NDArray[np.int64]
+    labels: list[str]
+    family: str  # "text", "number", "truth value" or "null" (all values missing)
+
+
+class Source:
+    """Columns of one or several long tables, read as one, and where each row came from."""
+
+    def __init__(self, frames: Sequence[nw.DataFrame[Any]]) -> None:
+        self._frames = frames
+        self._starts = np.cumsum([0, *(len(frame) for frame in frames)])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all tables."""
+        return int(self._starts[-1])
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of the first table, for a message."""
+        return [str(name) for name in self._frames[0].columns]
+
+    def has(self, name: str) -> bool:
+        """Whether every table has the column; an error if only some do."""
+        present = [name in frame.columns for frame in self._frames]
+        if any(present) and not all(present):
+            raise ValueError(
+                f"column {name!r} is missing in table {present.index(False)} (counting from 0); "
+                "all tables must have it"
+            )
+        return all(present)
+
+    def where(self, row: int) -> str:
+        """Name a row for a message."""
+        table = int(np.searchsorted(self._starts, row, side="right")) - 1
+        local = f"row {row - self._starts[table]}"
+        return local if len(self._frames) == 1 else f"{local} of table {table}"
+
+    def read(self, name: str, complete: bool = True) -> Column:
+        """Read one column of all tables.
+
+        Raises
+        ------
+        ValueError
+            If the column is missing, mixes types, or (with `complete`) has a null.
+        """
+        chunks, families = [], []
+        for array in self._arrays(name):
+            chunk, family = _as_text(array, name)
+            chunks.append(chunk)
+            families.append(family)
+        known = [family for family in families if family != "null"]
+        clash = next(
+            (i for i, family in enumerate(families) if family not in ("null", *known[:1])), None
+        )
+        if clash is not None:
+            raise ValueError(
+                f"column {name!r} holds {known[0]}s in one table and {families[clash]}s in table "
+                f"{clash}; give both the same type, for instance as text"
+            )
+        column = pa.chunked_array(chunks, type=pa.large_string()).combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], pa.large_string())
+        encoded = pc.dictionary_encode(column)
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if complete and (codes < 0).any():
+            raise ValueError(
+                f"column {name!r} has no value in {self.where(int(np.argmax(codes < 0)))}; fill it "
+                "in or drop the row"
+            )
+        return Column(codes, encoded.dictionary.to_pylist(), known[0] if known else "null")
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Read one column of numbers, or of text that spells them; NaN where null.
+
+        Raises
+        ------
+        ValueError
+            If the column is missing, mixes types, or holds something that is no number.
+        """
+        parts: list[NDArray[np.float64]] = []
+        for start, array in zip(self._starts, self._arrays(name), strict=False):
+            kind = array.type
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                array = pc.utf8_trim_whitespace(array)
+                if not _spells_numbers(array):
+                    bad = _first_word(array)
+                    raise ValueError(
+                        f"column {name!r} must hold numbers, got {array[bad].as_py()!r} in "
+                        f"{self.where(int(start) + bad)}; write numbers with a decimal point and "
+                        "leave missing ones empty"
+                    )
+            elif not (_is_number(kind) or pa.types.is_null(kind)):
+                raise ValueError(f"column {name!r} has type {kind}; expected numbers")
+            numbers = array.cast(pa.float64(), safe=False)
+            parts.append(numbers.to_numpy(zero_copy_only=False))
+        return np.concatenate(parts)
+
+    def _arrays(self, name: str) -> Iterator[pa.Array]:
+        """One column, table by table."""
+        for number, frame in enumerate(self._frames):
+            if name not in frame.columns:
+                raise ValueError(
+                    f"no column {name!r}; the columns are {listed(frame.columns)}; "
+                    "name yours by keyword, such as observer='subject'"
+                    f"{nearest(name, frame.columns)}"
+                )
+            yield _as_array(frame, name, f" of table {number}" if len(self._frames) > 1 else "")
+
+
+def label(value: object) -> str:
+    """Text of a label, the same whether it came as text, whole number or float."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def open_tables(
+    tables: Iterable[Any], instead: str = "for arrays there is Trials.from_arrays"
+) -> Source:
+    """Accept pandas, polars or pyarrow tables, or whatever else narwhals reads.
+
+    What is no table is refused with the advice what to do `instead`.
+
+    Raises
+    ------
+    TypeError
+        If something is no table.
+    ValueError
+        If there is none, or no row in any.
+    """
+    frames = []
+    for table in tables:
+        try:
+            frames.append(nw.from_native(table, eager_only=True))
+        except TypeError:
+            raise TypeError(
+                f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; {instead}"
+            ) from None
+    source = Source(frames)
+    if not source.n_rows:
+        raise ValueError("the table is empty: it has no rows" if frames else "no table was given")
+    return source
+
+
+def read_file(path: str | Path) -> pa.Table:
+    """Read a csv or parquet file; in csv every value stays text as printed, empty means null.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, empty, of another kind, or not what its name says.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"no file {str(path)!r}")
+    if not file.stat().st_size:
+        raise ValueError(f"{str(path)!r} is an empty file")
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    try:
+        if suffixes[-1:] in ([".parquet"], [".pq"]):
+            return pyarrow.parquet.read_table(file)
+        if suffixes[-1:] == [".csv"] or suffixes[-2:] == [".csv", ".gz"]:
+            with pyarrow.csv.open_csv(file) as reader:
+                columns = reader.schema.names
+            return pyarrow.csv.read_csv(
+                file,
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types=dict.fromkeys(columns, pa.string()),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        kind = suffixes[-1].lstrip(".") if suffixes[-1] != ".gz" else "csv"
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{str(path)!r} cannot be read as a {kind} file: {reason}") from None
+    raise ValueError(
+        f"{str(path)!r} is neither a .csv nor a .parquet file; for other formats read it with "
+        "pandas or polars and give the table"
+    )
+
+
+def _spells_numbers(text: pa.Array) -> bool:
+    try:
+        text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _first_word(text: pa.Array) -> int:
+    """Position of the first that spells no number: it spoils every beginning that holds it."""
+    return bisect_left(
+        range(len(text)), True, key=lambda last: not _spells_numbers(text[: last + 1])
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+
+
+def _as_array(frame: nw.DataFrame[Any], name: str, place: str) -> pa.Array:
+    """One column in one piece, categories spelled out."""
+    try:
+        column = frame[name].to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise ValueError(
+            f"column {name!r}{place} mixes text and numbers; make it one type, for instance "
+            f"table[{name!r}].astype(str)"
+        ) from None
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = (
+                pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+            )
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:
+    """One column as text, and what family of types it was."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.large_string()), "null"
+    if pa.types.is_floating(kind):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+        if column.null_count == len(column):
+            return column.cast(pa.large_string()), "null"
+        # What pandas makes of whole numbers with a missing value among them.
+        if pc.all(pc.equal(column, pc.floor(column))).as_py():
+            finite = pc.all(pc.is_finite(column)).as_py()
+            column = column.cast(pa.int64()) if finite else column
+        return column.cast(pa.large_string()), "number"
+    if _is_number(kind):
+        return column.cast(pa.large_string()), "number"
+    if pa.types.is_boolean(kind):
+        return column.cast(pa.large_string()), "truth value"
+    try:
+        return column.cast(pa.large_string()), "text"
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ValueError(
+            f"column {name!r} has type {kind}; expected text, whole numbers or categories"
+        ) from None

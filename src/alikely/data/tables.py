@@ -1,0 +1,476 @@
+"""Count tables: the sufficient statistics of pairs of observers.
+
+A correctness table is one `xarray.Dataset`. It holds the four cells of every pair in every group
+of trials (dim ``pair``: one entry per pair and group, since a condition belongs to one data set and
+a pair to the data sets that both observers took part in), and, beside them, the aligned
+correctness they were counted from, so that whatever needs the dependence between pairs
+(shared-trial bootstrap, covariances, joint posterior) finds it in the same place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._base.names import listed, nearest
+from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.conditions import nested_labels
+from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
+from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
+from alikely.metrics.cells import CELLS
+
+__all__ = [
+    "answers",
+    "check_counts",
+    "cohort_counts",
+    "correctness",
+    "from_counts",
+    "groups_of_trials",
+    "joint_correctness",
+    "pair_labels",
+]
+
+SILENT = "(no response)"
+
+By = Literal["condition", "dataset"] | None
+
+
+def joint_correctness(
+    trials: Trials,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    no_response: Literal["error", "drop"] = "error",
+    *,
+    labels: bool = False,
+    disjoint: bool = False,
+    directed: bool = False,
+) -> xr.Dataset:
+    """Count the four correctness cells of pairs of observers.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    pairs : str, sequence of str, or sequence of (str, str)
+        ``"all"``, two kinds joined by a hyphen such as ``"human-model"``, several of these, or a
+        list of observer pairs. The first of a pair is the reference ``a``; in ``"all"`` humans
+        come first.
+    by : {"condition", "dataset"} or None
+        Groups in which to count. A condition is nested in its data set; ``None`` pools all trials.
+    no_response : {"error", "drop"}
+        Whether a trial that was shown but got no response is an error (the convention of the
+        model-vs-human benchmark) or is left out of the observer's pairs.
+    labels : bool
+        Keep the answers too, for metrics of wrong labels. A missing response that counts as an
+        error is then a class of its own, ``(no response)``.
+    disjoint : bool
+        Admit pairs without a common trial, for metrics that need none.
+    directed : bool
+        Count pairs of one kind in both orders, for metrics that are not symmetric. Pairs that are
+        listed stand as they are listed.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cells`` (pair, cell) int64 with coords ``observer_a, observer_b, dataset, condition``;
+        ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
+        ``correct`` (observer, trial) int8 (1, 0, -1 left out); ``trial_group`` (trial).
+        A pair has an entry in each group in which both its observers were shown a trial.
+        With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on
+        the dim ``class``, responses -1 where left out.
+
+    Raises
+    ------
+    ValueError
+        Unknown kind, observer or option; fewer than two observers; two observers of one data set
+        without a common trial; labels asked for where only correctness is known.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_correct([[1, 1, 0, 0, 1], [1, 0, 0, 1, 1]])
+    >>> joint_correctness(trials)["cells"].values.tolist()
+    [[2, 1, 1, 1]]
+    """
+    data = trials.data
+    raw = data["correct"].values
+    correct = correctness(raw, no_response)
+    shown = raw != NOT_SHOWN
+    first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
+    if not disjoint:
+        named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
+        require_common_trials(data, shown, first, second, every_pair=named)
+
+    group, group_labels = groups_of_trials(data, by)
+    n_groups = len(group_labels)
+    present = np.stack([shown[:, group == g].any(axis=1) for g in range(n_groups)])
+    pair_group, chosen = np.nonzero(present[:, first] & present[:, second])
+    a, b = first[chosen], second[chosen]
+    names = data["observer"].values.astype(object)
+    table = xr.Dataset(
+        {
+            "correct": (("observer", "trial"), correct),
+            "trial_group": ("trial", group),
+            "first": ("pair", a),
+            "second": ("pair", b),
+            "pair_group": ("pair", pair_group),
+        },
+        coords={
+            "pair": pair_labels(names[a], names[b], group_labels, pair_group),
+            "observer_a": ("pair", names[a]),
+            "observer_b": ("pair", names[b]),
+            "dataset": ("pair", group_labels["dataset"].to_numpy(object)[pair_group]),
+            "condition": ("pair", group_labels["condition"].to_numpy(object)[pair_group]),
+            "cell": list(CELLS),
+            "observer": names,
+            "item": ("trial", data["item"].values),
+            "trial_dataset": ("trial", data["dataset"].values),
+        },
+        attrs={"by": by or "all trials", "no_response": no_response},
+    )
+    cells = np.zeros((len(a), len(CELLS)), dtype=np.int64)
+    for block in blocks(table):
+        cells[block.rows] = _count(block)
+    table["cells"] = (("pair", "cell"), cells)
+    return table.assign(answers(data, correct)) if labels else table
+
+
+def cohort_counts(
+    trials: Trials,
+    *,
+    models: str = "model",
+    humans: str = "human",
+    no_response: Literal["error", "drop"] = "error",
+) -> xr.Dataset:
+    """Count trials by how many humans were right, and how often each machine was right there.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    models, humans : str
+        Kinds of the observers.
+    no_response : {"error", "drop"}
+        As in `joint_correctness`; a dropped human is one human less on that trial.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
+        how many humans answered (``n_humans``) and how many of them were right (``n_right``);
+        ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
+        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
+        does not count it. ``human_shown, human_right`` (person, condition): trials of each human
+        of each data set, ``dataset | observer``.
+
+    Raises
+    ------
+    ValueError
+        Unknown option, no observer of one of the kinds, or a condition without humans.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> counts = cohort_counts(al.load_example().select(condition="noise"))
+    >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
+    ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
+    """
+    data = trials.data
+    kind = data["kind"].values
+    for name in (humans, models):
+        if name not in kind:
+            raise ValueError(
+                f"no observer is of kind {name!r}; kinds are {listed(sorted(set(kind)))}"
+                f"{nearest(name, kind)}"
+            )
+    correct = correctness(data["correct"].values, no_response)
+    people, machines = correct[kind == humans], correct[kind == models]
+    group, labels = groups_of_trials(data, "condition")
+    answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
+    names = nested_labels(labels["dataset"], labels["condition"])
+    alone = np.setdiff1d(np.arange(len(names)), group[answered > 0])
+    if len(alone):
+        raise ValueError(
+            f"condition {names[alone[0]]!r} has no human; leave it out with trials.select(...)"
+        )
+    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
+    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
+    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
+    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
+    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
+    membership[np.arange(len(group)), [number[key] for key in keys]] = 1
+    of_trial = data["dataset"].values
+    persons = [
+        (observer, dataset)
+        for dataset in dict.fromkeys(of_trial.tolist())
+        for observer in np.flatnonzero(kind == humans)
+        if (correct[observer, of_trial == dataset] != LEFT_OUT).any()
+    ]
+    in_condition = group[:, None] == np.arange(len(names))
+    answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
+    return xr.Dataset(
+        {
+            "n_trials": ("stratum", membership.sum(axis=0)),
+            "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
+            "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
+            "human_shown": (
+                ("person", "condition"),
+                (answers != LEFT_OUT).astype(np.int64) @ in_condition,
+            ),
+            "human_right": (
+                ("person", "condition"),
+                (answers == 1).astype(np.int64) @ in_condition,
+            ),
+        },
+        coords={
+            "machine": data["observer"].values[kind == models].astype(object),
+            "condition": names,
+            "dataset": ("condition", labels["dataset"].to_numpy(object)),
+            "person": nested_labels(
+                (d for _, d in persons), (trials.observers[o] for o, _ in persons)
+            ),
+            "person_dataset": ("person", np.array([d for _, d in persons], object)),
+            "stratum_condition": ("stratum", strata[:, 0]),
+            "n_humans": ("stratum", strata[:, 1]),
+            "n_right": ("stratum", strata[:, 2]),
+        },
+        attrs={"no_response": no_response},
+    )
+
+
+def from_counts(cells: ArrayLike) -> xr.Dataset:
+    """Make a correctness table from counts alone, one entry per row, each with trials of its own.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (4,) or (pair, 4)
+        Counts ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    xarray.Dataset
+        As from `joint_correctness`; entries share no trials.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not four non-negative whole numbers each.
+
+    Examples
+    --------
+    >>> from_counts([100, 20, 20, 20])["cells"].values.tolist()
+    [[100, 20, 20, 20]]
+    """
+    counts = np.atleast_2d(check_counts(cells))
+    n_pairs = len(counts)
+    group = np.repeat(np.arange(n_pairs), counts.sum(axis=1))
+    code = np.concatenate([np.repeat(np.arange(4), row) for row in counts])
+    index = np.arange(n_pairs)
+    labels = [str(i) for i in index]
+    return xr.Dataset(
+        {
+            "cells": (("pair", "cell"), counts),
+            "correct": (("observer", "trial"), np.stack([code < 2, code % 2 == 0]).astype(np.int8)),
+            "trial_group": ("trial", group),
+            "first": ("pair", np.zeros(n_pairs, int)),
+            "second": ("pair", np.ones(n_pairs, int)),
+            "pair_group": ("pair", index),
+        },
+        coords={
+            "pair": labels,
+            "observer_a": ("pair", np.full(n_pairs, "a", object)),
+            "observer_b": ("pair", np.full(n_pairs, "b", object)),
+            "dataset": ("pair", np.array(labels, object)),
+            "condition": ("pair", np.full(n_pairs, "all", object)),
+            "cell": list(CELLS),
+            "observer": np.array(["a", "b"], object),
+        },
+        attrs={"by": "counts", "no_response": "error"},
+    )
+
+
+def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
+    """What to compare: 1 right, 0 wrong, -1 left out.
+
+    Parameters
+    ----------
+    raw : ndarray of int8
+        ``correct`` of `alikely.Trials.data`.
+    no_response : {"error", "drop"}
+        Whether a missing response is wrong, or left out.
+
+    Returns
+    -------
+    ndarray of int8, shape of `raw`
+
+    Raises
+    ------
+    ValueError
+        If `no_response` is unknown.
+
+    Examples
+    --------
+    >>> correctness(np.array([1, 0, -1, -2], dtype=np.int8), "error").tolist()
+    [1, 0, 0, -1]
+    """
+    _choice("no_response", no_response, ("error", "drop"))
+    if no_response == "drop":
+        return np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
+    return np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
+
+
+def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
+    """Answers as positions among all classes.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    correct : ndarray of int8, shape (observer, trial)
+        As from `correctness`.
+
+    Returns
+    -------
+    dict
+        ``response`` (observer, trial), -1 left out; ``truth`` (trial); ``class``, with
+        ``(no response)`` last if a missing response counts as an error.
+
+    Raises
+    ------
+    ValueError
+        If only correctness is known.
+    """
+    if "response" not in data:
+        raise ValueError(
+            "these trials hold correctness only, and wrong answers are compared by their class; "
+            "read them with columns truth and response, or use error_consistency, which needs none"
+        )
+    raw = data["response"].values
+    names = data["class"].values.tolist()
+    silent = (raw == NO_RESPONSE) & (correct != LEFT_OUT)
+    if silent.any():
+        names = [*names, SILENT]
+    response = np.where(silent, len(names) - 1, raw).astype(np.int32)
+    return {
+        "response": (("observer", "trial"), np.where(correct == LEFT_OUT, LEFT_OUT, response)),
+        "truth": ("trial", data["truth"].values.astype(np.int32)),
+        "class": np.array(names, dtype=object),
+    }
+
+
+def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
+    """Validate counts ``n11, n10, n01, n00``.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+
+    Returns
+    -------
+    ndarray of int64, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        If the last axis is not of length 4, or a count is negative, NaN or no whole number.
+
+    Examples
+    --------
+    >>> check_counts([3, 1.5, 0, 2])
+    Traceback (most recent call last):
+        ...
+    ValueError: counts must be whole numbers, got 1.5; weights and probabilities are not counts
+    """
+    array = np.asarray(cells)
+    if array.ndim == 0 or array.shape[-1] != len(CELLS):
+        raise ValueError(
+            f"counts must have the four cells n11, n10, n01, n00 on the last axis, got shape "
+            f"{array.shape}"
+        )
+    numbers = array.astype(np.float64)
+    fractional = ~(numbers == np.round(numbers))
+    if fractional.any():
+        raise ValueError(
+            f"counts must be whole numbers, got {numbers[fractional][0]:g}; weights and "
+            "probabilities are not counts"
+        )
+    if (numbers < 0).any():
+        raise ValueError(f"counts must not be negative, got {numbers.min():g}")
+    return numbers.astype(np.int64)
+
+
+def _choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        options = listed(map(repr, allowed))
+        raise ValueError(f"{name} must be one of {options}; got {value!r}{nearest(value, allowed)}")
+
+
+def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
+    """Number the groups of trials.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    by : {"condition", "dataset"} or None
+        As in `joint_correctness`.
+
+    Returns
+    -------
+    group : ndarray of int, shape (trial,)
+    labels : pandas.DataFrame
+        ``dataset`` and ``condition`` of each group, ``all`` where they are pooled.
+
+    Raises
+    ------
+    ValueError
+        If `by` is unknown.
+    """
+    _choice("by", by, ("condition", "dataset", None))
+    keys = {None: [], "dataset": ["dataset"], "condition": ["dataset", "condition"]}[by]
+    frame = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
+    for key in frame.columns.difference(keys):
+        frame[key] = "all"
+    group = np.asarray(frame.groupby(["dataset", "condition"], sort=False).ngroup(), dtype=np.intp)
+    return group, frame.drop_duplicates(ignore_index=True)
+
+
+def pair_labels(
+    a: NDArray[np.object_], b: NDArray[np.object_], labels: pd.DataFrame, group: NDArray[np.intp]
+) -> list[str]:
+    """Name entries by their observers and, where there are several groups of trials, by theirs.
+
+    Parameters
+    ----------
+    a, b : ndarray of str, shape (pair,)
+        Both observers.
+    labels : pandas.DataFrame
+        As from `groups_of_trials`.
+    group : ndarray of int, shape (pair,)
+        Group of each entry.
+
+    Returns
+    -------
+    list of str
+    """
+    varying = [key for key in labels if labels[key].nunique() > 1]
+    suffix = [" ".join(row) for row in labels[varying].itertuples(index=False)]
+    return [
+        f"{one} x {other}" + (f" [{suffix[g]}]" if varying else "")
+        for one, other, g in zip(a, b, group, strict=True)
+    ]
+
+
+def _count(block: Block) -> NDArray[np.int64]:
+    """Four cells of each pair of a block, by matrix products over observers."""
+    # float32 holds whole numbers exactly up to 2**24 trials.
+    dtype = np.float32 if block.correct.shape[1] < 2**24 else np.float64
+    right = (block.correct == 1).astype(dtype)
+    wrong = (block.correct == 0).astype(dtype)
+    a, b = block.a, block.b
+    both = [right @ right.T, right @ wrong.T, wrong @ right.T, wrong @ wrong.T]
+    return np.stack([product[a, b] for product in both], axis=-1).astype(np.int64)

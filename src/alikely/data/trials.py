@@ -1,0 +1,398 @@
+"""Trials: what every observer answered on every trial, aligned, with all checks done here."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from alikely._base.names import listed, nearest
+from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
+from alikely.data.columns import (
+    NO_RESPONSE,
+    NOT_SHOWN,
+)
+from alikely.data.ingest import label, read_file
+
+__all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
+
+
+Labels = str | Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trials:
+    """Aligned responses of several observers.
+
+    Make one with `from_table`, `read`, `from_arrays` or `from_correct`.
+
+    Attributes
+    ----------
+    data : xarray.Dataset
+        ``correct`` (observer, trial) int8: 1 right, 0 wrong, -1 shown without a response, -2 not
+        shown to this observer. ``response`` (observer, trial): class code, -1 and -2 likewise;
+        absent when only correctness is known. Coordinates of ``trial``: ``dataset, condition,
+        item, repeat`` and, with classes, ``truth``; of ``observer``: ``kind`` and free labels.
+        Trials of one condition stand together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({
+    ...     "observer": ["anna", "anna", "net", "net"],
+    ...     "item": [1, 2, 1, 2],
+    ...     "truth": ["cat", "dog", "cat", "dog"],
+    ...     "response": ["cat", "cat", "cat", "dog"],
+    ... })
+    >>> Trials.from_table(table)
+    <Trials: 2 observers, 2 trials, 2 classes>
+    """
+
+    data: xr.Dataset
+
+    @classmethod
+    def from_table(
+        cls,
+        *tables: Any,
+        observer: str = "observer",
+        item: str = "item",
+        response: str = "response",
+        truth: str = "truth",
+        correct: str = "correct",
+        condition: str = "condition",
+        dataset: str = "dataset",
+        repeat: str = "repeat",
+        kind: str = "kind",
+        labels: Sequence[str] = (),
+        classes: Sequence[Any] | None = None,
+    ) -> Trials:
+        """Align long tables: one row per observer and trial.
+
+        Parameters
+        ----------
+        *tables : pandas, polars or pyarrow table
+            One, or several that are read as one (humans here, models there).
+        observer, item : str
+            Column names. If there is no column ``item`` but one named ``image``, that is used.
+        response, truth : str
+            Column names; a null response means: shown, but no response given. An observer without
+            a row for a trial was not shown it.
+        correct : str
+            Column of 0/1 (null: no response), read when ``response`` and ``truth`` are absent.
+        condition, dataset, repeat, kind : str
+            Column names; under their default names they may be absent. ``kind`` is what ``pairs``
+            refers to, such as human and model.
+        labels : sequence of str
+            Further columns that describe observers, such as a model family.
+        classes : sequence, optional
+            All admissible answers; by default those that occur as truth.
+
+        Returns
+        -------
+        Trials
+            All labels as text.
+
+        Raises
+        ------
+        TypeError
+            If something is no table.
+        ValueError
+            If a column is missing, mixes types or lacks a value; for two rows of one observer and
+            trial; for a truth that differs between rows of one trial; for a response outside the
+            classes; for correctness other than 0 and 1; the message names the row. For a label
+            whose name the trials use themselves.
+        """
+        return cls(
+            table_aligned(
+                tables,
+                observer=observer,
+                item=item,
+                response=response,
+                truth=truth,
+                correct=correct,
+                condition=condition,
+                dataset=dataset,
+                repeat=repeat,
+                kind=kind,
+                labels=labels,
+                classes=classes,
+            )
+        )
+
+    @classmethod
+    def read(cls, path: str | Path, **columns: Any) -> Trials:
+        """Read a long table from a csv or parquet file.
+
+        Parameters
+        ----------
+        path : str or path
+            File with suffix ``.csv``, ``.csv.gz`` or ``.parquet``. In csv files labels stay as
+            printed (``0.10`` is not ``0.1``), and an empty response means: no response given.
+        **columns
+            As in `from_table`.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        ValueError
+            If the file is missing, empty or neither csv nor parquet, and as in `from_table`.
+        """
+        return cls.from_table(read_file(path), **columns)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        response: ArrayLike,
+        truth: ArrayLike,
+        *,
+        observers: Sequence[str] | None = None,
+        classes: Sequence[Any] | None = None,
+        condition: Sequence[Any] | None = None,
+        item: Sequence[Any] | None = None,
+        dataset: Sequence[Any] | None = None,
+        repeat: Sequence[int] | None = None,
+        kind: Sequence[str] | None = None,
+        labels: Mapping[str, Sequence[str]] | None = None,
+    ) -> Trials:
+        """Take responses that are aligned already.
+
+        Parameters
+        ----------
+        response : array_like, shape (observer, trial)
+            Class labels; None or NaN where no response was given; masked (`numpy.ma`) where the
+            trial was not shown.
+        truth : array_like, shape (trial,)
+            True class labels.
+        observers, kind : sequence of str, optional
+            One per observer.
+        classes : sequence, optional
+            All admissible answers; by default those that occur as truth.
+        condition, item, dataset, repeat : sequence, optional
+            One per trial.
+        labels : mapping of str to sequence, optional
+            Further descriptions of the observers.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together, and as in `from_table`.
+
+        Examples
+        --------
+        >>> Trials.from_arrays([["cat", "dog"], ["cat", None]], ["cat", "dog"])
+        <Trials: 2 observers, 2 trials, 2 classes>
+        """
+        data = arrays_aligned(
+            response,
+            truth,
+            observers=observers,
+            classes=classes,
+            condition=condition,
+            item=item,
+            dataset=dataset,
+            repeat=repeat,
+            kind=kind,
+            labels=labels,
+        )
+        return cls(data)
+
+    @classmethod
+    def from_correct(
+        cls,
+        correct: ArrayLike,
+        *,
+        observers: Sequence[str] | None = None,
+        condition: Sequence[Any] | None = None,
+        item: Sequence[Any] | None = None,
+        dataset: Sequence[Any] | None = None,
+        repeat: Sequence[int] | None = None,
+        kind: Sequence[str] | None = None,
+        labels: Mapping[str, Sequence[str]] | None = None,
+    ) -> Trials:
+        """Take correctness alone; metrics that need class labels will say that they are missing.
+
+        Parameters
+        ----------
+        correct : array_like, shape (observer, trial)
+            1 right, 0 wrong, NaN no response; masked (`numpy.ma`) where not shown.
+        observers, kind : sequence of str, optional
+            One per observer.
+        condition, item, dataset, repeat : sequence, optional
+            One per trial.
+        labels : mapping of str to sequence, optional
+            Further descriptions of the observers.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together, or a value is none of 0, 1 and NaN.
+
+        Examples
+        --------
+        >>> Trials.from_correct([[1, 0, 1], [1, 1, float("nan")]])
+        <Trials: 2 observers, 3 trials, correctness only>
+        """
+        data = correct_aligned(
+            correct,
+            observers=observers,
+            condition=condition,
+            item=item,
+            dataset=dataset,
+            repeat=repeat,
+            kind=kind,
+            labels=labels,
+        )
+        return cls(data)
+
+    @property
+    def observers(self) -> list[str]:
+        """Names of the observers."""
+        return [str(name) for name in self.data["observer"].values]
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials."""
+        return int(self.data.sizes["trial"])
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether class labels are known, not correctness alone."""
+        return "response" in self.data
+
+    @property
+    def classes(self) -> list[str]:
+        """Class labels.
+
+        Raises
+        ------
+        ValueError
+            If only correctness is known.
+        """
+        if not self.has_classes:
+            raise ValueError(
+                "these trials hold correctness only; error consistency works, metrics of which "
+                "errors were made need responses: use Trials.from_table or Trials.from_arrays"
+            )
+        return [str(name) for name in self.data["class"].values]
+
+    def select(
+        self,
+        *,
+        condition: Labels | None = None,
+        dataset: Labels | None = None,
+        kind: Labels | None = None,
+        observer: Labels | None = None,
+    ) -> Trials:
+        """Keep some conditions, data sets, kinds or observers.
+
+        Parameters
+        ----------
+        condition, dataset, kind, observer : label or sequence of labels, optional
+            What to keep; all if not given. A condition is kept in every data set that has it.
+
+        Returns
+        -------
+        Trials
+            Without observers that took part in none of the trials kept, and without trials that
+            none of the observers kept was shown.
+
+        Raises
+        ------
+        ValueError
+            If a label does not occur, or nothing is left.
+        """
+        data = self.data
+        wanted = {"condition": condition, "dataset": dataset, "kind": kind, "observer": observer}
+        for name, value in wanted.items():
+            if value is None:
+                continue
+            entries = [value] if np.isscalar(value) else list(value)
+            keep = {label(entry) for entry in entries}
+            present = set(self.data[name].values)
+            if not keep <= present:
+                lacking, known = min(keep - present), sorted(present)
+                raise ValueError(
+                    f"no {name} {lacking!r}; there are: {listed(known)}{nearest(lacking, known)}"
+                )
+            dim = "observer" if name in ("kind", "observer") else "trial"
+            data = data.isel({dim: np.flatnonzero(np.isin(data[name].values, list(keep)))})
+        shown = data["correct"].values != NOT_SHOWN
+        data = data.isel(observer=shown.any(axis=1), trial=shown.any(axis=0))
+        if not (data.sizes["observer"] and data.sizes["trial"]):
+            raise ValueError("nothing is left: no selected observer was shown a selected trial")
+        return Trials(data)
+
+    def to_table(self) -> pd.DataFrame:
+        """Long table, one row per observer and trial shown: what `from_table` reads.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``observer, kind`` and other labels of observers, ``dataset, condition, item, repeat``,
+            and ``truth, response`` or ``correct``.
+        """
+        data = self.data
+        i, t = np.nonzero(data["correct"].values != NOT_SHOWN)
+        of_observer = [name for name in data.coords if data[name].dims == ("observer",)]
+        columns = {str(name): data[name].values[i] for name in of_observer}
+        for name in ("dataset", "condition", "item", "repeat"):
+            columns[name] = data[name].values[t]
+        if self.has_classes:
+            # One place more, so that the code -1 of a missing response finds None.
+            names = np.array([*self.classes, None], dtype=object)
+            columns["truth"] = names[data["truth"].values[t]]
+            columns["response"] = names[data["response"].values[i, t]]
+        else:
+            correct = data["correct"].values[i, t]
+            columns["correct"] = np.where(correct == NO_RESPONSE, np.nan, correct)
+        return pd.DataFrame(columns)
+
+    def summary(self) -> pd.DataFrame:
+        """Table of observers: one row per data set and observer.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``dataset, observer, kind, n_trials`` (shown), ``accuracy`` (no response counts as an
+            error), ``no_response`` and ``not_shown`` (trials of the data set), as counts.
+        """
+        correct = self.data["correct"].values
+        datasets = self.data["dataset"].values
+        rows = []
+        for name in pd.unique(datasets):
+            part = correct[:, datasets == name]
+            shown = part != NOT_SHOWN
+            for i in np.flatnonzero(shown.any(axis=1)):
+                rows.append(
+                    {
+                        "dataset": name,
+                        "observer": self.observers[i],
+                        "kind": str(self.data["kind"].values[i]),
+                        "n_trials": int(shown[i].sum()),
+                        "accuracy": float((part[i] == 1).sum() / shown[i].sum()),
+                        "no_response": int((part[i] == NO_RESPONSE).sum()),
+                        "not_shown": int((~shown[i]).sum()),
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        n_classes = f"{len(self.classes)} classes" if self.has_classes else "correctness only"
+        return f"<Trials: {len(self.observers)} observers, {self.n_trials} trials, {n_classes}>"

@@ -1,0 +1,339 @@
+"""Data sets: a simulated example that comes along, and loaders of public benchmark data.
+
+References
+----------
+.. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from alikely import simulate
+from alikely._base.names import listed, nearest
+from alikely.data.trials import Trials
+
+__all__ = ["load_example", "model_vs_human", "normalise_condition", "simulate_example"]
+
+# One commit of the public toolbox that accompanies [G21]_.
+ARCHIVE = (
+    "https://github.com/bethgelab/model-vs-human/archive/"
+    "93ee6766db71bc99de23a16cf5216acff181b470.zip"
+)
+
+# SHA-256 of the human responses of each data set, see `_digest`. The archive itself has no fixed
+# checksum: its host packs it anew now and then. What must not change is what it says.
+HUMAN_DIGESTS: dict[str, str] = {
+    "colour": "6a691607848b7fb8eef5b8887bc372ec27cbd9ccbcf6eac8078edc619676227a",
+    "contrast": "a3481c3cc9d7beb63db4fae7a1d389ebe3a1444f83db7b89656d8e3e18143a21",
+    "cue-conflict": "be2e4d8b1cc214f9457b176b4f03bde915bbe360073fafbebde975f67336a2b2",
+    "edge": "418c969bad1ff6cd6d5cf9fdf174968264f0a7b5a0a5396e08a115ebeca2b1de",
+    "eidolonI": "1ab786f6544a35470bea2bb36f916cf2913f8aba1e9428cfad0b28197575f5db",
+    "eidolonII": "41d42403ca29ab4e1d50c02bffc6bdd7f2f5f12ad25a0ac0f3549525e3d878a8",
+    "eidolonIII": "be7a726bccac23b4a1af450755ca8ae41e7101bbdb32d9f4dc435368e530eff0",
+    "false-colour": "e43d7fc0f151484a76b6eb1da7233aaebd56b19f5972654aa2d651cac78b94c0",
+    "high-pass": "5eddb7e07aded9e11854b1628c33d407bbebd0298ccfbd048418dc49cf8351d2",
+    "low-pass": "1dc8cabb4988f42e2b86524b50ee65898199a7d7d3477beddd1b1ac73e2b8ce5",
+    "phase-scrambling": "1dfa077cee1049cb51c1e1178e1d6784ee911f31dda7c4db5a215f63f8a30116",
+    "power-equalisation": "3cf2408fdd510eef7fa7fe40768ce303426547ae2137e7baf5a2aa5832b6dbd9",
+    "rotation": "71d6cbd5911e13a2a4d87d2e46d25160f31622171dd64117618d80fc7f960b94",
+    "silhouette": "f485b964869c990f694212fcff85ebd419bf61061a791dac0eebca5062be585f",
+    "sketch": "7a838371a2894360cdd2bb91d391b3c27baceed8303a988cc70eed8f42d13274",
+    "stylized": "e9edd796b822c184364f2acf8301ed27c09bb67a1bcdb8898bac733d5ef3d128",
+    "uniform-noise": "b776bb26d326550cf670dfa1f02f3b2b85159fe414b49213cc4a443c18380cc5",
+}
+
+# Number of the trial, experiment, subject, condition, category, two digits; then the image's name.
+TRIAL_PREFIX = re.compile(r"\d{4}_[a-z]+_[a-z0-9]+_[^_]+_[a-z]+_\d+_")
+
+COLUMNS = ("dataset", "condition", "image", "observer", "kind", "truth", "response")
+
+
+def simulate_example() -> Trials:
+    """Simulate the example that `load_example` reads: the same numbers every time.
+
+    Returns
+    -------
+    Trials
+        4 humans and 6 models of two families on 160 items in each of 3 conditions. ``clean`` is
+        at the ceiling: two models make no error there.
+
+    Examples
+    --------
+    >>> simulate_example()
+    <Trials: 10 observers, 480 trials, 16 classes>
+    """
+    return simulate.observers(
+        n_humans=4,
+        n_models=6,
+        n_items=160,
+        conditions={"clean": 4.2, "blur": 1.5, "noise": 0.4},
+        correlation=0.6,
+        spread=1.6,
+        abilities=[0.2, -0.1, 0.0, -0.2, -0.6, -0.3, 0.0, 0.2, 0.9, 1.2],
+        families=["human"] * 4 + ["convnet"] * 3 + ["transformer"] * 3,
+        no_response=0.01,
+        rng=20_260,
+    )
+
+
+def load_example() -> Trials:
+    """Load a small simulated experiment that comes with the package.
+
+    Returns
+    -------
+    Trials
+        See `simulate_example`.
+
+    Examples
+    --------
+    >>> load_example()
+    <Trials: 10 observers, 480 trials, 16 classes>
+    """
+    resource = importlib.resources.files("alikely") / "datasets" / "example.parquet"
+    with importlib.resources.as_file(resource) as path:
+        table = pyarrow.parquet.read_table(path)
+    return Trials.from_table(table, labels=["family"])
+
+
+def model_vs_human(
+    folder: str | Path | None = None,
+    *,
+    datasets: str | Sequence[str] | None = None,
+    url: str = ARCHIVE,
+    known_hash: str | None = None,
+    cache: str | Path | None = None,
+    progressbar: bool = True,
+) -> Trials:
+    """Load the responses of humans and models to 17 out-of-distribution data sets [G21]_.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        A local copy: the public toolbox, or its ``raw-data`` folder with one folder of csv files
+        per data set; or a parquet file (or a folder with one called ``trials.parquet``) with the
+        columns ``dataset, condition, image, observer, kind, truth, response``. If not given, the
+        public release is downloaded once and kept.
+    datasets : str or sequence of str, optional
+        Data sets to load, such as ``"sketch"``; all if not given.
+    url : str
+        Zip archive of the toolbox.
+    known_hash : str, optional
+        Checksum of the archive, such as ``"sha256:..."``. Without it the content is checked: the
+        human responses of each data set against their known digest.
+    cache : str or path, optional
+        Where downloads are kept; the user's cache folder if not given.
+    progressbar : bool
+        Show the progress of the download.
+
+    Returns
+    -------
+    Trials
+        Conditions named by `normalise_condition`; observers of kind human and model.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no such data, a data set is unknown, a checksum does not match, or the
+        download fails.
+    """
+    if folder is None:
+        table = _from_archive(_download(url, known_hash, cache, progressbar), datasets)
+        _verify(table)
+    else:
+        table = _from_folder(Path(folder), datasets)
+    return Trials.from_table(table)
+
+
+def normalise_condition(label: str | None) -> str:
+    """One spelling for the conditions of the model-vs-human data, which vary between files.
+
+    Numbers lose trailing zeros (``0.90`` is ``0.9``, ``0.00`` is ``0``), truth values are in lower
+    case, and the single condition of a data set (written ``NaN`` or ``0``) is ``0``.
+
+    Parameters
+    ----------
+    label : str or None
+        As written in a file.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> [normalise_condition(label) for label in ["0.90", "0.0", "True", "c100", None, "1-10-10"]]
+    ['0.9', '0', 'true', 'c100', '0', '1-10-10']
+    """
+    if label is None or label.lower() in ("", "nan"):
+        return "0"
+    text = label.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    whole, dot, fraction = text.partition(".")
+    if dot and whole.isdecimal() and fraction.isdecimal():
+        return f"{whole}.{fraction.rstrip('0')}".rstrip(".")
+    return text
+
+
+def _download(
+    url: str, known_hash: str | None, cache: str | Path | None, progressbar: bool
+) -> Path:
+    # Only here: the example needs no downloader, and this one brings progress bars along.
+    import pooch
+
+    try:
+        path = pooch.retrieve(
+            url,
+            known_hash=known_hash,
+            fname="model-vs-human.zip",
+            path=pooch.os_cache("alikely") if cache is None else Path(cache),
+            downloader=pooch.HTTPDownloader(progressbar=progressbar, timeout=60),
+        )
+    except Exception as error:  # requests has a family of its own for every way to fail
+        raise ValueError(
+            f"could not download {url}: {error}; get the data by other means and pass folder="
+        ) from error
+    return Path(path)
+
+
+def _from_archive(path: Path, datasets: str | Sequence[str] | None) -> pa.Table:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            named = [
+                (parts[-2], name)
+                for name in sorted(archive.namelist())
+                if name.endswith(".csv") and "raw-data" in (parts := name.split("/"))[:-2]
+            ]
+            wanted = _wanted({dataset for dataset, _ in named}, datasets, str(path))
+            parts_read = [
+                _read_raw(archive.read(name), dataset)
+                for dataset, name in named
+                if dataset in wanted
+            ]
+    except zipfile.BadZipFile:
+        path.unlink()
+        raise ValueError(
+            "the download is no zip archive and was removed; try again, or get the data by other "
+            "means and pass folder="
+        ) from None
+    return pa.concat_tables(parts_read)
+
+
+def _from_folder(folder: Path, datasets: str | Sequence[str] | None) -> pa.Table:
+    tidy = folder / "trials.parquet" if folder.is_dir() else folder
+    if tidy.is_file():
+        table = pyarrow.parquet.read_table(tidy)
+        missing = [name for name in COLUMNS if name not in table.column_names]
+        if missing:
+            raise ValueError(f"{str(tidy)!r} has no column {missing[0]!r}; expected {COLUMNS}")
+        table = pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
+        wanted = _wanted(set(table["dataset"].unique().to_pylist()), datasets, str(tidy))
+        table = table.filter(pc.is_in(table["dataset"], pa.array(sorted(wanted))))
+        return _with_normal_conditions(table)
+    root = folder / "raw-data" if (folder / "raw-data").is_dir() else folder
+    files = sorted(root.glob("*/*.csv"))
+    wanted = _wanted({file.parent.name for file in files}, datasets, str(folder))
+    return pa.concat_tables(
+        _read_raw(file.read_bytes(), file.parent.name)
+        for file in files
+        if file.parent.name in wanted
+    )
+
+
+def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -> set[str]:
+    if not found:
+        raise ValueError(
+            f"no model-vs-human data in {place!r}; expected raw-data/<dataset>/*.csv or a tidy "
+            "parquet file"
+        )
+    if datasets is None:
+        return found
+    wanted = {datasets} if isinstance(datasets, str) else set(datasets)
+    if not wanted <= found:
+        lacking = min(wanted - found)
+        raise ValueError(
+            f"no data set {lacking!r} in {place!r}; there are: {listed(sorted(found))}"
+            f"{nearest(lacking, found)}"
+        )
+    return wanted
+
+
+def _read_raw(content: bytes, dataset: str) -> pa.Table:
+    """One csv file of the toolbox, in the columns of this module."""
+    raw = pyarrow.csv.read_csv(
+        pa.BufferReader(content),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(
+                ("subj", "object_response", "category", "condition", "imagename"), pa.string()
+            ),
+            strings_can_be_null=False,
+        ),
+    )
+    observer, response = raw["subj"], raw["object_response"]
+    human = pc.starts_with(observer, "subject-")
+    return _with_normal_conditions(
+        pa.table(
+            {
+                "dataset": pa.array([dataset] * len(raw), pa.string()),
+                "condition": raw["condition"],
+                "image": pa.array(_image_id(name) for name in raw["imagename"].to_pylist()),
+                "observer": observer,
+                "kind": pc.if_else(human, "human", "model"),
+                "truth": raw["category"],
+                "response": pc.if_else(pc.equal(response, "na"), None, response),
+            }
+        )
+    )
+
+
+def _image_id(name: str) -> str:
+    """Name of the image itself: a prefix with trial, subject and condition comes off.
+
+    ``0001_cl_s01_cr_oven_40_n04111531_14126.png`` is ``n04111531_14126``; ``airplane10.png`` is
+    ``airplane10``.
+    """
+    stem = name.rsplit(".", 1)[0]
+    return stem.split("_", 6)[6] if TRIAL_PREFIX.match(stem) else stem
+
+
+def _with_normal_conditions(table: pa.Table) -> pa.Table:
+    encoded = table["condition"].combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    labels = pa.array([normalise_condition(label) for label in encoded.dictionary.to_pylist()])
+    indices = encoded.indices.fill_null(len(labels))
+    normal = pa.concat_arrays([labels, pa.array(["0"])]).take(indices)
+    return table.set_column(table.column_names.index("condition"), "condition", normal)
+
+
+def _digest(table: pa.Table) -> str:
+    """SHA-256 of the human responses of one data set, whatever the order of rows and files."""
+    humans = table.filter(pc.equal(table["kind"], "human"))
+    columns = [humans[name].to_pylist() for name in COLUMNS if name != "kind"]
+    lines: Iterable[str] = sorted(
+        "\t".join("" if value is None else value for value in row)
+        for row in zip(*columns, strict=True)
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _verify(table: pa.Table) -> None:
+    for dataset in sorted(table["dataset"].unique().to_pylist()):
+        digest = _digest(table.filter(pc.equal(table["dataset"], dataset)))
+        if digest != HUMAN_DIGESTS.get(dataset):
+            raise ValueError(
+                f"the human responses of data set {dataset!r} are not the published ones (checksum "
+                f"{digest[:12]}...); if you trust this copy, unpack it and pass folder="
+            )

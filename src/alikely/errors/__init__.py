@@ -1,0 +1,7 @@
+"""Error patterns: which wrong answers are given, by true class; their posteriors and conditions."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,35 @@
+from .chains import class_copying_draws as class_copying_draws
+from .chains import shared_base_draws as shared_base_draws
+from .conditions import condition_divergences as condition_divergences
+from .conditions import condition_map as condition_map
+from .draws import label_draws as label_draws
+from .draws import row_draws as row_draws
+from .posteriors import error_divergence_draws as error_divergence_draws
+from .posteriors import error_row_draws as error_row_draws
+from .posteriors import replicated_agreement as replicated_agreement
+from .tables import agreement_of_classes as agreement_of_classes
+from .tables import class_comparison as class_comparison
+from .tables import dense as dense
+from .tables import dense_joint_errors as dense_joint_errors
+from .tables import dense_rows as dense_rows
+from .tables import error_rows as error_rows
+from .tables import joint_errors as joint_errors
+
+__all__ = [
+    "agreement_of_classes",
+    "class_comparison",
+    "class_copying_draws",
+    "condition_divergences",
+    "condition_map",
+    "dense",
+    "dense_joint_errors",
+    "dense_rows",
+    "error_divergence_draws",
+    "error_row_draws",
+    "error_rows",
+    "joint_errors",
+    "label_draws",
+    "replicated_agreement",
+    "row_draws",
+    "shared_base_draws",
+]

@@ -1,0 +1,225 @@
+"""Do conditions call forth the same errors? Divergences between conditions, and a map of them.
+
+References
+----------
+.. [MH08] van der Maaten, Hinton (2008). Visualizing data using t-SNE.
+   Journal of Machine Learning Research 9, 2579-2605.
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely.data.conditions import condition_labels
+from alikely.data.tables import answers, correctness
+from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.metrics import errors
+from alikely.metrics.rows import Mixture
+from alikely.stats.distances import Distances, labelled_matrix
+
+__all__ = ["condition_divergences", "condition_map"]
+
+
+def condition_divergences(
+    trials: Trials,
+    *,
+    kind: str = "human",
+    no_response: Literal["error", "drop"] = "error",
+    alpha: float = 0.5,
+    mixture: Mixture = "mean",
+    base: float = 2,
+) -> xr.Dataset:
+    """Class-level error divergence (CLED) between conditions [X25]_.
+
+    Errors of all observers of one kind are pooled. Conditions need no common images.
+
+    Parameters
+    ----------
+    trials : Trials
+        Responses with class labels.
+    kind : str
+        Kind of the observers.
+    no_response : {"error", "drop"}
+        Whether a missing response is an error, with a label of its own, or is left out.
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`; base 2 gives bits.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``divergence`` (condition, condition_other), at least 0, with ``"mean"`` and bits at most
+        1; ``expected``: the divergence that two samples of one distribution would show with as
+        many errors of each class, at least 0; ``excess``, their difference; ``undefined``, why
+        they are NaN, else empty; ``n_errors`` (condition) and the coord ``dataset`` (condition).
+        Conditions are named ``dataset:condition``.
+
+    Raises
+    ------
+    ValueError
+        If no observer is of that kind or none saw a condition, there are fewer than two
+        conditions, only correctness is known, or an option is out of range.
+
+    Notes
+    -----
+    A divergence depends on the number of errors as well: ``excess`` is what chance does not explain
+    of it, where conditions differ in difficulty. A class without an error in one of two conditions
+    has the smoothed row of no data there, and is expected to diverge just as it does; a class
+    without an error in both has weight 0. A condition is not a second sample of itself:
+    ``expected`` is undefined on the diagonal, where ``divergence`` is 0. Conditions of one data set
+    are often those of the same people: what groups them may be the people.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> found = condition_divergences(al.load_example())
+    >>> found["condition"].values.tolist(), found["n_errors"].values.tolist()
+    (['all:clean', 'all:blur', 'all:noise'], [16, 125, 248])
+    >>> noise = found.sel(condition="all:blur", condition_other="all:noise")
+    >>> noise["divergence"].round(3).item(), noise["expected"].round(3).item()
+    (0.099, 0.1)
+    """
+    data = trials.data
+    every, number = condition_labels(data)
+    data = trials.select(kind=kind).data
+    _refuse_unseen(trials, every, number, kind)
+    names, condition = condition_labels(data)
+    if len(names) < 2:
+        raise ValueError(f"divergences need at least two conditions, got {names[0]!r} alone")
+    correct = correctness(data["correct"].values, no_response)
+    given = answers(data, correct)
+    k = len(given["class"])
+    observer, trial = np.nonzero(correct == 0)
+    code = (condition[trial] * k + given["truth"][1][trial]) * k
+    code += given["response"][1][observer, trial]
+    rows = np.bincount(code, minlength=len(names) * k * k).reshape(-1, k, k)
+
+    options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
+    first, second = np.tril_indices(len(names))
+    divergence = _square(errors.error_divergence(rows[first], rows[second], **options))
+    first, second = np.tril_indices(len(names), k=-1)
+    pairs = zip(rows[first], rows[second], strict=True)
+    expected = np.full_like(divergence, np.nan)
+    expected[first, second] = [errors.expected_divergence(a, b, **options) for a, b in pairs]
+    expected[second, first] = expected[first, second]
+    undefined = np.where(np.isfinite(divergence), "", "no error in either condition").astype(object)
+    np.fill_diagonal(undefined, "a condition is not a second sample of itself")
+    of_dataset = data["dataset"].values.astype(object)
+    sides = ("condition", "condition_other")
+    return xr.Dataset(
+        {
+            "divergence": (sides, divergence),
+            "expected": (sides, expected),
+            "excess": (sides, divergence - expected),
+            "undefined": (sides, undefined),
+            "n_errors": ("condition", rows.sum(axis=(1, 2))),
+        },
+        coords={
+            "condition": names,
+            "condition_other": names,
+            "dataset": ("condition", of_dataset[np.unique(condition, return_index=True)[1]]),
+        },
+        attrs={"kind": kind, "no_response": no_response, **options},
+    )
+
+
+def _refuse_unseen(trials: Trials, names: list[str], number: NDArray[np.intp], kind: str) -> None:
+    data = trials.data
+    shown = (data["correct"].values[data["kind"].values == kind] != NOT_SHOWN).any(axis=0)
+    unseen = np.setdiff1d(np.arange(len(names)), number[shown])
+    if len(unseen):
+        trial = int(np.argmax(number == unseen[0]))
+        dataset, condition = (str(data[name].values[trial]) for name in ("dataset", "condition"))
+        raise ValueError(
+            f"no observer of kind {kind!r} saw condition {names[unseen[0]]!r} ({len(unseen)} such "
+            "conditions); leave it out: "
+            f"alikely.exclude_conditions(trials, {{{dataset!r}: [{condition!r}]}})"
+        )
+
+
+def _square(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Symmetric matrix of its lower triangle, diagonal included."""
+    n = round((np.sqrt(8 * len(values) + 1) - 1) / 2)
+    out = np.empty((n, n))
+    first, second = np.tril_indices(n)
+    out[first, second] = out[second, first] = values
+    return out
+
+
+def condition_map(
+    divergences: Distances | xr.Dataset,
+    *,
+    perplexity: float = 15,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Place conditions on a plane, near where they call forth the same errors: t-SNE [MH08]_.
+
+    Parameters
+    ----------
+    divergences : xarray.Dataset, xarray.DataArray or pandas.DataFrame
+        As from `condition_divergences`, whose ``divergence`` is taken, or a matrix of distances
+        with names along both sides.
+    perplexity : float
+        Number of neighbours that count, above 0 and below the number of conditions.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness: another seed gives another map.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``condition, x, y``. Units have no meaning, and neither have distances between clusters.
+
+    Raises
+    ------
+    TypeError
+        If distances carry no names.
+    ValueError
+        If a distance is undefined or negative, the matrix is not symmetric, or the perplexity does
+        not fit.
+
+    Notes
+    -----
+    scikit-learn squares the distances that it is given, as t-SNE asks: near conditions are drawn
+    nearer.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> found = condition_divergences(al.load_example())
+    >>> condition_map(found, perplexity=2, rng=1)["condition"].tolist()
+    ['all:clean', 'all:blur', 'all:noise']
+    """
+    if isinstance(divergences, xr.Dataset):
+        divergences = divergences["divergence"]
+    names, values = labelled_matrix(divergences)
+    if (values < 0).any():
+        one, other = np.argwhere(values < 0)[0]
+        raise ValueError(
+            f"a map needs distances of at least 0, but that of {names[one]!r} and {names[other]!r} "
+            f"is {values[one, other]:g}; map the divergence, not its excess"
+        )
+    if not 0 < perplexity < len(names):
+        raise ValueError(
+            f"perplexity must be above 0 and below the number of conditions, {len(names)}, got "
+            f"{perplexity:g}"
+        )
+    # Late, so that all else does without it.
+    from sklearn.manifold import TSNE
+
+    model = TSNE(
+        perplexity=perplexity,
+        metric="precomputed",
+        init="random",
+        method="exact",
+        random_state=spawn_integer(seed_sequence(rng)),
+    )
+    # It squares the matrix where it stands.
+    place = model.fit_transform(values.copy())
+    return pd.DataFrame({"condition": names, "x": place[:, 0], "y": place[:, 1]})

@@ -1,0 +1,233 @@
+"""Exact posterior draws of error patterns: labels of joint errors, and error rows.
+
+References
+----------
+.. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
+   doi:10.1214/aos/1176342360
+.. [S94] Sethuraman (1994). A constructive definition of Dirichlet priors. Statistica Sinica 4,
+   639-650.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import Block, blocks
+from alikely.errors.posteriors import error_divergence_draws, error_row_draws
+from alikely.errors.tables import dense_rows
+from alikely.inference.conjugate import MASS, STICKS, stick_masses
+from alikely.inference.evaluation import evaluator
+from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
+from alikely.metrics.rows import Mixture
+
+__all__ = ["chained", "label_draws", "row_draws"]
+
+# Numbers held at a time by one worker.
+CHUNK = 8_000_000
+# Patterns of labels that stand for the prior.
+PATTERNS = 256
+
+
+def label_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    metric: Metric = MISCLASSIFICATION_AGREEMENT,
+    rng: RandomState = None,
+) -> NDArray[np.float32]:
+    """Exact draws of one posterior of the labels of joint errors, for all pairs of a table.
+
+    The labels that all observers give on a trial get a Dirichlet process prior [F73]_ of mass 2,
+    around patterns in which every observer errs and any two give the same label half of the time:
+    a sparse Dirichlet on the table of joint errors of each pair. Draws of different pairs belong
+    together, so that differences and means can be taken draw by draw.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    n_draws : int
+        Number of draws, at least 1; rounded up to a multiple of 4.
+    metric : Metric
+        An estimand of labels.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same draws on any number of workers.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        NaN for a pair without joint errors.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is below 1 or the table has no labels.
+
+    Notes
+    -----
+    Each trial has a mass of Gamma(1), the prior one of Gamma(2), broken like a stick [S94]_ into
+    pieces that fall on 256 patterns.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> table = al.data.joint_correctness(trials, labels=True)
+    >>> label_draws(table, 1000, rng=1).shape
+    (1000, 6)
+    """
+    n_draws = _check_number(n_draws)
+    groups = list(blocks(table))
+    seeds = seed_sequence(rng).spawn(len(groups))
+    jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
+    out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
+    for block, drawn in zip(groups, in_parallel(_label_block, jobs), strict=True):
+        out[:, block.rows] = drawn
+    return out
+
+
+def _label_block(
+    block: Block, n_draws: int, metric: Metric, seed: np.random.SeedSequence
+) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    n_observers, n_trials = block.correct.shape
+    shape = (n_observers, PATTERNS)
+    # Everybody gives the common label with this probability, so two do with 1/2.
+    copied = rng.random(shape) < np.sqrt(0.5)
+    common = rng.integers(0, block.n_classes, PATTERNS)
+    labels = np.where(copied, common, rng.integers(0, block.n_classes, shape))
+    with_prior = block._replace(
+        correct=np.concatenate([block.correct, np.zeros(shape, np.int8)], axis=1),
+        response=np.concatenate([block.response, labels.astype(np.int32)], axis=1),
+        truth=np.concatenate([block.truth, np.full(PATTERNS, -1, np.int32)]),
+    )
+    ready = evaluator(with_prior, metric)
+    out = np.empty((n_draws, len(block.a)), dtype=np.float32)
+    step = max(1, CHUNK // (n_trials + PATTERNS + ready.width))
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        weights = np.zeros((size, n_trials + PATTERNS))
+        weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
+        pattern = n_trials + rng.integers(0, PATTERNS, (size, STICKS))
+        pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
+        np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
+        out[start : start + size] = ready.values(weights)
+    wrong = block.correct == 0
+    # Without a joint error the prior alone would speak.
+    out[:, ~(wrong[block.a] & wrong[block.b]).any(axis=1)] = np.nan
+    return out
+
+
+def row_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    *,
+    alpha: float = 0.5,
+    mixture: Mixture = "mean",
+    base: float = 2,
+    rng: RandomState = None,
+) -> NDArray[np.float32]:
+    """Exact draws of class-level error similarity from conjugate Dirichlet rows.
+
+    Each row of each observer is Dirichlet(errors + alpha) on its own. Independent rows never come
+    close to equal ones: of two identical observers the divergence stays well above 0 while errors
+    are few. `alikely.models.error_distributions` with a shared base has no such bias.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    n_draws : int
+        Number of draws, at least 1; rounded up to a multiple of 4.
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`; ``"pooled"`` compares with the mean of both
+        distributions weighted by the number of errors.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        NaN for a pair without errors.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is below 1.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> table = al.data.joint_correctness(trials, labels=True)
+    >>> row_draws(table, 1000, rng=1).shape
+    (1000, 6)
+    """
+    n_draws = _check_number(n_draws)
+    generator = np.random.default_rng(seed_sequence(rng))
+    out = np.full((n_draws, table.sizes["pair"]), np.nan, dtype=np.float32)
+    for block in blocks(table):
+        rows = dense_rows(block)
+        if not rows.any():
+            continue
+        k = block.n_classes
+        fixed = xr.Dataset(
+            {
+                "base": (("true_class", "response_class"), (1 - np.eye(k)) / (k - 1)),
+                "concentration": ((), alpha),
+            }
+        ).expand_dims(chain=1)
+        pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
+        step = max(1, CHUNK // rows.size)
+        for start in range(0, n_draws, step):
+            size = min(step, n_draws - start)
+            drawn = error_row_draws(fixed.expand_dims(draw=size), rows, generator)
+            divergence = error_divergence_draws(drawn, rows, pairs, mixture=mixture, base=base)
+            out[start : start + size, block.rows] = errors.error_similarity(divergence)
+    return out
+
+
+def chained(
+    draws: NDArray[np.floating],
+    table: xr.Dataset,
+    metric: Metric,
+    sampler: str,
+    *,
+    joint: bool = True,
+) -> xr.Dataset:
+    """Lay draws out in four chains, as ArviZ takes them.
+
+    Parameters
+    ----------
+    draws : ndarray, shape (draw, pair)
+        Independent draws, a multiple of four; or those of chains one after the other.
+    table : xarray.Dataset
+        Gives the labels of the pairs.
+    metric : Metric
+        Gives the name of the variable.
+    sampler : str
+        ``"nuts"``, or else the draws are taken to be exact.
+    joint : bool
+        Whether draws of different pairs belong together.
+
+    Returns
+    -------
+    xarray.Dataset, dims (chain, draw, pair)
+        Attributes ``sampler`` and ``joint``.
+    """
+    shaped = draws.reshape(4, -1, table.sizes["pair"])
+    return xr.Dataset(
+        {metric.name: (("chain", "draw", "pair"), shaped)},
+        coords={"pair": table["pair"].values},
+        attrs={"sampler": "nuts" if sampler == "nuts" else "exact", "joint": int(joint)},
+    )
+
+
+def _check_number(n_draws: int) -> int:
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    # Four chains of equal length.
+    return 4 * -(-n_draws // 4)

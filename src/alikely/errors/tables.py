@@ -1,0 +1,343 @@
+"""Error tables: which class was taken for which, by observer and by pair; and what follows at once.
+
+References
+----------
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.names import listed, nearest
+from alikely.data.blocks import Block, blocks
+from alikely.data.tables import By, answers, correctness, groups_of_trials
+from alikely.data.trials import Trials
+from alikely.metrics import errors
+from alikely.metrics.rows import Mixture
+
+__all__ = [
+    "agreement_of_classes",
+    "class_comparison",
+    "dense",
+    "dense_joint_errors",
+    "dense_rows",
+    "error_rows",
+    "joint_errors",
+]
+
+LABELS = ("dataset", "condition", "observer_a", "observer_b")
+
+
+def error_rows(
+    trials: Trials,
+    by: By = "condition",
+    no_response: Literal["error", "drop"] = "error",
+) -> xr.Dataset:
+    """Count every observer's errors by true class and response.
+
+    Only errors that occur are listed, so that thousands of classes fit; `dense` makes square
+    tables of them. Rows of observers, or of conditions, need no common trials to be compared.
+
+    Parameters
+    ----------
+    trials : Trials
+        Responses with class labels.
+    by, no_response
+        As in `alikely.data.joint_correctness` with labels.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``count`` (error) with the coords ``observer, dataset, condition, true_class,
+        response_class`` of each kind of error, and ``class``, all classes.
+
+    Raises
+    ------
+    ValueError
+        If only correctness is known, or an option is unknown.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_arrays(
+    ...     [["cat", "cat", "dog"], ["dog", "cat", "dog"]], ["cat", "dog", "dog"]
+    ... )
+    >>> rows = error_rows(trials)
+    >>> rows["observer"].values.tolist(), rows["count"].values.tolist()
+    (['observer_0', 'observer_1', 'observer_1'], [1, 1, 1])
+    """
+    data = trials.data
+    correct = correctness(data["correct"].values, no_response)
+    given = answers(data, correct)
+    group, labels = groups_of_trials(data, by)
+    names = given["class"]
+    observer, trial = np.nonzero(correct == 0)
+    frame = pd.DataFrame(
+        {
+            "observer": data["observer"].values[observer],
+            "dataset": labels["dataset"].to_numpy(object)[group[trial]],
+            "condition": labels["condition"].to_numpy(object)[group[trial]],
+            "true_class": names[given["truth"][1][trial]],
+            "response_class": names[given["response"][1][observer, trial]],
+        }
+    )
+    return _counted(frame, names)
+
+
+def joint_errors(table: xr.Dataset) -> xr.Dataset:
+    """Count the joint errors of every pair by true class and both labels.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``count`` (error) of the kinds that occur, with the coords ``dataset, condition,
+        observer_a, observer_b, true_class, label_a, label_b``, and ``class``, all classes.
+
+    Raises
+    ------
+    ValueError
+        If the table has no labels.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_arrays(
+    ...     [["cat", "cat", "dog"], ["dog", "cat", "dog"]], ["cat", "dog", "dog"]
+    ... )
+    >>> joint_errors(al.data.joint_correctness(trials, labels=True))["label_b"].values.tolist()
+    ['cat']
+    """
+    if "response" not in table:
+        raise ValueError("this table holds correctness only; count it with labels=True")
+    names, parts = table["class"].values, []
+    for block in blocks(table):
+        wrong = block.correct == 0
+        pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
+        parts.append(
+            pd.DataFrame(
+                {name: table[name].values[block.rows][pair] for name in LABELS}
+                | {
+                    "true_class": names[block.truth[trial]],
+                    "label_a": names[block.response[block.a[pair], trial]],
+                    "label_b": names[block.response[block.b[pair], trial]],
+                }
+            )
+        )
+    return _counted(pd.concat(parts), names)
+
+
+def _counted(frame: pd.DataFrame, classes: NDArray[Any]) -> xr.Dataset:
+    keys = list(frame)
+    counts = frame.groupby(keys, sort=False).size().reset_index(name="count")
+    coords = {key: ("error", counts[key].to_numpy(object)) for key in keys}
+    return xr.Dataset(
+        {"count": ("error", counts["count"].to_numpy(np.int64))}, {**coords, "class": classes}
+    )
+
+
+def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
+    """Lay listed errors out as an array; zero where nothing is listed.
+
+    Parameters
+    ----------
+    counts : xarray.Dataset
+        As from `error_rows` or `joint_errors`.
+    dims : tuple of str
+        Coords to become dims, such as ``("observer", "true_class", "response_class")``; counts
+        are summed over all others. Those that are named after classes have all classes.
+
+    Returns
+    -------
+    xarray.DataArray of int
+
+    Raises
+    ------
+    ValueError
+        If there is no such coord.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> rows = error_rows(al.load_example())
+    >>> dict(dense(rows, ("observer", "true_class", "response_class")).sizes)
+    {'observer': 10, 'true_class': 17, 'response_class': 17}
+    """
+    known = [str(name) for name in counts.coords if counts[name].dims == counts["count"].dims]
+    for dim in dims:
+        if dim not in known:
+            raise ValueError(
+                f"dims must be among {listed(known)}, got {dim!r}{nearest(dim, known)}"
+            )
+    classes = pd.Index(counts["class"].values)
+    levels = [
+        classes
+        if dim.startswith(("true_", "response_", "label_"))
+        else pd.Index(pd.unique(counts[dim].values))
+        for dim in dims
+    ]
+    at = tuple(
+        level.get_indexer(counts[dim].values) for level, dim in zip(levels, dims, strict=True)
+    )
+    out = np.zeros([len(level) for level in levels], dtype=np.int64)
+    np.add.at(out, at, counts["count"].values)
+    coords = {dim: level.to_numpy(object) for dim, level in zip(dims, levels, strict=True)}
+    return xr.DataArray(out, coords, dims, name="count")
+
+
+def dense_rows(block: Block) -> NDArray[np.int64]:
+    """Errors of every observer of a block by true class and response.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table with labels.
+
+    Returns
+    -------
+    ndarray of int, shape (observer, class, class)
+    """
+    k = block.n_classes
+    observer, trial = np.nonzero(block.correct == 0)
+    code = (observer * k + block.truth[trial]) * k + block.response[observer, trial]
+    return np.bincount(code, minlength=len(block.correct) * k * k).reshape(-1, k, k)
+
+
+def dense_joint_errors(block: Block) -> NDArray[np.int64]:
+    """Joint errors of every pair of a block by true class and both labels.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table with labels.
+
+    Returns
+    -------
+    ndarray of int, shape (pair, class, class, class)
+    """
+    k, wrong = block.n_classes, block.correct == 0
+    pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
+    code = pair * k + block.truth[trial]
+    for observers in (block.a, block.b):
+        code = code * k + block.response[observers[pair], trial]
+    return np.bincount(code, minlength=len(block.a) * k**3).reshape(-1, k, k, k)
+
+
+def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]]]:
+    """Number of joint errors, and the agreement that the true classes alone bring about.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+
+    Returns
+    -------
+    dict
+        ``n_joint_errors`` and ``expected`` (pair).
+    """
+    expected = np.full(table.sizes["pair"], np.nan)
+    for block in blocks(table):
+        k, wrong = block.n_classes, block.correct == 0
+        for p, (a, b) in enumerate(zip(block.a, block.b, strict=True), block.rows.start):
+            both = np.flatnonzero(wrong[a] & wrong[b])
+            rows = [
+                np.bincount(block.truth[both] * k + block.response[o, both], minlength=k * k)
+                for o in (a, b)
+            ]
+            labels = [row.reshape(k, k) for row in rows]
+            expected[p] = errors.expected_agreement(*labels)
+    return {
+        "n_joint_errors": ("pair", table["cells"].values[:, 3]),
+        "expected": ("pair", expected),
+    }
+
+
+def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
+    """Numbers of errors behind each pair, for any metric of error rows.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+
+    Returns
+    -------
+    dict
+        ``n_joint_errors, n_errors_a, n_errors_b`` (pair).
+    """
+    count = np.zeros((2, table.sizes["pair"]), dtype=np.int64)
+    for block in blocks(table):
+        n_errors = dense_rows(block).sum(axis=(1, 2))
+        count[:, block.rows] = n_errors[block.a], n_errors[block.b]
+    return {
+        "n_joint_errors": ("pair", table["cells"].values[:, 3]),
+        "n_errors_a": ("pair", count[0]),
+        "n_errors_b": ("pair", count[1]),
+    }
+
+
+def class_comparison(
+    table: xr.Dataset, *, alpha: float, mixture: Mixture, base: float
+) -> dict[str, tuple[Any, NDArray[Any]]]:
+    """Divergences of pairs, those that equal observers would show, and Bayes factors of equality.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`.
+
+    Returns
+    -------
+    dict
+        ``n_joint_errors, n_errors_a, n_errors_b, divergence, expected_divergence,
+        excess_divergence, log_bayes_factor`` (pair), and ``class_divergence,
+        class_log_bayes_factor, class_errors_a, class_errors_b`` (pair, class); coord ``class``.
+    """
+    n_pairs, k = table.sizes["pair"], table.sizes["class"]
+    options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
+    by_pair = {name: np.full(n_pairs, np.nan) for name in ("divergence", "expected_divergence")}
+    by_class = {
+        name: np.full((n_pairs, k), np.nan)
+        for name in ("class_divergence", "class_log_bayes_factor")
+    }
+    count = {
+        name: np.zeros((n_pairs, k), dtype=np.int64)
+        for name in ("class_errors_a", "class_errors_b")
+    }
+    for block in blocks(table):
+        rows = dense_rows(block)
+        for p, (a, b) in enumerate(zip(block.a, block.b, strict=True), block.rows.start):
+            both = rows[a], rows[b]
+            by_pair["divergence"][p] = errors.error_divergence(*both, **options)
+            by_pair["expected_divergence"][p] = errors.expected_divergence(*both, **options)
+            by_class["class_divergence"][p] = errors.class_divergence(*both, **options)
+            factor = errors.same_distribution_bayes_factor(*both, alpha=alpha)
+            by_class["class_log_bayes_factor"][p] = factor
+            for name, row in zip(count, both, strict=True):
+                count[name][p] = row.sum(axis=1)
+    excess = by_pair["divergence"] - by_pair["expected_divergence"]
+    sums = {
+        "n_joint_errors": table["cells"].values[:, 3],
+        "n_errors_a": count["class_errors_a"].sum(axis=1),
+        "n_errors_b": count["class_errors_b"].sum(axis=1),
+        **by_pair,
+        "excess_divergence": excess,
+        "log_bayes_factor": by_class["class_log_bayes_factor"].sum(axis=1),
+    }
+    return {name: ("pair", values) for name, values in sums.items()} | {
+        name: (("pair", "class"), values) for name, values in {**by_class, **count}.items()
+    }

@@ -1,0 +1,7 @@
+"""Front doors and what they return: estimates of pairs with intervals of every school."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,145 @@
+"""The skeleton of a front door: validate, count, estimate, resample, draw, assemble.
+
+The doors name what differs: how their kind of table is counted, what stands beside the estimate,
+and how the posterior is drawn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+import alikely
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.pairs import Pairs
+from alikely.data.tables import By
+from alikely.estimates.result import Result
+from alikely.inference.influence import estimate
+from alikely.inference.resampling import bootstrap
+from alikely.inference.sampling import Sampler, check_sampler
+from alikely.metrics import Metric
+from alikely.models.priors import Prior
+from alikely.stats.intervals import CiKind, check_interval
+
+__all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """What a user asks of a front door; see `alikely.compare`."""
+
+    pairs: Pairs = "all"
+    by: By = "condition"
+    no_response: Literal["error", "drop"] = "error"
+    n_resamples: int = 10_000
+    n_draws: int = 4_000
+    n_null: int = 10_000
+    bayes_factor: bool = True
+    sampler: Sampler = "auto"
+    prior: Prior | None = None
+    cluster: str | None = None
+    ci_prob: float = 0.95
+    ci_kind: CiKind = "eti"
+    rng: RandomState = None
+    log_likelihood: bool = False
+    progressbar: bool = False
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_interval(self.ci_prob, self.ci_kind)
+        check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
+        check_sampler(self.sampler)
+
+
+class Found(NamedTuple):
+    """What stands beside the estimates: variables of theirs, and groups of the result."""
+
+    variables: Mapping[str, Any]
+    groups: Mapping[str, xr.Dataset] = {}
+
+
+class Drawn(NamedTuple):
+    """Groups of the result that the posterior gives, and what its reader should know, by entry."""
+
+    groups: Mapping[str, xr.Dataset]
+    remarks: NDArray[Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What differs between tables of correctness, of labels, of rows and of margins.
+
+    Attributes
+    ----------
+    count : callable
+        Trials (or a table), the metric and what is asked, to a count table.
+    beside : callable
+        Table, metric, estimates, what is asked, and a seed, to what stands beside the estimates.
+    draw : callable
+        Table, metric, estimates, what is asked, and a seed, to the posterior.
+    model : callable
+        Metric and what is asked, to the name of the model behind the posterior.
+    options : tuple of str
+        Options that only doors of this kind have.
+    """
+
+    count: Callable[[Any, Metric, Ask], xr.Dataset]
+    beside: Callable[[xr.Dataset, Metric, xr.Dataset, Ask, np.random.SeedSequence], Found]
+    draw: Callable[[xr.Dataset, Metric, xr.Dataset, Ask, np.random.SeedSequence], Drawn]
+    model: Callable[[Metric, Ask], str]
+    options: tuple[str, ...] = ()
+
+
+def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
+    """Estimates of all pairs by one metric, with intervals of every school that it has."""
+    seed = seed_sequence(ask.rng)
+    bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
+    table = kind.count(trials, metric, ask)
+    estimates = estimate(table, metric, ask.cluster)
+    found = kind.beside(table, metric, estimates, ask, other_seed)
+    groups = {"observed_data": table, **found.groups}
+    estimates = estimates.assign(found.variables)
+    if ask.n_resamples:
+        replicates = bootstrap(
+            table, metric, ask.n_resamples, cluster=ask.cluster, rng=bootstrap_seed
+        )
+        groups["bootstrap"] = replicates.to_dataset()
+    if ask.n_draws and metric.draws:
+        drawn = kind.draw(table, metric, estimates, ask, posterior_seed)
+        groups |= {name: group for name, group in drawn.groups.items() if name not in groups}
+        if drawn.remarks is not None:
+            estimates["posterior_remark"] = ("pair", drawn.remarks)
+    tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
+    tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed)
+    return Result(tree)
+
+
+def check_numbers(**numbers: int) -> None:
+    """Refuse negative numbers of draws (`ValueError`)."""
+    for name, number in numbers.items():
+        if number < 0:
+            raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
+
+
+def _attributes(
+    tree: xr.DataTree, metric: Metric, model: str, ask: Ask, seed: np.random.SeedSequence
+) -> dict[str, Any]:
+    """What a result remembers of its making."""
+    drawn = "posterior" in tree.children
+    return {
+        "metric": metric.name,
+        "metric_module": metric.module,
+        "model": model,
+        "sampler": tree["posterior"].attrs["sampler"] if drawn else "none",
+        "ci_prob": ask.ci_prob,
+        "ci_kind": ask.ci_kind,
+        "cluster": ask.cluster or "",
+        "seed": str(seed.entropy),
+        "alikely_version": alikely.__version__,
+        **metric.options,
+    }

@@ -1,0 +1,122 @@
+"""The general front door: any metric, by name or as an object."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from alikely._base.random import RandomState
+from alikely.data.pairs import Pairs
+from alikely.data.tables import By
+from alikely.estimates.consistency import CORRECTNESS
+from alikely.estimates.doors import Ask, Kind, analyse
+from alikely.estimates.errors import LABELS, ROWS
+from alikely.estimates.margins import MARGINS
+from alikely.estimates.result import Result
+from alikely.inference.sampling import Sampler
+from alikely.metrics import Metric, get_metric
+from alikely.models.priors import Prior
+from alikely.stats.intervals import CiKind
+
+__all__ = ["compare"]
+
+KINDS: dict[str, Kind] = {
+    "correctness": CORRECTNESS,
+    "labels": LABELS,
+    "rows": ROWS,
+    "margins": MARGINS,
+}
+
+
+def compare(
+    trials: Any,
+    metric: str | Metric = "error_consistency",
+    pairs: Pairs = "all",
+    by: By = "condition",
+    *,
+    no_response: Literal["error", "drop"] = "error",
+    n_resamples: int = 10_000,
+    n_draws: int = 4_000,
+    n_null: int = 10_000,
+    bayes_factor: bool = True,
+    sampler: Sampler = "auto",
+    prior: Prior | None = None,
+    cluster: str | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+    log_likelihood: bool = False,
+    progressbar: bool = False,
+    **options: Any,
+) -> Result:
+    """Compare pairs of observers by any metric, with intervals of every school that it has.
+
+    `error_consistency`, `misclassification_agreement`, `error_similarity` and
+    `decision_margin_consistency` are this for one metric each.
+
+    Parameters
+    ----------
+    trials : Trials or xarray.Dataset
+        As in `error_consistency`.
+    metric : str or Metric
+        Name or short name of a registered metric (`alikely.metrics.metrics`), or one of your own.
+    pairs, by, no_response, n_resamples, n_draws, cluster, ci_prob, ci_kind, rng, progressbar
+        As in `error_consistency`. For metrics that are not symmetric, such as
+        ``"copy_probability"``, the first of a pair is the reference; pairs of one kind stand in
+        both orders.
+    n_null, bayes_factor, prior, log_likelihood
+        As in `error_consistency`, for metrics of correctness.
+    sampler : {"auto", "exact", "nuts"}
+        As in the front door of that kind of metric.
+    **options
+        Options of the metric (such as ``mixture`` of ``"error_similarity"``) and of its kind of
+        table (``margins, group, m, link, model`` of `decision_margin_consistency`).
+
+    Returns
+    -------
+    Result
+        One entry per pair and group.
+
+    Raises
+    ------
+    TypeError
+        If `trials` or `metric` is of another type.
+    ValueError
+        If the metric is unknown, an option is invalid, or the trials do not allow the comparison;
+        the message says why.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.compare(al.load_example(), "copy_probability", "human-model", rng=1)
+    >>> result
+    <Result copy_probability: 72 pairs, 10000 bootstrap replicates, 4000 posterior draws (exact)>
+    """
+    found = get_metric(metric)
+    kind = KINDS[found.counts]
+    if found.counts != "correctness" and (prior is not None or log_likelihood):
+        given = "prior" if prior is not None else "log_likelihood"
+        raise ValueError(
+            f"{given} is for metrics of correctness, and {found.name} is one of {found.counts}; "
+            "leave it out"
+        )
+    of_kind = {name: value for name, value in options.items() if name in kind.options}
+    of_metric = {name: value for name, value in options.items() if name not in kind.options}
+    ask = Ask(
+        pairs=pairs,
+        by=by,
+        no_response=no_response,
+        n_resamples=n_resamples,
+        n_draws=n_draws,
+        n_null=n_null,
+        bayes_factor=bayes_factor,
+        sampler=sampler,
+        prior=prior,
+        cluster=cluster,
+        ci_prob=ci_prob,
+        ci_kind=ci_kind,
+        rng=rng,
+        log_likelihood=log_likelihood,
+        progressbar=progressbar,
+        options=of_kind,
+    )
+    return analyse(trials, get_metric(found, **of_metric), kind, ask)

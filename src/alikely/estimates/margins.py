@@ -1,0 +1,351 @@
+"""Front door for decision margins: from trials and margins to a `Result`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.random import RandomState
+from alikely.data.pairs import Pairs
+from alikely.data.tables import By
+from alikely.data.trials import Trials
+from alikely.errors.draws import chained
+from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
+from alikely.estimates.result import Result
+from alikely.margins.machines import decision_margins
+from alikely.margins.posterior import Link, MarginModel, margin_draws
+from alikely.margins.reliability import split_half_reliability
+from alikely.margins.tables import answers_of_group, margin_table
+from alikely.metrics import Metric, margin_metric
+from alikely.metrics.margins import Method, repeated
+from alikely.stats.intervals import CiKind
+
+__all__ = ["MARGINS", "decision_margin_consistency"]
+
+
+def decision_margin_consistency(
+    trials: Trials,
+    margins: Any = None,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    *,
+    group: str = "kind",
+    m: int | None = None,
+    link: Link = "m_afc",
+    model: MarginModel = "items",
+    method: Method = "pearson",
+    no_response: Literal["error", "drop"] = "error",
+    n_resamples: int = 10_000,
+    n_draws: int = 4_000,
+    cluster: str | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> Result:
+    """Decision-margin consistency of pairs of systems, with intervals of every school.
+
+    Do two systems find the same items easy? A machine's margin of an item is its score for the true
+    class above that for the best other one; a group of observers shows how easy an item is by its
+    share of right answers. The estimate is their correlation over items [AK25]_, which the noise of
+    single answers attenuates; the posterior is of the correlation freed of that noise, by a model
+    of signal detection.
+
+    Parameters
+    ----------
+    trials : Trials
+        Answers of humans, and perhaps of the machines.
+    margins : table, path or sequence of these, optional
+        Long tables of margins, logits or probabilities, as for `alikely.margins.decision_margins`
+        (call it yourself for coarse categories). Not needed to compare groups of observers.
+    pairs : str, sequence of str, or sequence of (str, str)
+        As in `error_consistency`, of systems: every observer with margins is one; the others are
+        pooled by their label `group`, which is then the name of the system.
+    by : {"condition", "dataset"} or None
+        Groups of trials to keep apart. Pooled conditions of unequal difficulty correlate more.
+    group : str
+        Label of observers that pools those without margins: ``"kind"``, one given as a label to
+        `alikely.Trials`, or ``"observer"`` for each on its own.
+    m : int, optional
+        Number of alternatives of the task; the number of classes if not given.
+    link : {"m_afc", "probit"}
+        As in `alikely.models.item_margins`.
+    model : {"items", "observers"}
+        ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine
+        and group `alikely.models.observer_margins`, up to a minute a pair, where few observers
+        answered each item often.
+    method : {"pearson", "spearman"}
+        Of the estimate, its standard error and the bootstrap; the posterior is of a linear
+        correlation of noise-free strengths.
+    no_response : {"error", "drop"}
+        Count a missing response as an error, or as no answer.
+    n_resamples : int
+        Bootstrap replicates of items; 0 for none.
+    n_draws : int
+        Posterior draws; 0 for none, which saves the time of all chains.
+    cluster : str, optional
+        Trial coordinate such as ``"item"``, for items that stand in several conditions of a group.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        As in `error_consistency`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same result.
+    progressbar : bool
+        Show the progress of Markov chains.
+
+    Returns
+    -------
+    Result
+        One entry per pair of systems and group of trials; ``n_trials`` counts items common to
+        both. Beside the estimate ``reliability`` (that of the groups' shares, by split halves) and
+        ``corrected``, the estimate over its root. ``result.data["ceilings"]`` has the reliability
+        of each group with its interval: the consistency of the group with another one like it.
+        ``result.data["strengths"]`` has posterior mean and standard deviation of the item
+        strengths behind each machine's entry.
+
+    Raises
+    ------
+    TypeError
+        If `trials` is not of that class.
+    ValueError
+        If an option is invalid, or trials and margins do not allow the comparison; the message
+        says why.
+
+    Warns
+    -----
+    SamplingWarning
+        If chains did not do what they should.
+
+    Notes
+    -----
+    Analytic intervals (Fisher's z) and the bootstrap are over items, with the same observers; so
+    is the posterior, except that it takes answers of an item as those of any like observers.
+
+    References
+    ----------
+    .. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> items = trials.data["item"].values
+    >>> rng = np.random.default_rng(1)
+    >>> margins = pd.DataFrame({"observer": "net", "condition": "noise", "item": items})
+    >>> margins["dataset"] = trials.data["dataset"].values
+    >>> margins["margin"] = rng.normal(size=len(items))
+    >>> result = al.decision_margin_consistency(
+    ...     trials.select(kind="human"), margins, n_draws=0, rng=1
+    ... )
+    >>> result.summary()[["observer_a", "observer_b", "n_trials"]].values.tolist()
+    [['human', 'net', 160]]
+    """
+    ask = Ask(
+        pairs=pairs,
+        by=by,
+        no_response=no_response,
+        n_resamples=n_resamples,
+        n_draws=n_draws,
+        sampler="nuts",
+        cluster=cluster,
+        ci_prob=ci_prob,
+        ci_kind=ci_kind,
+        rng=rng,
+        progressbar=progressbar,
+        options={"margins": margins, "group": group, "m": m, "link": link, "model": model},
+    )
+    return analyse(trials, margin_metric(method), MARGINS, ask)
+
+
+def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
+    if not isinstance(trials, Trials):
+        raise TypeError(
+            f"expected Trials, got {type(trials).__name__}; make them with Trials.from_table"
+        )
+    options = DEFAULTS | ask.options
+    margins = _margins(options["margins"], trials)
+    table = margin_table(
+        trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
+    )
+    if ask.n_draws:
+        table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
+    return table
+
+
+def _beside(
+    table: xr.Dataset,
+    metric: Metric,
+    estimates: xr.Dataset,
+    ask: Ask,
+    seed: np.random.SeedSequence,
+) -> Found:
+    """Reliability of the groups, and the estimate freed of what they lack."""
+    ceilings = _ceilings(table, ask.ci_prob, seed)
+    model = (DEFAULTS | ask.options)["model"]
+    variables: dict[str, Any] = {
+        "remark": ("pair", _remarks(table, model if ask.n_draws else None))
+    }
+    if "corrected" in metric.beside:
+        variables |= _corrected(table, ceilings, estimates["estimate"].values)
+    return Found(variables, {"ceilings": ceilings})
+
+
+def _draw(
+    table: xr.Dataset,
+    metric: Metric,
+    estimates: xr.Dataset,
+    ask: Ask,
+    seed: np.random.SeedSequence,
+) -> Drawn:
+    options = DEFAULTS | ask.options
+    drawn = margin_draws(
+        table,
+        ask.n_draws,
+        m=table.attrs["n_alternatives"],
+        link=options["link"],
+        model=options["model"],
+        rng=seed,
+        progressbar=ask.progressbar,
+    )
+    strengths = {"mean": drawn.strength, "sd": drawn.spread}
+    groups = {
+        "posterior": chained(drawn.values, table, metric, "nuts", joint=False),
+        "strengths": xr.Dataset(
+            {name: (("pair", "trial"), values) for name, values in strengths.items()},
+            coords={"pair": table["pair"].values},
+        ),
+    }
+    return Drawn(groups, drawn.reasons)
+
+
+def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
+    if margins is None:
+        return None
+    several = isinstance(margins, (list, tuple))
+    return decision_margins(*(margins if several else [margins]), trials=trials)
+
+
+def _alternatives(trials: Trials, m: int | None) -> int:
+    if m is None and not trials.has_classes:
+        raise ValueError(
+            "these trials hold correctness only: give the number of alternatives of the task, m=..."
+        )
+    return len(trials.classes) if m is None else m
+
+
+def _remarks(table: xr.Dataset, model: MarginModel | None) -> NDArray[np.object_]:
+    """What a reader of each entry should know of its data."""
+    shown, owner = table["member_shown"].values, table["member_group"].values
+    trial_group, contradictions = table["trial_group"].values, table["n_contradictions"].values
+    found = []
+    for p in range(table.sizes["pair"]):
+        texts = []
+        if alone := int(table["n_one_sided"].values[p]):
+            texts.append(f"{alone} items of one system only")
+        for system in (int(table["first"].values[p]), int(table["second"].values[p])):
+            here = shown[owner == system][:, trial_group == table["pair_group"].values[p]]
+            times = np.unique(here[here > 0])
+            if len(times) > 1:
+                texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
+            if model == "observers" and len(here) > 1 and not repeated(here):
+                texts.append("one answer each: stable deviations of observers count as noise")
+            if model == "items" and len(here) > 1 and repeated(here):
+                texts.append("repeats count as new people; model='observers' knows better")
+            if contradictions[system]:
+                name = table["observer"].values[system]
+                texts.append(f"{contradictions[system]} answers of {name} against its margins")
+        found.append("; ".join(texts))
+    return np.array(found, dtype=object)
+
+
+def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -> xr.Dataset:
+    """Reliability of every group of two and more in every group of trials of an entry."""
+    groups = np.unique(table["member_group"].values)
+    trial_group = table["trial_group"].values
+    places = [
+        (int(system), int(g)) for g in np.unique(table["pair_group"].values) for system in groups
+    ]
+    rows = []
+    for (system, g), own in zip(places, seed.spawn(len(places)), strict=True):
+        items = np.flatnonzero((trial_group == g) & (table["shown"].values[system] > 0))
+        right, shown = answers_of_group(table, system, items)
+        if len(right) < 2:
+            rows.append((np.nan,) * 4 + (len(right), len(items), "a single observer"))
+        elif not shown.all():
+            rows.append((np.nan,) * 4 + (len(right), len(items), "not all answered all items"))
+        elif len(items) < 5 or np.ptp(right.sum(axis=0)) == 0:
+            rows.append((np.nan,) * 4 + (len(right), len(items), "items do not differ"))
+        elif (np.ptp(right / shown, axis=1) > 0).sum() < 2:
+            # Whoever else is in it, one half of every split is always or never right.
+            reason = "items do not differ for all but one observer"
+            rows.append((np.nan,) * 4 + (len(right), len(items), reason))
+        else:
+            r = split_half_reliability(right / shown, ci_prob=ci_prob, rng=own)
+            rows.append((r.split_half, r.reliability, r.lower, r.upper, len(right), len(items), ""))
+    names = ["split_half", "reliability", "lower", "upper", "n_observers", "n_items", "undefined"]
+    frame = pd.DataFrame(rows, columns=names)
+    first_trial = np.array([int(np.argmax(trial_group == g)) for _, g in places])
+    label = {
+        key: table[f"trial_{key}"].values[first_trial] if key in _kept(table) else "all"
+        for key in ("dataset", "condition")
+    }
+    frame = frame.assign(
+        system=table["observer"].values[[system for system, _ in places]],
+        trial_group=[g for _, g in places],
+        **label,
+    )
+    frame[["dataset", "condition", "undefined"]] = frame[
+        ["dataset", "condition", "undefined"]
+    ].astype(object)
+    return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))
+
+
+def _kept(table: xr.Dataset) -> tuple[str, ...]:
+    """Labels that the groups of trials keep apart."""
+    kept = {"condition": ("dataset", "condition"), "dataset": ("dataset",)}
+    return kept.get(str(table.attrs["by"]), ())
+
+
+def _corrected(
+    table: xr.Dataset, ceilings: xr.Dataset, estimates: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Reliability of both indices together, and the estimate over its root."""
+    of = {
+        (system, g): value
+        for system, g, value in zip(
+            ceilings["system"].values,
+            ceilings["trial_group"].values,
+            ceilings["reliability"].values,
+            strict=True,
+        )
+    }
+    names = table["observer"].values
+    both = zip(
+        table["first"].values, table["second"].values, table["pair_group"].values, strict=True
+    )
+    # A machine answers the same every time.
+    reliability = np.array(
+        [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
+    )
+    root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
+    return {"reliability": ("pair", reliability), "corrected": ("pair", estimates / root)}
+
+
+# Options that only this kind of door has.
+DEFAULTS: dict[str, Any] = {
+    "margins": None,
+    "group": "kind",
+    "m": None,
+    "link": "m_afc",
+    "model": "items",
+}
+MARGINS = Kind(
+    _count,
+    _beside,
+    _draw,
+    lambda metric, ask: str((DEFAULTS | ask.options)["model"]),
+    tuple(DEFAULTS),
+)

@@ -1,0 +1,234 @@
+"""The result of an analysis: one DataTree, read by everything downstream."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely.estimates.tree import Tree
+from alikely.inference.resampling import bca_of_table
+from alikely.metrics import consistency
+from alikely.metrics.metric import analytic_interval
+from alikely.stats.intervals import CiKind, bound_names, interval
+from alikely.stats.multiplicity import adjusted_p_values
+
+__all__ = ["Result"]
+
+LABELS = ["dataset", "condition", "observer_a", "observer_b"]
+# What the tables of labels and of rows count, for every metric of theirs.
+COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
+TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
+School = Literal["analytic", "bootstrap", "bca", "posterior"]
+SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
+
+# A posterior interval that spans this much says next to nothing.
+WIDE = 0.5
+FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Result(Tree):
+    """Estimates, replicates and draws of one metric for many pairs.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        Groups ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and the
+        tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw, pair),
+        and from NUTS ``sample_stats``; on request ``log_likelihood``. ArviZ functions take it as
+        it is, with ``group="bootstrap", sample_dims="resample"`` for the bootstrap.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-model", rng=1)
+    >>> result
+    <Result error_consistency: 72 pairs, 10000 bootstrap replicates, 4000 posterior draws (exact)>
+    """
+
+    SCHEMA = MappingProxyType(
+        {"observed_data": {"first": ("pair",), "second": ("pair",)}, "estimates": FIRST}
+    )
+
+    @property
+    def table(self) -> xr.Dataset:
+        """The correctness table that was analysed."""
+        return self.data["observed_data"].to_dataset()
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """Labels of the entries: dataset, condition, observer_a, observer_b."""
+        table = self.table
+        return pd.DataFrame({name: table[name].values for name in LABELS})
+
+    @property
+    def undefined(self) -> pd.Series:
+        """Why an estimate is undefined, for the entries where it is; by label of the entry."""
+        estimates = self.estimates
+        reasons = pd.Series(
+            estimates["undefined"].values, index=estimates["pair"].values, dtype=object
+        )
+        return reasons[reasons != ""]
+
+    def draws(self, school: Literal["bootstrap", "posterior"]) -> NDArray[np.floating]:
+        """Bootstrap replicates or posterior draws of the metric.
+
+        Parameters
+        ----------
+        school : {"bootstrap", "posterior"}
+
+        Returns
+        -------
+        ndarray, shape (draw, pair)
+            Chains one after the other.
+
+        Raises
+        ------
+        ValueError
+            If the result has no such draws.
+        """
+        if school not in self.data.children:
+            raise ValueError(
+                f"this result has no {school} draws; ask for them when calling {self.metric.name}()"
+            )
+        return self._flat(self.data[school].to_dataset()[self.metric.name], "pair")
+
+    def summary(
+        self,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        intervals: Sequence[School] = SCHOOLS,
+    ) -> pd.DataFrame:
+        """Tidy table, one row per pair and group.
+
+        Parameters
+        ----------
+        ci_prob : float, optional
+            Probability of the intervals, in (0, 1); as in the analysis if not given.
+        ci_kind : {"eti", "hdi"}, optional
+            Equal-tailed or highest-density, for the bootstrap and the posterior alike.
+        intervals : sequence of {"analytic", "bootstrap", "bca", "posterior"}
+            Schools of inference to show, where the result has them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
+            estimate, se``; bounds of each school, with kind and probability in the column names;
+            ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
+            test against independent observers; ``p_null_bh`` adjusted over all rows by Benjamini
+            and Hochberg), ``p_fisher``, ``log_bf10`` (nats); ``note``: why something
+            is undefined or not to be trusted.
+
+        Raises
+        ------
+        ValueError
+            If the probability, the kind or a school is not valid.
+        """
+        ci_prob, ci_kind = self.interval_options(ci_prob, ci_kind)
+        unknown = set(intervals) - {*SCHOOLS, "bca"}
+        if unknown:
+            raise ValueError(
+                f"intervals must be among 'analytic', 'bootstrap', 'bca', 'posterior'; got "
+                f"{', '.join(map(repr, sorted(unknown)))}"
+            )
+        n_trials, accuracy_a, accuracy_b = self._trials()
+        estimates = self.estimates
+        frame = self.pairs.assign(
+            n_trials=n_trials,
+            accuracy_a=accuracy_a,
+            accuracy_b=accuracy_b,
+            estimate=estimates["estimate"].values,
+            se=estimates["se"].values,
+        )
+        for name in dict.fromkeys((*COUNTED, *self.metric.beside)):
+            if name in estimates:
+                frame[name] = estimates[name].values
+        width: Floats | None = None
+        for school in intervals:
+            if school != "analytic" and _group(school) not in self.data.children:
+                continue
+            kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
+            bounds = self._bounds(school, ci_prob, ci_kind)
+            if school == "posterior":
+                frame["posterior_median"] = np.median(self.draws("posterior"), axis=0)
+                width = bounds[:, 1] - bounds[:, 0]
+            for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
+                frame[name] = bound
+        if "bootstrap" in self.data.children:
+            frame["undefined_share"] = np.isnan(self.draws("bootstrap")).mean(axis=0)
+        tests = {name: estimates[name].values for name in TESTS if name in estimates}
+        if "p_null" in tests:
+            tests["p_null_bh"] = adjusted_p_values(tests["p_null"])
+        for name in TESTS:
+            if name in tests:
+                frame[name] = tests[name]
+        frame["note"] = self._notes(frame, width)
+        return frame
+
+    def _trials(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Number of trials and both accuracies of each entry."""
+        table = self.table
+        if "cells" not in table:
+            n_trials, a, b = (table[k].values for k in ("n_trials", "accuracy_a", "accuracy_b"))
+            return n_trials, a, b
+        cells = table["cells"].values
+        return cells.sum(axis=1), *consistency.accuracies(cells)
+
+    def _bounds(self, school: School, ci_prob: float, ci_kind: CiKind) -> Floats:
+        if school == "analytic":
+            value, se = (self.estimates[name].values for name in ("estimate", "se"))
+            return analytic_interval(self.metric, value, se, special.ndtri((1 + ci_prob) / 2))
+        if school == "bca":
+            return bca_of_table(self.table, self.draws("bootstrap"), self.metric, ci_prob)
+        return interval(self.draws(school), ci_prob, ci_kind)
+
+    def _notes(self, frame: pd.DataFrame, width: Floats | None) -> list[str]:
+        estimates = self.estimates
+        undefined = estimates["undefined"].values.astype(object)
+        remarks = [undefined, self._scarcity(frame, undefined == "")]
+        if self.metric.caution is not None:
+            caution = self.metric.caution(self.table["cells"].values)
+            remarks.append(np.where(undefined == "", caution, ""))
+        if "remark" in estimates:
+            remarks.append(estimates["remark"].values)
+        if width is not None:
+            if "posterior_remark" in estimates:
+                remarks.append(estimates["posterior_remark"].values)
+            remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
+            if self.data.attrs["cluster"]:
+                text = "the posterior ignores the clusters"
+                remarks.append(np.full(len(frame), text, dtype=object))
+        return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]
+
+    def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
+        """Which entries rest on too little for the analytic interval and the bootstrap."""
+        trust = self.metric.trust
+        known = {str(name): frame[name].to_numpy() for name in frame}
+        if "cells" in self.table:
+            known["cells"] = self.table["cells"].values
+        few = defined & (trust.rarest(known) < trust.least)
+        alone = few & (frame["se"].to_numpy() == 0)
+        return np.where(alone, trust.alone, np.where(few, trust.seldom, ""))
+
+    def __repr__(self) -> str:
+        parts = [f"{self.table.sizes['pair']} pairs"]
+        if "bootstrap" in self.data.children:
+            parts.append(f"{len(self.draws('bootstrap'))} bootstrap replicates")
+        if "posterior" in self.data.children:
+            sampler = self.data["posterior"].attrs["sampler"]
+            parts.append(f"{len(self.draws('posterior'))} posterior draws ({sampler})")
+        return f"<Result {self.metric.name}: {', '.join(parts)}>"
+
+
+def _group(school: str) -> str:
+    return "bootstrap" if school == "bca" else school

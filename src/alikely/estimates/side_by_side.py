@@ -1,0 +1,178 @@
+"""Error consistency and decision-margin consistency of the same systems, side by side."""
+
+from __future__ import annotations
+
+import itertools
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely.data.tables import By, joint_correctness
+from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.estimates.result import Result
+from alikely.inference.influence import covariance, estimate
+from alikely.stats.intervals import interval
+
+__all__ = ["consistency_table"]
+
+PLACE = ["dataset", "condition", "item"]
+
+
+def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
+    """Error consistency beside decision-margin consistency, with the ceilings of both.
+
+    Parameters
+    ----------
+    trials : Trials
+        The trials that `result` was made of.
+    result : Result
+        As from `alikely.decision_margin_consistency`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per entry of the result: ``dataset, condition, observer_a, observer_b, n_trials,
+        accuracy_a, accuracy_b``; ``margin_consistency`` with its analytic interval (``_lb, _ub``),
+        ``noise_free`` (posterior median) with its interval, ``margin_ceiling`` (reliability of the
+        group) with its interval; ``error_consistency``, the mean over pairs of members of both
+        systems, with its analytic interval over trials; ``error_ceiling``, that among the members
+        of the group. Ceilings are those of ``observer_a`` if it is a group, else of
+        ``observer_b``; NaN between two machines. Intervals have the probability of the result.
+
+    Raises
+    ------
+    ValueError
+        If the result is of another metric.
+
+    Notes
+    -----
+    A machine that did not take part in the trials is right where its margin is above 0.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> places = {name: trials.data[name].values for name in ["dataset", "condition", "item"]}
+    >>> margins = pd.DataFrame(places).assign(observer="net", margin=np.linspace(-1, 2, 160))
+    >>> result = al.decision_margin_consistency(trials, margins, n_draws=0, rng=1)
+    >>> len(consistency_table(trials, result))
+    1
+    """
+    if result.metric.counts != "margins":
+        raise ValueError(
+            f"expected a result of decision_margin_consistency, got one of {result.metric.name}"
+        )
+    table, ci_prob = result.table, float(result.data.attrs["ci_prob"])
+    summary = result.summary(intervals=["analytic"])
+    lower, upper = (name for name in summary if str(name).startswith("analytic_"))
+    frame = summary[
+        ["dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b"]
+    ].assign(
+        margin_consistency=summary["estimate"],
+        margin_consistency_lb=summary[lower],
+        margin_consistency_ub=summary[upper],
+    )
+    bounds = np.full((len(frame), 3), np.nan)
+    if "posterior" in result.data.children:
+        draws = result.draws("posterior")
+        bounds[:, 0] = np.median(draws, axis=0)
+        bounds[:, 1:] = interval(draws, ci_prob, result.data.attrs["ci_kind"])
+    frame[["noise_free", "noise_free_lb", "noise_free_ub"]] = bounds
+    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
+    ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
+    names, machine = table["observer"].values, table["is_machine"].values
+    groups, group_of_entry = [], table["pair_group"].values
+    for a, b in zip(table["first"].values, table["second"].values, strict=True):
+        groups.append(a if not machine[a] else b if not machine[b] else -1)
+    columns = ["margin_ceiling", "margin_ceiling_lb", "margin_ceiling_ub"]
+    frame[columns] = [
+        ceilings.loc[(names[s], g)].tolist() if s >= 0 else [np.nan] * 3
+        for s, g in zip(groups, group_of_entry.tolist(), strict=True)
+    ]
+    every = _with_machines(trials, table)
+    across, within = {}, {}
+    for entry, (a, b, group) in enumerate(
+        zip(table["first"].values, table["second"].values, groups, strict=True)
+    ):
+        across[entry] = list(itertools.product(_members(table, a), _members(table, b)))
+        if group >= 0:
+            within[entry] = list(itertools.combinations(_members(table, group), 2))
+    value, se = _mean_of_pairs(every, table, across).T
+    half = special.ndtri((1 + ci_prob) / 2) * se
+    frame["error_consistency"] = value
+    frame["error_consistency_lb"], frame["error_consistency_ub"] = value - half, value + half
+    frame["error_ceiling"] = _mean_of_pairs(every, table, within)[:, 0]
+    return frame
+
+
+def _with_machines(trials: Trials, table: xr.Dataset) -> Trials:
+    """Correctness of all observers, and of machines known by their margins only."""
+    data = trials.data
+    missing = [
+        s
+        for s in np.flatnonzero(table["is_machine"].values)
+        if table["observer"].values[s] not in trials.observers
+    ]
+    if not missing:
+        return trials
+    places = pd.DataFrame(
+        {
+            "dataset": table["trial_dataset"].values,
+            "condition": table["trial_condition"].values,
+            "item": table["item"].values,
+        }
+    )
+    own = pd.DataFrame({key: data[key].values.astype(object) for key in PLACE})
+    at = places.reset_index().merge(own, how="right", on=PLACE)["index"].to_numpy()
+    margins = table["margins"].values[missing][:, at]
+    right = np.where(np.isnan(margins), NOT_SHOWN, margins > 0).astype(np.int8)
+    added = xr.Dataset(
+        {"correct": (("observer", "trial"), right)},
+        coords={
+            "observer": table["observer"].values[missing],
+            "kind": ("observer", table["kind"].values[missing]),
+        },
+    )
+    kept = data[["correct", "kind", *PLACE, "repeat"]].drop_vars(
+        [name for name in data.coords if name not in ("observer", "kind", *PLACE, "repeat")],
+        errors="ignore",
+    )
+    joined = xr.concat(
+        [kept, added.assign_coords({k: kept[k] for k in (*PLACE, "repeat")})], dim="observer"
+    )
+    return Trials(joined)
+
+
+def _members(table: xr.Dataset, system: int) -> list[str]:
+    if table["is_machine"].values[system]:
+        return [str(table["observer"].values[system])]
+    own = table["member_group"].values == system
+    return [str(name) for name in table["member"].values[own]]
+
+
+def _mean_of_pairs(
+    trials: Trials, table: xr.Dataset, pairs: dict[int, list[tuple[str, str]]]
+) -> NDArray[np.float64]:
+    """Mean error consistency over some pairs for each entry, and its standard error."""
+    by = {"condition": "condition", "dataset": "dataset"}.get(str(table.attrs["by"]))
+    names = list(dict.fromkeys(itertools.chain.from_iterable(pairs.values())))
+    out = np.full((table.sizes["pair"], 2), np.nan)
+    if not names:
+        return out
+    no_response = table.attrs["no_response"]
+    # People of different data sets are no pair.
+    counted = joint_correctness(trials, names, cast(By, by), no_response, disjoint=True)
+    keys = ["dataset", "condition", "observer_a", "observer_b"]
+    place = {row: i for i, row in enumerate(zip(*(counted[k].values for k in keys), strict=True))}
+    for entry, wanted in pairs.items():
+        own = tuple(table[key].values[entry] for key in keys[:2])
+        rows = [place[(*own, *pair)] for pair in wanted if (*own, *pair) in place]
+        if rows:
+            part = counted.isel(pair=rows)
+            out[entry, 0] = estimate(part)["estimate"].values.mean()
+            out[entry, 1] = np.sqrt(covariance(part).values.sum()) / len(rows)
+    return out

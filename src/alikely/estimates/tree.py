@@ -1,0 +1,122 @@
+"""What results and benchmarks share: one DataTree, its defaults, its draws, and its file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import xarray as xr
+
+from alikely._base.arrays import Floats
+from alikely._base.files import VERSION, check_tree, read_tree, write_tree
+from alikely.metrics import Metric, get_metric, metrics
+from alikely.stats.intervals import CiKind, check_interval
+
+__all__ = ["Tree"]
+
+# Layout of the files; a change that older versions cannot read counts it up.
+FORMAT = 1
+ATTRIBUTES = ("metric", "ci_prob", "ci_kind", "alikely_version")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """A DataTree with attributes of its making, as everything downstream reads it.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        Groups of estimates, replicates and draws.
+    """
+
+    data: xr.DataTree
+
+    # Groups, their variables, and the dims of these, without which a file is none of this kind.
+    SCHEMA: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
+
+    @property
+    def metric(self) -> Metric:
+        """The estimand."""
+        attrs = self.data.attrs
+        metric = get_metric(str(attrs["metric"]))
+        kept = {name: np.asarray(attrs[name]).item() for name in metric.options if name in attrs}
+        return get_metric(metric, **kept)
+
+    @property
+    def estimates(self) -> xr.Dataset:
+        """Point estimates and what stands beside them."""
+        return self.data["estimates"].to_dataset()
+
+    def interval_options(
+        self, ci_prob: float | None, ci_kind: CiKind | None
+    ) -> tuple[float, CiKind]:
+        """Probability and kind of the intervals; as in the analysis where not given."""
+        prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+        kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
+        check_interval(prob, kind)
+        return prob, kind
+
+    def _flat(self, values: xr.DataArray, last: str) -> Floats:
+        """Draws as a matrix, (draw, entry): chains one after the other."""
+        return np.asarray(values.values).reshape(-1, values.sizes[last])
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one netCDF file.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; one that exists is replaced when the new one is complete.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; one that existed is as it was.
+        """
+        tree = self.data.copy()
+        tree.attrs = {**tree.attrs, VERSION: FORMAT}
+        write_tree(tree, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            netCDF file.
+
+        Returns
+        -------
+        Result or Benchmark
+            Of the class that this is called on.
+
+        Raises
+        ------
+        ValueError
+            If the file is missing, damaged or of something else, or its metric is not registered;
+            the message says which module to import.
+        """
+        tree = read_tree(path)
+        check_tree(
+            tree,
+            cls.SCHEMA,
+            attributes=ATTRIBUTES,
+            version=FORMAT,
+            where=repr(str(path)),
+            expected=f"a {cls.__name__} of alikely",
+            remedy=f"write one with {cls.__name__}.save",
+        )
+        # The layout is the file's, not the analysis's.
+        attrs = {name: value for name, value in tree.attrs.items() if name != VERSION}
+        if str(attrs["metric"]) not in metrics():
+            module = attrs.get("metric_module", "")
+            raise ValueError(
+                f"{str(path)!r} is of the metric {attrs['metric']!r}, which is not registered; "
+                f"import {module or 'the module that registers it'} before loading"
+            )
+        tree.attrs = attrs
+        return cls(tree)

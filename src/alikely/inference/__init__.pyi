@@ -1,0 +1,49 @@
+from .chains import SamplingWarning as SamplingWarning
+from .chains import nuts as nuts
+from .chains import nuts_many as nuts_many
+from .conjugate import independence_draws as independence_draws
+from .conjugate import joint_draws as joint_draws
+from .conjugate import pairwise_draws as pairwise_draws
+from .evaluation import Evaluator as Evaluator
+from .evaluation import evaluator as evaluator
+from .evaluation import weighted_cells as weighted_cells
+from .influence import covariance as covariance
+from .influence import estimate as estimate
+from .null import bayes_factor as bayes_factor
+from .null import fisher_exact as fisher_exact
+from .null import log_bayes_factor as log_bayes_factor
+from .null import null_draws as null_draws
+from .null import null_percentiles as null_percentiles
+from .null import p_value as p_value
+from .resampling import bca_interval as bca_interval
+from .resampling import bca_of_table as bca_of_table
+from .resampling import bootstrap as bootstrap
+from .resampling import bootstrap_counts as bootstrap_counts
+from .sampling import posterior as posterior
+from .sampling import trial_log_likelihood as trial_log_likelihood
+
+__all__ = [
+    "Evaluator",
+    "SamplingWarning",
+    "bayes_factor",
+    "bca_interval",
+    "bca_of_table",
+    "bootstrap",
+    "bootstrap_counts",
+    "covariance",
+    "estimate",
+    "evaluator",
+    "fisher_exact",
+    "independence_draws",
+    "joint_draws",
+    "log_bayes_factor",
+    "null_draws",
+    "null_percentiles",
+    "nuts",
+    "nuts_many",
+    "p_value",
+    "pairwise_draws",
+    "posterior",
+    "trial_log_likelihood",
+    "weighted_cells",
+]

@@ -1,0 +1,393 @@
+"""Markov chains: NUTS for any PyMC model, and a warning when the chains went wrong.
+
+References
+----------
+.. [HG14] Hoffman, Gelman (2014). The No-U-Turn sampler. doi:10.48550/arXiv.1111.4246
+.. [V21] Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021). Rank-normalization, folding, and
+   localization: an improved R-hat. doi:10.1214/20-BA1221
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import threading
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import arviz_stats as azs
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence, spawn_integer
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = [
+    "CHAINS",
+    "LOCK",
+    "SamplingWarning",
+    "cache_clear",
+    "cache_info",
+    "compiled",
+    "nuts",
+    "nuts_many",
+    "sample",
+]
+
+
+CHAINS = 4
+
+
+# Above the usual 0.8: a posterior at the ceiling has tails that a long step falls off.
+TARGET_ACCEPT = 0.95
+
+PACKAGE = str(Path(__file__).parents[1])
+# Compiled models kept at a time.
+KEPT = 32
+# Two threads that compile, or put data into one model, at a time would disturb each other.
+LOCK = threading.RLock()
+
+Values = Mapping[str, ArrayLike]
+
+
+class SamplingWarning(UserWarning):
+    """The Markov chains did not do what they should; the draws may mislead."""
+
+
+def nuts(
+    model: pm.Model,
+    n_draws: int = 4_000,
+    tune: int = 1_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+    target_accept: float = TARGET_ACCEPT,
+    reuse: bool = False,
+) -> xr.DataTree:
+    """Sample a PyMC model with NUTS [HG14]_ (nutpie), and say so when the chains went wrong.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        For instance one of `alikely.models`, extended or not.
+    n_draws : int
+        Total number of draws over 4 chains.
+    tune : int
+        Warm-up draws of each chain.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+    target_accept : float
+        Mean acceptance aimed at, in (0, 1); higher means shorter steps.
+    reuse : bool
+        Compile for any data of this shape in `pymc.Data`, as `nuts_many` does: for a model that
+        will be sampled again for other data. If not, for these data only; steps are then faster.
+
+    Returns
+    -------
+    xarray.DataTree
+        As from nutpie: ``posterior``, ``sample_stats``, ``observed_data``, ...
+
+    Warns
+    -----
+    SamplingWarning
+        Once, naming divergences, the largest r_hat above 1.01 and the least effective sample size
+        below 400 [V21]_.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.copying([100, 20, 20, 20])
+    >>> tree = al.inference.nuts(model, rng=1)
+    >>> int(tree["sample_stats"]["diverging"].sum())
+    0
+    """
+    # What is sampled is watched; what follows from it may be ten times as much.
+    watched = [variable.name for variable in model.free_RVs]
+    ready = compiled(model, freeze=not reuse)({})
+    return sample(ready, -(-n_draws // CHAINS), tune, rng, progressbar, watched, target_accept)
+
+
+def nuts_many(
+    model: pm.Model,
+    data: Iterable[Mapping[str, ArrayLike]],
+    n_draws: int = 4_000,
+    tune: int = 1_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+    target_accept: float = TARGET_ACCEPT,
+) -> Iterator[xr.DataTree]:
+    """Sample one model for several data sets of one shape: compiling takes longer than sampling.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        With its data in `pymc.Data`.
+    data : iterable of mapping
+        New values of the data, by name; those not named stay.
+    n_draws, tune, rng, progressbar, target_accept
+        As in `nuts`, for each data set.
+
+    Yields
+    ------
+    xarray.DataTree
+        As from `nuts`, one for each data set.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such data, or they are of another shape.
+
+    Warns
+    -----
+    SamplingWarning
+        As in `nuts`, for each data set.
+    """
+    fill = compiled(model)
+    watched = [variable.name for variable in model.free_RVs]
+    seed = seed_sequence(rng)
+    for values in data:
+        ready = fill(values)
+        (own,) = seed.spawn(1)
+        yield sample(ready, -(-n_draws // CHAINS), tune, own, progressbar, watched, target_accept)
+
+
+def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
+    """Compile a model for nutpie, or take it from those compiled in this process.
+
+    Compiling takes a hundred times as long as building a model and looking at it. Two models share
+    compiled code if what is compiled is the same, node by node: the graphs of the log density and
+    of all that is saved, with their names, dims and coords, and every constant in them. What a
+    function of `alikely.models` works out from data in NumPy (totals, positions, nodes, places)
+    is such a constant: other values, another model. Only what is in `pymc.Data` may differ, in
+    value and not in shape or type. The last 32 are kept.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        With its data in `pymc.Data`.
+    freeze : bool
+        Data are constants too: log factorials of data that cannot change are worked out once, not
+        at every step, and compiling is faster.
+
+    Returns
+    -------
+    callable
+        Takes new values of the data by name (those not named stay) and returns what nutpie
+        samples. Its chains start where those of the model built from these data would, whatever
+        the data it was compiled with: draws do not tell whether a model was compiled before.
+
+    Raises
+    ------
+    ValueError
+        By the callable: if the model has no such data, or they are of another shape or type.
+
+    See Also
+    --------
+    cache_info, cache_clear
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> first = compiled(al.models.independence([100, 20, 20, 20]))
+    >>> before = cache_info().hits
+    >>> second = compiled(al.models.independence([30, 60, 50, 20]))
+    >>> cache_info().hits - before
+    1
+    """
+    with LOCK:
+        own = {variable.name: variable.get_value() for variable in model.data_vars}
+        code = _compile(_Graph(_written_out(model, freeze), freeze, model))
+        # What is compiled for its own data alone starts where nutpie has it.
+        start = None if freeze else _starting_point(model)
+    held = {variable.name for variable in code.shared_var_keys}
+
+    def fill(data: Values) -> Any:
+        new = {name: _fitting(name, values, {} if freeze else own) for name, values in data.items()}
+        used = {name: values for name, values in {**own, **new}.items() if name in held}
+        ready = code.with_data(**used) if used else code
+        if start is None:
+            return ready
+        return dataclasses.replace(ready, initial_point_func=functools.partial(start, new))
+
+    return fill
+
+
+def cache_info() -> Any:
+    """How often a compiled model was found (``hits``) or made (``misses``), as of `lru_cache`."""
+    return _compile.cache_info()
+
+
+def cache_clear() -> None:
+    """Forget all compiled models."""
+    _compile.cache_clear()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Graph:
+    """What to compile, known by what it is written out as."""
+
+    written: tuple[Hashable, ...]
+    freeze: bool
+    model: Any = dataclasses.field(compare=False)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _compile(graph: _Graph) -> Any:
+    import nutpie
+
+    return nutpie.compile_pymc_model(graph.model, freeze_model=graph.freeze)
+
+
+def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
+    """All that nutpie's code depends on: equal for two models if their code would be the same."""
+    from pytensor.graph.traversal import toposort
+
+    saved = model.unobserved_value_vars
+    outputs = [model.logp(), *saved]
+    data = set() if freeze else set(model.data_vars)
+    number: dict[Any, int] = {}
+    steps: list[Hashable] = []
+    for variable in outputs:
+        if variable.owner is None and variable not in number:
+            number[variable] = len(number)
+            steps.append(_leaf(variable, data))
+    for node in toposort(outputs):
+        for variable in node.inputs:
+            if variable not in number:
+                number[variable] = len(number)
+                steps.append(_leaf(variable, data))
+        # Operations compare by what they do; one that does not is never found again.
+        steps.append((node.op, *(number[variable] for variable in node.inputs)))
+        for variable in node.outputs:
+            number[variable] = len(number)
+    labels = repr((model.coords, sorted(model.named_vars_to_dims.items()), model.check_bounds))
+    names = tuple(variable.name for variable in [*saved, *model.free_RVs, *model.deterministics])
+    return (*steps, tuple(number[variable] for variable in outputs), names, labels)
+
+
+def _leaf(variable: Any, data: set[Any]) -> Hashable:
+    """An input of a graph: data by name and shape, a parameter by name, a number by its digest."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.basic import Constant
+
+    if isinstance(variable, Constant):
+        return ("constant", variable.type, _digest(variable.data))
+    if not isinstance(variable, SharedVariable):
+        return ("parameter", variable.type, variable.name)
+    value = variable.get_value(borrow=True)
+    if variable in data:
+        return ("data", variable.type, variable.name, value.shape)
+    return ("held", variable.type, variable.name, _digest(value))
+
+
+def _digest(value: Any) -> str:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return repr(value)
+    array = np.ascontiguousarray(value)
+    return f"{array.dtype} {np.shape(value)} {hashlib.sha256(array.tobytes()).hexdigest()}"
+
+
+def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """New data in the place of a model's own."""
+    if name not in own:
+        raise ValueError(
+            f"the model has no data {name!r} to replace; it has {', '.join(map(repr, own)) or '-'}"
+        )
+    given, old = np.asarray(values), own[name]
+    if given.shape != old.shape:
+        raise ValueError(
+            f"data {name!r} must have the shape {old.shape} that the model was built with, got "
+            f"{given.shape}; build a model for them"
+        )
+    with np.errstate(invalid="ignore"):
+        new = given.astype(old.dtype)
+    if not np.issubdtype(old.dtype, np.floating) and not np.array_equal(new, given):
+        raise ValueError(
+            f"data {name!r} must be {old.dtype} as those that the model was built with, got "
+            f"{given[new != given].flat[0]}; build a model for them"
+        )
+    return new
+
+
+def _starting_point(model: pm.Model) -> Callable[..., Floats]:
+    """Where chains start, from a seed, for given data; jittered as nutpie does.
+
+    Of the model's own: nutpie's function would start from the data that the code was compiled with.
+    """
+    from pymc.initial_point import make_initial_point_fn
+
+    point = make_initial_point_fn(
+        model=model, jitter_rvs=set(model.free_RVs), return_transformed=True
+    )
+    names = [model.rvs_to_values[variable].name for variable in model.free_RVs]
+
+    def start(data: Mapping[str, NDArray[Any]], seed: Any) -> Floats:
+        with LOCK:
+            before = {name: model[name].get_value() for name in data}
+            try:
+                for name, values in data.items():
+                    model[name].set_value(values)
+                found = point(seed)
+            finally:
+                for name, values in before.items():
+                    model[name].set_value(values)
+        return np.concatenate([np.ravel(found[name]) for name in names]).astype(np.float64)
+
+    return start
+
+
+def sample(
+    ready: Any,
+    per_chain: int,
+    tune: int,
+    rng: RandomState,
+    progressbar: bool,
+    watched: list[str],
+    target_accept: float = TARGET_ACCEPT,
+) -> xr.DataTree:
+    """Sample a compiled model, and warn of trouble."""
+    import nutpie
+
+    tree = nutpie.sample(
+        ready,
+        draws=per_chain,
+        tune=tune,
+        chains=CHAINS,
+        seed=spawn_integer(seed_sequence(rng)),
+        save_warmup=False,
+        target_accept=target_accept,
+        progress_bar=progressbar,
+    )
+    _warn_of_trouble(tree, watched)
+    return tree
+
+
+def _warn_of_trouble(tree: xr.DataTree, watched: list[str]) -> None:
+    draws = tree["posterior"].to_dataset()[watched]
+    troubles = []
+    divergences = int(tree["sample_stats"]["diverging"].sum())
+    if divergences:
+        troubles.append(f"{divergences} divergent transitions")
+    if draws.sizes["draw"] >= 100:
+        # Shorter chains cannot be judged by these.
+        worst_r_hat = max(float(values.max()) for values in azs.rhat(draws).data_vars.values())
+        least_ess = min(float(values.min()) for values in azs.ess(draws).data_vars.values())
+        if worst_r_hat > 1.01:
+            troubles.append(f"r_hat up to {worst_r_hat:.3f} (should be below 1.01)")
+        if least_ess < 100 * CHAINS:
+            troubles.append(f"effective sample size down to {least_ess:.0f} (should be above 400)")
+    if troubles:
+        warnings.warn(
+            f"NUTS: {'; '.join(troubles)}; draw more, or use sampler='exact' where it exists",
+            SamplingWarning,
+            # To the line of the user, whatever door it went through.
+            skip_file_prefixes=(PACKAGE,),
+        )

@@ -1,0 +1,166 @@
+"""Analytic uncertainty: variances and covariances from influence functions.
+
+References
+----------
+.. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
+   doi:10.1037/h0028106
+.. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely.data.blocks import blocks, cluster_numbers
+from alikely.inference.evaluation import evaluator
+from alikely.metrics import ERROR_CONSISTENCY, Metric
+
+__all__ = ["covariance", "estimate"]
+
+# Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
+CHUNK = 2_000
+
+
+def estimate(
+    table: xr.Dataset, metric: Metric = ERROR_CONSISTENCY, cluster: str | None = None
+) -> xr.Dataset:
+    """Point estimates with analytic standard errors.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        Count table, as from `alikely.data.joint_correctness`.
+    metric : Metric
+        Estimand.
+    cluster : str, optional
+        Trial coordinate such as ``"item"``: trials that share its value within a data set are
+        dependent, and their influences are summed first.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it
+        is not.
+
+    Raises
+    ------
+    ValueError
+        If the table has no such trial coordinate.
+
+    References
+    ----------
+    For error consistency without clusters the variance is that of [FCE69]_ in the manner of [H74]_.
+
+    Examples
+    --------
+    >>> from alikely.data import from_counts
+    >>> result = estimate(from_counts([100, 20, 20, 20]))
+    >>> result["estimate"].values.round(4), result["se"].values.round(4)
+    (array([0.3333]), array([0.0843]))
+    """
+    if cluster is None and metric.counts == "correctness":
+        # Counts suffice: no pass over the trials.
+        cells = table["cells"].values.astype(np.float64)
+        value, psi = metric.value(cells), metric.influence(cells)
+        # An empty cell has no say, even where its influence is undefined.
+        square = np.where(cells > 0, cells * psi**2, 0).sum(axis=-1)
+        square /= np.maximum(cells.sum(axis=-1), 1) ** 2
+        reasons = metric.reason(cells).astype(object)
+    else:
+        value, square = np.full((2, table.sizes["pair"]), np.nan)
+        reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
+        numbers = None if cluster is None else cluster_numbers(table, cluster)
+        for block in blocks(table):
+            ready = evaluator(block, metric)
+            slopes = ready.slopes()
+            if numbers is not None:
+                slopes = slopes @ _indicator(numbers[block.trials])[0]
+            value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
+            square[block.rows] = (slopes**2).sum(axis=1)
+            reasons[block.rows] = ready.reasons()
+    se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
+    return xr.Dataset(
+        {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)},
+        coords={"pair": table["pair"]},
+    )
+
+
+def covariance(
+    table: xr.Dataset, metric: Metric = ERROR_CONSISTENCY, cluster: str | None = None
+) -> xr.DataArray:
+    """Covariance matrix of the estimates of all entries of a table.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        Count table, as from `alikely.data.joint_correctness`; take a part of it with
+        ``table.isel(pair=...)``.
+    metric : Metric
+        Estimand.
+    cluster : str, optional
+        As in `estimate`.
+
+    Returns
+    -------
+    xarray.DataArray, dims (pair, pair_other)
+        Sums of products of influences over shared trials, divided by both numbers of trials;
+        0 for entries without shared trials (or clusters); NaN where an estimate is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the table has no such trial coordinate.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> table = al.data.joint_correctness(al.load_example(), pairs="human-human", by="dataset")
+    >>> matrix = covariance(table)
+    >>> bool(np.allclose(np.sqrt(np.diag(matrix)), estimate(table)["se"]))
+    True
+    """
+    n_pairs = table.sizes["pair"]
+    total = np.zeros((n_pairs, n_pairs))
+    for rows, influence in _influence_columns(table, metric, cluster):
+        total[np.ix_(rows, rows)] += influence @ influence.T
+    undefined = np.isnan(np.diag(total))
+    total[undefined] = np.nan
+    total[:, undefined] = np.nan
+    names = table["pair"].values
+    return xr.DataArray(
+        total,
+        dims=("pair", "pair_other"),
+        coords={"pair": names, "pair_other": names},
+        name="covariance",
+    )
+
+
+def _influence_columns(
+    table: xr.Dataset, metric: Metric, cluster: str | None
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    """Influence matrices (some pairs, some trials or clusters); no two share a trial or cluster."""
+    if cluster is None:
+        for block in blocks(table):
+            rows = np.arange(block.rows.start, block.rows.stop)
+            influence = evaluator(block, metric).slopes()
+            for start in range(0, influence.shape[1], CHUNK):
+                yield rows, influence[:, start : start + CHUNK]
+        return
+    # A cluster may reach over groups (one image in several conditions): gather all of it first.
+    columns = cluster_numbers(table, cluster)
+    gathered = np.zeros((table.sizes["pair"], columns.max(initial=-1) + 1))
+    for block in blocks(table):
+        membership, used = _indicator(columns[block.trials])
+        gathered[block.rows, used] += evaluator(block, metric).slopes() @ membership
+    yield np.arange(len(gathered)), gathered
+
+
+def _indicator(numbers: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    used, local = np.unique(numbers, return_inverse=True)
+    membership = np.zeros((len(numbers), len(used)))
+    membership[np.arange(len(numbers)), local] = 1
+    return membership, used

@@ -1,0 +1,538 @@
+"""Independent observers: what error consistency looks like when nobody shares anything.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+   CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
+.. [GD74] Gunel, Dickey (1974). Bayes factors for independence in contingency tables.
+   doi:10.1093/biomet/61.3.545
+.. [F22] Fisher (1922). On the interpretation of chi-squared from contingency tables, and the
+   calculation of P. doi:10.2307/2340521
+.. [BH95] Benjamini, Hochberg (1995). Controlling the false discovery rate.
+   doi:10.1111/j.2517-6161.1995.tb02031.x
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.tables import check_counts
+from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
+
+__all__ = [
+    "bayes_factor",
+    "fisher_exact",
+    "log_bayes_factor",
+    "null_draws",
+    "null_percentiles",
+    "p_value",
+]
+
+# Pairs drawn for at a time by one worker.
+CHUNK = 64
+# Log probabilities of tables that are equally probable differ by rounding, never by this much.
+ROUNDING = 1e-7
+# Below this the rest of a log factorial comes from a table, from here on from a series.
+SMALL = 16
+REST = np.array([0.0] + [math.lgamma(n + 1) - n * math.log(n) + n for n in range(1, SMALL)])
+
+
+def null_draws(
+    cells: ArrayLike,
+    n_draws: int = 10_000,
+    metric: Metric = ERROR_CONSISTENCY,
+    rng: RandomState = None,
+) -> NDArray[np.float32]:
+    """Values of the estimand for independent observers with the accuracies of these pairs [K25]_.
+
+    Accuracies are drawn from their posteriors under a uniform prior, then as many trials of two
+    independent observers as the pair has; all at the level of counts.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (pair, 4)
+        Counts ``n11, n10, n01, n00``.
+    n_draws : int
+        Number of simulated tables per pair, at least 1.
+    metric : Metric
+        Estimand.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        NaN where the estimand is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not whole and non-negative, or `n_draws` is below 1.
+
+    Examples
+    --------
+    >>> draws = null_draws([[100, 20, 20, 20]], n_draws=2000, rng=1)
+    >>> draws.shape, bool(abs(draws.mean()) < 0.01)
+    ((2000, 1), True)
+    """
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, got {n_draws}")
+    counts = np.atleast_2d(check_counts(cells))
+    starts = range(0, len(counts), CHUNK)
+    seeds = seed_sequence(rng).spawn(len(starts))
+    jobs = [
+        (counts[start : start + CHUNK], n_draws, metric, seed)
+        for start, seed in zip(starts, seeds, strict=True)
+    ]
+    out = np.empty((n_draws, len(counts)), dtype=np.float32)
+    for start, draws in zip(starts, in_parallel(_null_chunk, jobs), strict=True):
+        out[:, start : start + CHUNK] = draws
+    return out
+
+
+def _null_chunk(
+    counts: NDArray[np.int64], n_draws: int, metric: Metric, seed: np.random.SeedSequence
+) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    total = counts.sum(axis=-1)
+    right_a = counts[:, 0] + counts[:, 1]
+    right_b = counts[:, 0] + counts[:, 2]
+    shape = (n_draws, len(counts))
+    accuracy_a = rng.beta(right_a + 1, total - right_a + 1, size=shape)
+    accuracy_b = rng.beta(right_b + 1, total - right_b + 1, size=shape)
+    k_a = rng.binomial(total, accuracy_a)
+    n11 = rng.binomial(k_a, accuracy_b)
+    n01 = rng.binomial(total - k_a, accuracy_b)
+    drawn = np.stack([n11, k_a - n11, n01, total - k_a - n01], axis=-1)
+    return metric.value(drawn).astype(np.float32)
+
+
+def p_value(estimate: ArrayLike, null: ArrayLike) -> NDArray[np.float64]:
+    """Two-sided p-value of an estimate against null draws; never 0.
+
+    Parameters
+    ----------
+    estimate : array_like, shape (pair,)
+        Observed values.
+    null : array_like, shape (draw, pair)
+        As from `null_draws`; undefined draws leave the denominator.
+
+    Returns
+    -------
+    ndarray, shape (pair,)
+        ``(1 + #{|null| >= |estimate|}) / (1 + #{defined})``; NaN where the estimate is undefined.
+
+    Examples
+    --------
+    >>> p_value([0.5, np.nan], [[0.1, 0.0], [0.6, 0.0], [np.nan, 0.0]]).round(3)
+    array([0.667,   nan])
+    """
+    # The draws are stored in single precision; a tie must count as one.
+    observed = np.abs(np.asarray(estimate, dtype=np.float64)).astype(np.float32)
+    draws = np.abs(np.asarray(null, dtype=np.float32))
+    defined = ~np.isnan(draws)
+    exceed = (draws >= observed).sum(axis=0)
+    return np.where(np.isnan(observed), np.nan, (1 + exceed) / (1 + defined.sum(axis=0)))
+
+
+def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
+    """Fisher's exact two-sided p-value of independence, given both accuracies [F22]_.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (..., 4)
+        Counts ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1]; the sum of the probabilities of all tables with these margins that are no more
+        probable than the observed one. 0 only below the smallest number, NaN for an empty table.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not whole and non-negative.
+
+    Examples
+    --------
+    >>> fisher_exact([[10, 2, 3, 15]]).round(5)
+    array([0.00054])
+    """
+    counts = check_counts(cells)
+    flat = counts.reshape(-1, 4)
+    n11, n10, n01, _ = flat.T
+    # The most probable overlap; int64 holds the product up to 3 billion trials.
+    mode = (n11 + n10 + 1) * (n11 + n01 + 1) // (flat.sum(axis=1) + 2)
+    # Flip b's answers where needed: the observed overlap is then the mode or above.
+    flip = n11 < mode
+    table = np.where(flip[:, None], flat[:, [1, 0, 3, 2]], flat)
+    steps = np.where(flip, mode - n11, n11 - mode)
+    own = _log_mass(table)
+    # R and SciPy call tables equal that differ by rounding alone.
+    limit = own + ROUNDING
+    rarer = limit < _log_mass(_with_overlap(table, -steps))
+    p = np.ones(len(flat))
+    table = table[rarer]
+    opposite = _with_overlap(table, -_steps_down(table, steps[rarer], limit[rarer]))
+    p[rarer] = np.exp(own[rarer]) * _tail(table)
+    reached = opposite.min(axis=1) >= 0
+    down = opposite[reached][:, [1, 0, 3, 2]]
+    p[np.flatnonzero(rarer)[reached]] += np.exp(_log_mass(down)) * _tail(down)
+    p = np.where(flat.sum(axis=1) > 0, np.minimum(p, 1), np.nan)
+    return p.reshape(counts.shape[:-1])
+
+
+def _with_overlap(table: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tables of the same margins with so many more trials in n11."""
+    return table + more[:, None] * np.array([1, -1, -1, 1])
+
+
+def _steps_down(
+    table: NDArray[np.int64], steps: NDArray[np.int64], limit: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """How far below lies the first table beyond the mode whose log mass is at most the limit.
+
+    By bisection: below the mode the mass falls. Where none is, one step more than there are tables.
+    """
+    near, far = steps, np.minimum(table[:, 0], table[:, 3]) + 1
+    while (far - near > 1).any():
+        middle = (near + far) // 2
+        # Where both have met, the middle is the nearer: a table, whatever becomes of it.
+        at_most = _log_mass(_with_overlap(table, -middle)) <= limit
+        near = np.where(at_most, near, middle)
+        far = np.where(at_most & (middle > near), middle, far)
+    return far
+
+
+def _log_mass(table: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log hypergeometric probability of tables given their margins.
+
+    By Stirling's formula what is large cancels: there remain the distance of the cells from those
+    expected, which is exact, and small terms of each factorial. Sums of log factorials would lose
+    five digits at 10,000 trials.
+    """
+    n11, n10, n01, n00 = (column.astype(np.float64) for column in table.T)
+    total = n11 + n10 + n01 + n00
+    rows, columns = (n11 + n10, n01 + n00), (n11 + n01, n10 + n00)
+    away = (table[:, 0] * table[:, 3] - table[:, 1] * table[:, 2]) / np.maximum(total, 1)
+    out = sum(map(_stirling, (*rows, *columns))) - _stirling(total)
+    signed = ((n11, 1, 0, 0), (n10, -1, 0, 1), (n01, -1, 1, 0), (n00, 1, 1, 1))
+    for cell, sign, row, column in signed:
+        expected = rows[row] * columns[column] / np.maximum(total, 1)
+        ratio = np.divide(sign * away, expected, out=np.zeros_like(cell), where=expected > 0)
+        # cell log(cell / expected) + expected - cell; the differences sum to 0 over cells.
+        out -= expected * (special.xlog1py(1 + ratio, ratio) - ratio) + _stirling(cell)
+    return np.asarray(out)
+
+
+def _stirling(n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What log n! has beyond n log n - n."""
+    inverse = 1 / np.maximum(n, SMALL)
+    square = inverse**2
+    # The next term is below 1e-16 from 16 on.
+    series = inverse * (
+        1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
+    )
+    large = np.log(2 * np.pi * np.maximum(n, SMALL)) / 2 + series
+    return np.where(n < SMALL, REST[np.minimum(n, SMALL - 1).astype(np.intp)], large)
+
+
+def _tail(table: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Probability of these tables and all with a larger overlap, over their own probability."""
+    n11, n10, n01, n00 = (column.astype(np.float64) for column in table.T)
+    total, term = np.ones(len(table)), np.ones(len(table))
+    out, left = np.empty(len(table)), np.arange(len(table))
+    while len(left):
+        # Some terms at a time, then without the tables that are done.
+        for _ in range(16):
+            term = term * (n10 * n01) / ((n11 + 1) * (n00 + 1))
+            total = total + term
+            n11, n10, n01, n00 = n11 + 1, n10 - 1, n01 - 1, n00 + 1
+        going = term > 1e-17 * total
+        out[left[~going]] = total[~going]
+        left, total, term = left[going], total[going], term[going]
+        n11, n10, n01, n00 = (cell[going] for cell in (n11, n10, n01, n00))
+    return out
+
+
+def log_bayes_factor(
+    cells: ArrayLike,
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
+    prior: float = 1.0,
+) -> NDArray[np.float64]:
+    """Log Bayes factor of association against independence, joint-multinomial sampling [GD74]_.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (..., 4)
+        Counts ``n11, n10, n01, n00``.
+    alternative : {"two-sided", "greater", "less"}
+        ``"greater"``: the error consistency is positive; by the share of the posterior on that
+        side against its prior share, one half.
+    prior : float
+        Dirichlet parameter of each cell, above 0.5; 1 is uniform over tables.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Natural logarithm of ``BF10``: above 0 speaks for association, below 0 for independence.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not whole and non-negative, or an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> float(log_bayes_factor([1000, 200, 300, 1500]).round(2))
+    697.73
+    """
+    if alternative not in ("two-sided", "greater", "less"):
+        raise ValueError(
+            f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
+        )
+    if not prior > 0.5:
+        raise ValueError(f"prior must be above 0.5, or the margins have no prior, got {prior}")
+    y = check_counts(cells).reshape(*np.shape(cells)[:-1], 2, 2)
+    a = np.full((2, 2), float(prior))
+    rows, columns = y.sum(axis=-1), y.sum(axis=-2)
+    # The margins' parameters under independence: their sums less the other margin's freedom.
+    margin = a.sum(axis=0) - 1
+
+    def log_d(parameters: NDArray[np.float64], dims: int) -> NDArray[np.float64]:
+        axes = tuple(range(-dims, 0))
+        total = special.gammaln(parameters.sum(axis=axes))
+        return np.asarray(special.gammaln(parameters).sum(axis=axes) - total)
+
+    log_bf = (
+        log_d(y + a, 2)
+        - log_d(a, 2)
+        + log_d(margin, 1)
+        - log_d(rows + margin, 1)
+        + log_d(margin, 1)
+        - log_d(columns + margin, 1)
+    )
+    if alternative == "two-sided":
+        return np.asarray(log_bf)
+    parameters = np.moveaxis(y.reshape(*y.shape[:-2], 4) + a.ravel(), -1, 0)
+    if alternative == "less":
+        parameters = parameters[[1, 0, 3, 2]]
+    return np.asarray(log_bf + _log_probability_beyond(parameters) - np.log(0.5))
+
+
+def bayes_factor(
+    cells: ArrayLike,
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
+    prior: float = 1.0,
+) -> NDArray[np.float64]:
+    """Bayes factor of association against independence: `log_bayes_factor`, not as a logarithm.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (..., 4)
+        Counts ``n11, n10, n01, n00``.
+    alternative, prior
+        As in `log_bayes_factor`.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``BF10``: above 1 speaks for association, below 1 for independence. Infinite beyond
+        1e308, as some thousand trials can be; the logarithm has no such bound.
+
+    Raises
+    ------
+    ValueError
+        As in `log_bayes_factor`.
+
+    Examples
+    --------
+    >>> float(bayes_factor([10, 2, 3, 15]).round(2))
+    391.68
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(log_bayes_factor(cells, alternative, prior)))
+
+
+def _log_probability_beyond(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log P(U > V) for independent U ~ Beta(a, b) and V ~ Beta(c, d).
+
+    The trapezoidal rule on the logit of U. What is summed there is smooth and has one summit, so
+    that the rule converges exponentially once it covers what lies within 45 nats of the summit;
+    that is found by looking ever closer.
+    """
+    a, b, c, d = (parameter[..., None] for parameter in parameters)
+    scale = np.sqrt(special.polygamma(1, a) + special.polygamma(1, b))
+    center = special.digamma(a) - special.digamma(b)
+    # To the right of both centers only U's own density falls.
+    right = np.maximum(center, special.digamma(c) - special.digamma(d))
+    low, high = center - 10 * scale - 45 / a, right + 10 * scale + 45 / b
+
+    def log_terms(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        log_density = a * special.log_expit(x) + b * special.log_expit(-x) - special.betaln(a, b)
+        return np.asarray(log_density + _log_beta_below(c, d, x))
+
+    for _ in range(5):
+        x = low + (high - low) * np.linspace(0, 1, 33)
+        terms = log_terms(x)
+        near = terms > terms.max(axis=-1, keepdims=True) - 45
+        first, last = near.argmax(axis=-1), 32 - near[..., ::-1].argmax(axis=-1)
+        low = np.take_along_axis(x, np.maximum(first - 1, 0)[..., None], axis=-1)
+        high = np.take_along_axis(x, np.minimum(last + 1, 32)[..., None], axis=-1)
+    x = low + (high - low) * np.linspace(0, 1, 500)
+    step = (high - low)[..., 0] / 499
+    return np.asarray(special.logsumexp(log_terms(x), axis=-1) + np.log(step))
+
+
+def _log_beta_below(
+    c: NDArray[np.float64], d: NDArray[np.float64], x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log probability that the logit of a Beta(c, d) is below x, however small."""
+    c, d, x = np.broadcast_arrays(c, d, x)
+    below = special.betainc(c, d, special.expit(x))
+    tiny = below < 1e-280
+    out = np.log(np.where(tiny, 1.0, below))
+    if tiny.any():
+        c, d, x = c[tiny], d[tiny], x[tiny]
+        # Far below the center the terms of this series fall like those of a geometric one.
+        total = term = np.ones_like(x)
+        share, number = special.expit(x), 0
+        while (term > 1e-17 * total).any():
+            term = term * (c + d + number) / (c + 1 + number) * share
+            total = total + term
+            number += 1
+        front = c * special.log_expit(x) + d * special.log_expit(-x)
+        out[tiny] = front - special.betaln(c, d) - np.log(c) + np.log(total)
+    return out
+
+
+def null_percentiles(n_trials: int, ci_prob: float = 0.95, n_grid: int = 210) -> pd.DataFrame:
+    """Limits of agreement and error consistency of independent observers, by expected agreement.
+
+    The supplement of [G20]_ simulates them; given both numbers correct the overlap is
+    hypergeometric, so here they are computed.
+
+    Parameters
+    ----------
+    n_trials : int
+        Number of common trials, at least 2. The work grows with its cube: 160 take a blink, 1280
+        half a minute.
+    ci_prob : float
+        Central probability, in (0, 1).
+    n_grid : int
+        Number of accuracies, a multiple of 3: a third each spread over [0, .15], [.15, .85] and
+        [.85, 1], every pair of them equally likely.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per bin of expected agreement, of width .01: ``expected_lb, expected_ub``,
+        ``share`` of all tables that fall into the bin, ``agreement_lb, agreement_ub``,
+        ``error_consistency_lb, error_consistency_ub`` (smallest values that reach the lower and
+        the upper tail; NaN for an empty bin). Tables with undefined error consistency count for
+        agreement only.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> limits = null_percentiles(40, n_grid=30)
+    >>> limits.loc[62, ["error_consistency_lb", "error_consistency_ub"]].round(2).tolist()
+    [-0.2, 0.26]
+    """
+    if not (isinstance(n_trials, int | np.integer) and n_trials >= 2):
+        raise ValueError(f"n_trials must be a whole number of at least 2, got {n_trials}")
+    if not (n_grid >= 3 and n_grid % 3 == 0):
+        raise ValueError(f"n_grid must be a multiple of 3, got {n_grid}")
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    n = int(n_trials)
+    edges = [0, 0.15, 0.85, 1]
+    accuracy = np.concatenate(
+        [np.linspace(a, b, n_grid // 3) for a, b in itertools.pairwise(edges)]
+    )
+    k = np.arange(n + 1)
+    weight = stats.binom(n, accuracy[:, None]).pmf(k).mean(axis=0)
+    # Exchanging the observers changes nothing: half of the (k_a, k_b) grid, counted twice.
+    k_a, k_b = np.triu_indices(n + 1)
+    mass = weight[k_a] * weight[k_b] * np.where(k_a == k_b, 1, 2)
+    # Whole numbers, because a bin's edge is often met exactly.
+    bins = np.minimum((k_a * k_b + (n - k_a) * (n - k_b)) * 100 // n**2, 99)
+    levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    rows = np.full((100, 5), np.nan)
+    rows[:, 0] = np.bincount(bins, mass, minlength=100)
+    for number in np.flatnonzero(np.bincount(bins, minlength=100)):
+        here = bins == number
+        rows[number, 1:] = _bin_limits(n, k_a[here], k_b[here], mass[here], levels)
+    bounds = [
+        f"{name}_{side}" for name in ("agreement", "error_consistency") for side in ("lb", "ub")
+    ]
+    frame = pd.DataFrame(rows, columns=["share", *bounds])
+    frame.insert(0, "expected_lb", np.arange(100) / 100)
+    frame.insert(1, "expected_ub", np.arange(1, 101) / 100)
+    return frame
+
+
+def _bin_limits(
+    n: int,
+    k_a: NDArray[np.intp],
+    k_b: NDArray[np.intp],
+    mass: NDArray[np.float64],
+    levels: list[float],
+) -> list[float]:
+    """Quantiles of agreement and of error consistency over all tables with these margins."""
+    center = k_a * k_b / n
+    spread = np.sqrt(center * (n - k_a) * (n - k_b) / (n * max(n - 1, 1)))
+    # Ten standard deviations, and room for the skew of rare overlaps: what is left out has a
+    # probability below 1e-18.
+    reach = 10 * spread + 20
+    low = np.maximum(np.maximum(0, k_a + k_b - n), np.floor(center - reach)).astype(int)
+    high = np.minimum(np.minimum(k_a, k_b), np.ceil(center + reach)).astype(int)
+    length = high - low + 1
+    row = np.repeat(np.arange(len(k_a)), length)
+    n11 = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length) + low[row]
+    a, b = k_a[row], k_b[row]
+    log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
+    margins = log_factorial[k_a] + log_factorial[n - k_a] + log_factorial[k_b]
+    margins += log_factorial[n - k_b] - log_factorial[n]
+    probability = mass[row] * np.exp(
+        margins[row]
+        - log_factorial[n11]
+        - log_factorial[a - n11]
+        - log_factorial[b - n11]
+        - log_factorial[n - a - b + n11]
+    )
+    agreement = _weighted_quantiles((n - a - b + 2 * n11) / n, probability, levels)
+    kappa = consistency.error_consistency(
+        np.stack([n11, a - n11, b - n11, n - a - b + n11], axis=-1)
+    )
+    defined = ~np.isnan(kappa)
+    return [*agreement, *_weighted_quantiles(kappa[defined], probability[defined], levels)]
+
+
+def _weighted_quantiles(
+    values: NDArray[np.float64], mass: NDArray[np.float64], levels: list[float]
+) -> NDArray[np.float64]:
+    if not mass.sum() > 0:
+        return np.full(len(levels), np.nan)
+    order = np.argsort(values)
+    cumulative = np.cumsum(mass[order])
+    # A level that is met exactly must not be missed by rounding.
+    targets = np.array(levels) * cumulative[-1] * (1 - 1e-12)
+    return values[order][np.searchsorted(cumulative, targets)]

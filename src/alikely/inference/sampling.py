@@ -1,0 +1,234 @@
+"""Posterior draws: exact where a closed form exists, NUTS otherwise.
+
+References
+----------
+.. [HG14] Hoffman, Gelman (2014). The No-U-Turn sampler. doi:10.48550/arXiv.1111.4246
+.. [V21] Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021). Rank-normalization, folding, and
+   localization: an improved R-hat. doi:10.1214/20-BA1221
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._base.random import RandomState
+from alikely.inference.chains import CHAINS, compiled, sample
+from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
+from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cells import CELLS
+from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
+
+__all__ = [
+    "Sampler",
+    "check_sampler",
+    "posterior",
+    "trial_log_likelihood",
+]
+
+Sampler = Literal["auto", "exact", "nuts"]
+
+
+def _log_share(cell: int) -> Metric:
+    def value(cells: ArrayLike) -> NDArray[np.float64]:
+        array = np.asarray(cells, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(array[..., cell]) - np.log(array.sum(axis=-1))
+
+    def no_influence(cells: ArrayLike) -> NDArray[np.float64]:
+        raise TypeError("a log likelihood is evaluated at draws only")
+
+    return Metric(f"log_{CELLS[cell]}", "correctness", value, no_influence, no_influence)
+
+
+LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
+LARGEST_LOG_LIKELIHOOD = 300_000_000
+
+
+def check_sampler(sampler: str) -> None:
+    """Refuse the name of an unknown sampler (`ValueError`)."""
+    if sampler not in ("auto", "exact", "nuts"):
+        raise ValueError(f"sampler must be 'auto', 'exact' or 'nuts', got {sampler!r}")
+
+
+def posterior(
+    table: xr.Dataset,
+    sampler: Sampler = "auto",
+    prior: Prior | None = None,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+    log_likelihood: bool = False,
+    metric: Metric = ERROR_CONSISTENCY,
+) -> xr.DataTree:
+    """Posterior of the copy model for all entries of a correctness table.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness`.
+    sampler : {"auto", "exact", "nuts"}
+        ``"exact"``: under the default prior the joint posterior of all pairs, under other priors
+        on ``p_a, u, v`` draws pair by pair. ``"nuts"``: Markov chains [HG14]_, pair by pair.
+        ``"auto"``: exact where that exists.
+    prior : mapping, optional
+        As in `alikely.models.copying`.
+    n_draws : int
+        Total number of draws over 4 chains; at least 4, rounded up to a multiple of 4.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+    log_likelihood : bool
+        Add the log likelihood of every trial of every entry, for `arviz.loo`.
+    metric : Metric
+        An estimand of correctness, to evaluate at each draw beside error consistency and copy
+        probability.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` (chain, draw, pair), from NUTS ``sample_stats``, and on request
+        ``log_likelihood`` (chain, draw, observation). The attribute
+        ``joint`` of the posterior says whether draws of different pairs belong together.
+
+    Raises
+    ------
+    ValueError
+        Unknown sampler, invalid prior or number of draws, or exact draws asked for under a prior
+        that has none.
+
+    Examples
+    --------
+    >>> from alikely.data import from_counts
+    >>> tree = posterior(from_counts([100, 20, 20, 20]), rng=1)
+    >>> dict(tree["posterior"].sizes) == {"chain": 4, "draw": 1000, "pair": 1}
+    True
+    """
+    check_sampler(sampler)
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    beta = check_prior(prior)
+    per_chain = -(-n_draws // CHAINS)
+    if sampler == "nuts" or (sampler == "auto" and "copy_probability" in beta):
+        tree = _copying_nuts(table["cells"].values, beta, per_chain, rng, progressbar)
+        draws = tree["posterior"].to_dataset().assign_coords(pair=table["pair"].values)
+        # Without a common trial the prior alone would speak.
+        draws = draws.where(table["cells"].sum("cell") > 0)
+        if metric.name not in draws:
+            values = metric.value(_cells_of_nuts(draws, beta)).astype(np.float32)
+            draws[metric.name] = (("chain", "draw", "pair"), values)
+        draws.attrs.update(sampler="nuts", joint=0)
+        tree["posterior"] = draws
+        if log_likelihood:
+            with np.errstate(divide="ignore"):
+                log_draws = np.log(_cells_of_nuts(draws, beta))
+            tree["log_likelihood"] = trial_log_likelihood(table, log_draws)
+        return tree
+    joint = beta == DEFAULT_PRIOR
+    asked = tuple(dict.fromkeys((*COPY_MODEL, metric)))
+    metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
+    if joint:
+        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng)
+    else:
+        cells = table["cells"].values
+        drawn = pairwise_draws(cells, beta, per_chain * CHAINS, metrics, rng)
+        for values in drawn.values():
+            values[:, cells.sum(axis=1) == 0] = np.nan
+    shape = (CHAINS, per_chain, table.sizes["pair"])
+    reshaped = {name: values.reshape(shape) for name, values in drawn.items()}
+    log_cells = [reshaped.pop(metric.name) for metric in metrics[len(asked) :]]
+    posterior_draws = xr.Dataset(
+        {name: (("chain", "draw", "pair"), values) for name, values in reshaped.items()},
+        coords={
+            "chain": np.arange(CHAINS),
+            "draw": np.arange(per_chain),
+            "pair": table["pair"].values,
+        },
+        attrs={"sampler": "exact", "joint": int(joint)},
+    )
+    groups = {"posterior": posterior_draws}
+    if log_likelihood:
+        groups["log_likelihood"] = trial_log_likelihood(table, np.stack(log_cells, axis=-1))
+    return xr.DataTree.from_dict(groups)
+
+
+def trial_log_likelihood(table: xr.Dataset, log_cells: NDArray[np.floating]) -> xr.Dataset:
+    """Log likelihood of each trial from that of its cell, in the form that `arviz.loo` takes.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness`.
+    log_cells : ndarray, shape (chain, draw, pair, 4)
+        Log probability of a trial to fall into each cell.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``correctness`` (chain, draw, observation): the trials of the first entry cell by cell, then
+        those of the second, and so on; ``entry`` (observation) names the entry.
+
+    Raises
+    ------
+    ValueError
+        If it would hold more than 300 million numbers.
+
+    Examples
+    --------
+    >>> from alikely.data import from_counts
+    >>> log_cells = np.log(np.full((1, 2, 1, 4), 0.25))
+    >>> trial_log_likelihood(from_counts([2, 1, 0, 1]), log_cells)["correctness"].shape
+    (1, 2, 4)
+    """
+    counts = table["cells"].values
+    size = int(counts.sum()) * log_cells.shape[0] * log_cells.shape[1]
+    if size > LARGEST_LOG_LIKELIHOOD:
+        raise ValueError(
+            f"the log likelihood of every trial at every draw would hold {size:,} numbers; choose "
+            "fewer pairs or draws, or use alikely.compare_models, which needs no draws"
+        )
+    flat = log_cells.reshape(*log_cells.shape[:2], -1)
+    column = np.repeat(np.arange(counts.size), counts.ravel())
+    return xr.Dataset(
+        {"correctness": (("chain", "draw", "observation"), flat[..., column])},
+        coords={
+            "chain": np.arange(flat.shape[0]),
+            "draw": np.arange(flat.shape[1]),
+            "entry": (
+                "observation",
+                table["pair"].values[column // counts.shape[-1]].astype(object),
+            ),
+        },
+    )
+
+
+def _cells_of_nuts(draws: xr.Dataset, beta: Prior) -> NDArray[np.float64]:
+    """Probabilities of the four cells: shape (chain, draw, pair, 4)."""
+    p_a = draws["p_a"].values
+    if "copy_probability" in beta:
+        u, v = draws["uv"].values[..., 0], draws["uv"].values[..., 1]
+    else:
+        u, v = draws["u"].values, draws["v"].values
+    return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
+
+
+def _copying_nuts(
+    counts: ArrayLike,
+    beta: dict[str, tuple[float, float]],
+    per_chain: int,
+    rng: RandomState,
+    progressbar: bool,
+) -> xr.DataTree:
+    # The models' room imports PyMC: only when needed.
+    from alikely.models.copies import copying
+
+    # Not frozen: compiled for any counts of so many pairs.
+    ready = compiled(copying(counts, beta))({})
+    # Three parameters a pair and no correlation between pairs: adaptation is quick. Diagnosing what
+    # is sampled suffices; for a thousand pairs it takes as long as sampling.
+    watched = ["p_a", "uv"] if "copy_probability" in beta else ["p_a", "u", "v"]
+    return sample(ready, per_chain, 500, rng, progressbar, watched)

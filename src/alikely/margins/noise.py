@@ -1,0 +1,366 @@
+"""Where the variance of answers comes from, and how much error consistency that explains.
+
+References
+----------
+.. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
+   discrepancies. Statistica Sinica 6, 733-760.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import LEFT_OUT
+from alikely.data.tables import correctness
+from alikely.data.trials import Trials
+from alikely.inference.chains import nuts
+from alikely.margins.posterior import THIN, TUNE, Link, target_accept
+from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.consistency import error_consistency
+from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+
+__all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
+
+PLACE = ["dataset", "condition", "item"]
+
+
+def fit_observers(
+    trials: Trials,
+    *,
+    kind: str = "human",
+    m: int | None = None,
+    link: Link = "m_afc",
+    components: Literal["auto", "all", "shared"] = "auto",
+    no_response: Literal["error", "drop"] = "error",
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> xr.DataTree:
+    """Fit the strengths of items and the differences of observers, `models.observer_margins`.
+
+    Parameters
+    ----------
+    trials : Trials
+        Answers; choose a data set with `alikely.Trials.select` first.
+    kind : str
+        Kind of the observers.
+    m : int, optional
+        Number of alternatives of the task; the number of classes if not given.
+    link : {"m_afc", "probit"}
+        As in `alikely.models.item_margins`.
+    components : {"auto", "all", "shared"}
+        As in `alikely.models.observer_margins`: without repeated items an observer's stable
+        deviations cannot be told from noise, and ``"all"`` is refused.
+    no_response : {"error", "drop"}
+        Count a missing response as an error, or as no answer.
+    n_draws : int
+        Total number of draws over 4 chains.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
+        observers, and ``answers``: ``correct`` (observer, item, repeat), 1 right, 0 wrong, -1 no
+        answer, with ``dataset, condition`` (item). Attributes ``components``, ``m`` and ``link``.
+
+    Raises
+    ------
+    ValueError
+        If no observer is of that kind, the number of alternatives is not known, or as in
+        `alikely.models.observer_margins`.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains did not do what they should.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> tree = al.fit_observers(trials, n_draws=2_000, rng=1)
+    >>> tree.attrs["components"]
+    'shared'
+    """
+    # The models' room imports PyMC: only when needed.
+    from alikely.models import observer_margins
+
+    if m is None and not trials.has_classes:
+        raise ValueError(
+            "these trials hold correctness only: give the number of alternatives of the task, m=..."
+        )
+    alternatives = len(trials.classes) if m is None else m
+    answers = _answers(trials, kind, no_response)
+    correct = answers["correct"].values
+    right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
+    model = observer_margins(right, shown, m=alternatives, link=link, components=components)
+    stable = "stable_sd" in model.named_vars
+    target = target_accept(right.size)
+    sampled = nuts(model, THIN * n_draws, TUNE, rng, progressbar, target_accept=target)
+    kept = sampled.isel(draw=slice(None, None, THIN))
+    names = answers["observer"].values
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": kept["posterior"].to_dataset().assign_coords(observer=names),
+            "sample_stats": kept["sample_stats"].to_dataset(),
+            "answers": answers,
+        }
+    )
+    tree.attrs = {
+        "components": "all" if stable else "shared",
+        "m": alternatives,
+        "link": link,
+        "n_repeats": correct.shape[2],
+    }
+    return tree
+
+
+def _answers(trials: Trials, kind: str, no_response: str) -> xr.Dataset:
+    data = trials.data
+    kinds = data["kind"].values
+    if kind not in kinds:
+        raise ValueError(
+            f"no observer is of kind {kind!r}; kinds are {listed(sorted(set(kinds)))}"
+            f"{nearest(kind, kinds)}"
+        )
+    chosen = np.flatnonzero(kinds == kind)
+    correct = correctness(data["correct"].values[chosen], no_response)
+    taken = (correct != LEFT_OUT).any(axis=0)
+    frame = pd.DataFrame({key: data[key].values[taken] for key in PLACE})
+    item = frame.groupby(PLACE, sort=False).ngroup().to_numpy()
+    # Repeats in the order of their numbers, whatever these are.
+    order = np.argsort(data["repeat"].values[taken], kind="stable")
+    rank = np.empty(len(frame), np.int64)
+    rank[order] = frame.iloc[order].groupby(PLACE, sort=False).cumcount().to_numpy()
+    out = np.full((len(chosen), item.max() + 1, rank.max() + 1), LEFT_OUT, np.int8)
+    out[:, item, rank] = correct[:, taken]
+    places = frame.drop_duplicates(ignore_index=True)
+    return xr.Dataset(
+        {"correct": (("observer", "item", "repeat"), out)},
+        coords={
+            "observer": data["observer"].values[chosen].astype(object),
+            "item_label": ("item", places["item"].to_numpy(object)),
+            "dataset": ("item", places["dataset"].to_numpy(object)),
+            "condition": ("item", places["condition"].to_numpy(object)),
+        },
+    )
+
+
+def variance_shares(
+    tree: xr.DataTree, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+) -> pd.DataFrame:
+    """Shares of the variance of the evidence by source, with intervals.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_observers`.
+    ci_prob : float
+        In (0, 1).
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``source, median`` and bounds. Sources are the item (shared by all), the observer with the
+        item (stable: it comes back with the item) and the noise of trials; without repeats the
+        last two are one source, since nothing tells them apart.
+
+    Raises
+    ------
+    ValueError
+        If the probability or the kind is not valid.
+    """
+    check_interval(ci_prob, ci_kind)
+    share = tree["posterior"].to_dataset()["share"]
+    draws = share.values.reshape(-1, share.sizes["source"])
+    return _with_bounds("source", share["source"].values, "median", draws, ci_prob, ci_kind)
+
+
+def individual_ceilings(
+    tree: xr.DataTree, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+) -> pd.DataFrame:
+    """How consistent each observer could be with the group, if its answers had no noise.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_observers`, with all components.
+    ci_prob : float
+        In (0, 1).
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``observer, ceiling`` (median of the correlation of its own strengths, in which its stable
+        deviations are, with the shared ones) and its bounds.
+
+    Raises
+    ------
+    ValueError
+        If the fit has no stable deviations, or the probability or the kind is not valid.
+    """
+    check_interval(ci_prob, ci_kind)
+    posterior = tree["posterior"].to_dataset()
+    if "ceiling" not in posterior:
+        raise ValueError(
+            "individual ceilings need stable deviations, which single answers do not show; fit "
+            "repeated answers"
+        )
+    draws = posterior["ceiling"].values.reshape(-1, posterior.sizes["observer"])
+    return _with_bounds(
+        "observer", posterior["observer"].values, "ceiling", draws, ci_prob, ci_kind
+    )
+
+
+def _with_bounds(
+    key: str,
+    labels: NDArray[Any],
+    value: str,
+    draws: NDArray[np.floating],
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> pd.DataFrame:
+    bounds = interval(draws, ci_prob, ci_kind)
+    return pd.DataFrame(
+        {
+            key: labels.astype(object),
+            value: np.median(draws, axis=0),
+            **bound_columns("", ci_kind, ci_prob, bounds),
+        }
+    )
+
+
+def explained_consistency(
+    tree: xr.DataTree,
+    n_replicates: int = 1_000,
+    ci_prob: float = 0.95,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Error consistency that shared item strengths bring about, against the observed one [GMS96]_.
+
+    Answers of all observers are replicated from the fitted model: the same items and observers,
+    new stable deviations and new noise. What two observers share beyond the strengths of items
+    shows as an observed value above the predicted ones.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_observers`.
+    n_replicates : int
+        Replicated experiments, each from a posterior draw; at least 2.
+    ci_prob : float
+        Probability of the predictive interval, in (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair of observers, and, of repeated items, per observer with itself:
+        ``observer_a, observer_b, n_trials, observed``, ``predicted`` (median), bounds, ``inside``
+        and ``p_above``: how often a replicate reaches the observed value, ties counted half. NaN
+        where an observed value is undefined.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Without repeats stable deviations are part of the noise; pairs are then predicted alike, an
+    observer with itself is not.
+    """
+    check_interval(ci_prob, "eti")
+    if n_replicates < 2:
+        raise ValueError(f"n_replicates must be at least 2, got {n_replicates}")
+    generator = np.random.default_rng(seed_sequence(rng))
+    answers = tree["answers"].to_dataset()
+    correct = answers["correct"].values
+    shown = correct != LEFT_OUT
+    # Without repeats in the model the answers of one observer are not predicted to agree.
+    own = tree.attrs["components"] == "all"
+    cells = _cells((correct == 1) & shown, shown, own)
+    observed = error_consistency(cells)
+    draws = tree["posterior"].to_dataset().stack(at=("chain", "draw"))
+    chosen = generator.choice(draws.sizes["at"], n_replicates, n_replicates > draws.sizes["at"])
+    replicates = np.empty((n_replicates, len(observed)))
+    for k, at in enumerate(chosen):
+        p = _probabilities(draws.isel(at=at), int(tree.attrs["m"]), tree.attrs["link"], generator)
+        right = (generator.random(correct.shape) < p[:, :, None]) & shown
+        replicates[k] = error_consistency(_cells(right, shown, own))
+    lower, upper = np.nanquantile(replicates, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
+    ties = (replicates == observed).mean(axis=0)
+    bounds = np.stack([lower, upper], axis=-1)
+    first, second = _compared(len(correct), own)
+    names = answers["observer"].values
+    frame = pd.DataFrame(
+        {
+            "observer_a": names[first],
+            "observer_b": names[second],
+            "n_trials": cells.sum(axis=1),
+            "observed": observed,
+            "predicted": np.nanmedian(replicates, axis=0),
+            **bound_columns("", "eti", ci_prob, bounds),
+            "inside": (lower <= observed) & (observed <= upper),
+            "p_above": (replicates > observed).mean(axis=0) + ties / 2,
+        }
+    )
+    frame.loc[np.isnan(observed), "p_above"] = np.nan
+    return frame
+
+
+def _compared(n: int, own: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of both observers of each row: all pairs, then each with itself."""
+    first, second = np.triu_indices(n, k=1)
+    alone = np.arange(n if own else 0)
+    return np.concatenate([first, alone]), np.concatenate([second, alone])
+
+
+def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDArray[np.int64]:
+    """Cells n11, n10, n01, n00: of pairs at the same repeat, of an observer between its repeats."""
+    n = len(right)
+    x, y = (
+        right.reshape(n, -1).astype(np.float32),
+        (shown & ~right).reshape(n, -1).astype(np.float32),
+    )
+    first, second = np.triu_indices(n, k=1)
+    products = [x @ x.T, x @ y.T, y @ x.T, y @ y.T]
+    between = np.stack([product[first, second] for product in products], axis=1)
+    if not own:
+        return between.astype(np.int64)
+    itself = np.zeros((n, 4))
+    hit, miss = x.reshape(right.shape), y.reshape(right.shape)
+    for r, s in itertools.combinations(range(right.shape[2]), 2):
+        for cell, (one, other) in enumerate(((hit, hit), (hit, miss), (miss, hit), (miss, miss))):
+            itself[:, cell] += (one[:, :, r] * other[:, :, s]).sum(axis=1)
+    return np.concatenate([between, itself]).astype(np.int64)
+
+
+def _probabilities(
+    draw: xr.Dataset, m: int, link: Link, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Probability of each observer to be right on each item, with new stable deviations."""
+    mean, strength = float(draw["strength_mean"]), draw["strength"].values
+    gain = np.exp(draw["log_gain"].values)
+    d = mean + draw["ability"].values[:, None] + gain[:, None] * (strength - mean)
+    if "stable_sd" in draw:
+        d = d + float(draw["stable_sd"]) * generator.standard_normal(d.shape)
+    return np.asarray(special.ndtr(d)) if link == "probit" else m_afc_probability(d, m)

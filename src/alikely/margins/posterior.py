@@ -1,0 +1,262 @@
+"""Posterior of decision-margin consistency, pair by pair: exact for machines, NUTS for groups.
+
+References
+----------
+.. [BS08] Berger, Sun (2008). Objective priors for the bivariate normal model.
+   doi:10.1214/07-AOS501
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.random import RandomState, seed_sequence
+from alikely.inference.chains import CHAINS, nuts_many
+from alikely.margins.tables import answers_of_group
+from alikely.metrics.margins import margin_consistency, repeated
+
+__all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
+
+MarginModel = Literal["items", "observers"]
+Link = Literal["m_afc", "probit"]
+TUNE = 500
+# Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
+# by chance in shorter chains.
+THIN = 2
+# With so many counts of observers and items behind it the posterior is nearly normal: shorter steps
+# double the work and gain nothing.
+MANY = 4_000
+
+
+class MarginDraws(NamedTuple):
+    """Posterior draws of a margin table.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (draw, pair)
+        Noise-free consistency, chains one after the other; NaN where no model applies.
+    strength, spread : ndarray of float64, shape (pair, trial)
+        Posterior mean and standard deviation of the item strengths of a group compared with a
+        machine; NaN elsewhere.
+    reasons : ndarray of object, shape (pair,)
+        Why there is no posterior, empty where there is one.
+    """
+
+    values: NDArray[np.float32]
+    strength: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    reasons: NDArray[np.object_]
+
+
+def correlation_draws(
+    r: float, n_items: int, n_draws: int = 4_000, rng: RandomState = None
+) -> NDArray[np.float64]:
+    """Exact posterior draws of the correlation of two normal variables [BS08]_.
+
+    Parameters
+    ----------
+    r : float
+        Pearson correlation, in [-1, 1].
+    n_items : int
+        Number of items, at least 3.
+    n_draws : int
+        Number of draws.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (n_draws,)
+
+    Raises
+    ------
+    ValueError
+        If `r` or `n_items` is out of range.
+
+    Notes
+    -----
+    The prior is the right-Haar prior, for which central intervals cover exactly as often as they
+    promise, whatever the correlation.
+
+    Examples
+    --------
+    >>> draws = correlation_draws(0.5, 160, rng=1)
+    >>> np.quantile(draws, [0.025, 0.975]).round(1).tolist()
+    [0.4, 0.6]
+    """
+    if not -1 <= r <= 1 or n_items < 3:
+        raise ValueError(f"r must be in [-1, 1] and n_items at least 3, got {r} and {n_items}")
+    if abs(r) == 1:
+        return np.full(n_draws, float(r))
+    generator = np.random.default_rng(seed_sequence(rng))
+    z = generator.standard_normal(n_draws)
+    chi_all = np.sqrt(generator.chisquare(n_items - 1, n_draws))
+    chi_less = np.sqrt(generator.chisquare(n_items - 2, n_draws))
+    ratio = (chi_less * r / np.sqrt(1 - r**2) - z) / chi_all
+    return np.asarray(ratio / np.sqrt(1 + ratio**2))
+
+
+def margin_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    *,
+    m: int,
+    link: Link = "m_afc",
+    model: MarginModel = "items",
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> MarginDraws:
+    """Posterior of each pair's consistency, freed of the noise of single answers.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    n_draws : int
+        Total number of draws over 4 chains.
+    m : int
+        Number of alternatives, at least 2.
+    link : {"m_afc", "probit"}
+        As in `alikely.models.item_margins`.
+    model : {"items", "observers"}
+        ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
+        a machine and a group `alikely.models.observer_margins`, on those of each observer too.
+        Two machines need no model: `correlation_draws`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    MarginDraws
+
+    Raises
+    ------
+    ValueError
+        If the model or the link is unknown or `m` is below 2.
+
+    Warns
+    -----
+    SamplingWarning
+        If chains did not do what they should.
+
+    Notes
+    -----
+    Each pair is fitted on its own; pairs whose data have the same shape share a compiled model.
+    """
+    if model not in ("items", "observers"):
+        raise ValueError(f"model must be 'items' or 'observers', got {model!r}")
+    per_chain = -(-n_draws // CHAINS)
+    n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
+    values = np.full((CHAINS * per_chain, n_pairs), np.nan, dtype=np.float32)
+    strength, spread = np.full((2, n_pairs, n_trials), np.nan)
+    reasons = np.full(n_pairs, "", dtype=object)
+    machine = table["is_machine"].values
+    *seeds, chain_seed = seed_sequence(rng).spawn(n_pairs + 1)
+    jobs: dict[tuple[Any, ...], list[_Job]] = {}
+    for pair in range(n_pairs):
+        a, b, items = _common(table, pair)
+        index = table["margins"].values[:, items]
+        groups = [system for system in (a, b) if not machine[system]]
+        if np.ptp(index[a]) == 0 or np.ptp(index[b]) == 0:
+            reasons[pair] = "all margins of a system are equal"
+        elif not groups:
+            r = float(margin_consistency(index[a], index[b]))
+            values[:, pair] = correlation_draws(r, len(items), len(values), seeds[pair])
+        elif any(np.isin(index[system], (0, 1)).all() for system in groups):
+            reasons[pair] = "each item is always or never answered right: too few answers an item"
+        else:
+            job = _job(table, pair, a, b, items, model)
+            jobs.setdefault(_shape(job), []).append(job)
+    for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
+        trees = nuts_many(
+            _model(alike[0], m, link),
+            [job.data for job in alike],
+            THIN * CHAINS * per_chain,
+            TUNE,
+            seed,
+            progressbar,
+            target_accept(alike[0].data["right"].size),
+        )
+        for job, tree in zip(alike, trees, strict=True):
+            drawn = tree["posterior"].to_dataset().isel(draw=slice(None, None, THIN))
+            values[:, job.pair] = drawn["rho"].values.ravel()
+            if job.kind != "groups":
+                own = drawn["strength"].values.reshape(len(values), -1)
+                strength[job.pair, job.items] = own.mean(axis=0)
+                spread[job.pair, job.items] = own.std(axis=0)
+    return MarginDraws(values, strength, spread, reasons)
+
+
+def target_accept(n_counts: int) -> float:
+    """Mean acceptance to aim at when sampling strengths.
+
+    Parameters
+    ----------
+    n_counts : int
+        Number of counts: of items, or of observers and items.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> target_accept(160), target_accept(45 * 160)
+    (0.9, 0.75)
+    """
+    return 0.75 if n_counts >= MANY else 0.9
+
+
+class _Job(NamedTuple):
+    """One fit: which model, of which entry, on which items, with which data."""
+
+    kind: Literal["items", "groups", "observers", "repeats"]
+    pair: int
+    items: NDArray[np.intp]
+    data: dict[str, Any]
+
+
+def _shape(job: _Job) -> tuple[Any, ...]:
+    """What jobs that share a compiled model have in common."""
+    own = job.kind in ("observers", "repeats")
+    # The models of observers choose their nodes and coordinates by how many answers there are.
+    answers = job.data["shown"].tobytes() if own else b""
+    return job.kind, job.data["right"].shape, answers
+
+
+def _common(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
+    """Both systems of an entry, and the items that both have."""
+    a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
+    here = table["trial_group"].values == table["pair_group"].values[pair]
+    there = ~np.isnan(table["margins"].values)
+    return a, b, np.flatnonzero(here & there[a] & there[b])
+
+
+def _job(
+    table: xr.Dataset, pair: int, a: int, b: int, items: NDArray[np.intp], model: MarginModel
+) -> _Job:
+    right, shown = (table[name].values[:, items] for name in ("right", "shown"))
+    machine = table["is_machine"].values
+    if not (machine[a] or machine[b]):
+        return _Job("groups", pair, items, {"right": right[[a, b]], "shown": shown[[a, b]]})
+    group, net = (b, a) if machine[a] else (a, b)
+    data = {"margins": table["margins"].values[net, items]}
+    if model == "items":
+        return _Job("items", pair, items, data | {"right": right[group], "shown": shown[group]})
+    own_right, own_shown = answers_of_group(table, group, items)
+    kind: Literal["observers", "repeats"] = "repeats" if repeated(own_shown) else "observers"
+    return _Job(kind, pair, items, data | {"right": own_right, "shown": own_shown})
+
+
+def _model(job: _Job, m: int, link: Link) -> Any:
+    # The models' room imports PyMC: only when needed.
+    from alikely.models import item_margins, observer_margins
+
+    build = observer_margins if job.kind in ("observers", "repeats") else item_margins
+    return build(**job.data, m=m, link=link)

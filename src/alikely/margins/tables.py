@@ -1,0 +1,326 @@
+"""Margin tables: how easy every item is for each system, aligned over items.
+
+A system is a machine, whose margins are given, or a group of observers, of whom only answers are
+known: its index of an item is the share of right answers. As in a correctness table the dim
+``pair`` has one entry per pair of systems and group of trials; a trial here is an item of a
+condition, its repeats taken together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.data.blocks import LEFT_OUT
+from alikely.data.pairs import Pairs, chosen_pairs
+from alikely.data.tables import By, correctness, groups_of_trials, pair_labels
+from alikely.data.trials import Trials
+from alikely.metrics.margins import FEWEST_ITEMS
+
+__all__ = ["answers_of_group", "margin_table"]
+
+PLACE = ["dataset", "condition", "item"]
+
+
+class _Systems(NamedTuple):
+    names: list[str]
+    kinds: list[str]
+    # Observers of the trials that belong to each system; none for a machine known by margins only.
+    members: list[NDArray[np.intp]]
+    machine: list[bool]
+
+
+def margin_table(
+    trials: Trials,
+    margins: pd.DataFrame | None = None,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    no_response: Literal["error", "drop"] = "error",
+    *,
+    group: str = "kind",
+) -> xr.Dataset:
+    """Align machines' margins with the answers of groups of observers.
+
+    Parameters
+    ----------
+    trials : Trials
+        Answers of humans, and perhaps of the machines.
+    margins : pandas.DataFrame, optional
+        As from `alikely.margins.decision_margins`: ``observer, dataset, condition, item, margin``.
+    pairs : str, sequence of str, or sequence of (str, str)
+        As in `alikely.data.joint_correctness`, of systems: a group goes by its label.
+    by : {"condition", "dataset"} or None
+        Groups of trials to keep apart.
+    no_response : {"error", "drop"}
+        Whether a missing response is a wrong answer, or none.
+    group : str
+        Observer coordinate whose labels name the groups; ``"observer"`` makes each its own group.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``margins`` (observer, trial): margins, or shares of right answers, NaN where there are
+        none; ``right, shown`` (observer, trial): counts of the groups, 0 for machines;
+        ``member_right, member_shown`` (member, trial): those of each of their members, with
+        ``member_group`` (member); ``n_trials, n_one_sided, accuracy_a, accuracy_b`` (pair): items
+        common to both systems, items that only one of them has, and shares of right answers on
+        the common ones (for machines of margins above 0); ``n_contradictions`` (observer): trials
+        on which a machine's answer is right with a negative margin or wrong with a positive one.
+        Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
+        ``kind`` and ``n_members``.
+
+    Raises
+    ------
+    ValueError
+        If an observer label is unknown, some observers of a kind have margins and some have not,
+        there are fewer than two systems, or two systems share fewer than 5 items in a group.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example()
+    >>> people = trials.select(kind="human")
+    >>> items = pd.DataFrame({key: people.data[key].values for key in PLACE})
+    >>> margins = items.assign(observer="net", margin=np.arange(480.0))
+    >>> margin_table(people, margins).sizes["pair"]
+    3
+    """
+    data = trials.data
+    systems = _systems(data, margins, group)
+    first, second = chosen_pairs(systems.names, np.array(systems.kinds, object), pairs)
+    items, of_trial, of_margin = _items(data, margins)
+    correct = correctness(data["correct"].values, no_response)
+    member_right, member_shown = _counts(correct, of_trial, len(items))
+    members, owner = _members(systems)
+    trial_group, labels = groups_of_trials(xr.Dataset.from_dataframe(items), by)
+    index, right, shown = _indices(systems, margins, of_margin, member_right, member_shown)
+    in_group, a_of, b_of = _entries(systems, index, trial_group, len(labels), first, second)
+    names = np.array(systems.names, dtype=object)
+    columns = labels.iloc[in_group]
+    table = xr.Dataset(
+        {
+            "margins": (("observer", "trial"), index),
+            "right": (("observer", "trial"), right),
+            "shown": (("observer", "trial"), shown),
+            "member_right": (("member", "trial"), member_right[members]),
+            "member_shown": (("member", "trial"), member_shown[members]),
+            "correct": (("observer", "trial"), np.full(index.shape, LEFT_OUT, np.int8)),
+            "n_contradictions": ("observer", _contradictions(systems, index, correct, of_trial)),
+            "trial_group": ("trial", trial_group),
+            "first": ("pair", a_of),
+            "second": ("pair", b_of),
+            "pair_group": ("pair", in_group),
+        },
+        coords={
+            "pair": pair_labels(names[a_of], names[b_of], labels, in_group),
+            "observer_a": ("pair", names[a_of]),
+            "observer_b": ("pair", names[b_of]),
+            "dataset": ("pair", columns["dataset"].to_numpy(object)),
+            "condition": ("pair", columns["condition"].to_numpy(object)),
+            "observer": names,
+            "kind": ("observer", np.array(systems.kinds, object)),
+            "is_machine": ("observer", np.array(systems.machine)),
+            "n_members": ("observer", [max(len(people), 1) for people in systems.members]),
+            "member": data["observer"].values[members].astype(object),
+            "member_group": ("member", owner),
+            "item": ("trial", items["item"].to_numpy(object)),
+            "trial_dataset": ("trial", items["dataset"].to_numpy(object)),
+            "trial_condition": ("trial", items["condition"].to_numpy(object)),
+        },
+        attrs={"by": by or "all trials", "no_response": no_response},
+    )
+    return table.assign(_of_pairs(table))
+
+
+def answers_of_group(
+    table: xr.Dataset, system: int, items: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Right answers and answers of each member of a group on some items.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `margin_table`.
+    system : int
+        Position of the group on the ``observer`` dim.
+    items : ndarray of int
+        Positions on the ``trial`` dim.
+
+    Returns
+    -------
+    right, shown : ndarray of int64, shape (member, item)
+        Of the members who answered any of them.
+    """
+    members = np.flatnonzero(table["member_group"].values == system)
+    right = table["member_right"].values[np.ix_(members, items)]
+    shown = table["member_shown"].values[np.ix_(members, items)]
+    some = shown.any(axis=1)
+    return right[some], shown[some]
+
+
+def _systems(data: xr.Dataset, margins: pd.DataFrame | None, group: str) -> _Systems:
+    labels = [str(name) for name in data.coords if data[name].dims == ("observer",)]
+    if group not in labels:
+        raise ValueError(
+            f"group must name a label of observers ({listed(labels)}), got {group!r}"
+            f"{nearest(group, labels)}"
+        )
+    observers, kinds = data["observer"].values, data["kind"].values
+    with_margins = [] if margins is None else list(dict.fromkeys(margins["observer"]))
+    for name in with_margins:
+        place = np.flatnonzero(observers == name)
+        lacking = (
+            (kinds == kinds[place[0]]) & ~np.isin(observers, with_margins) if len(place) else []
+        )
+        if np.any(lacking):
+            raise ValueError(
+                f"observer {name!r} has margins but {observers[lacking][0]!r}, also of kind "
+                f"{kinds[place[0]]!r}, has none; give margins for all of a kind, or leave "
+                "observers out with trials.select(...)"
+            )
+    rest = np.flatnonzero(~np.isin(observers, with_margins))
+    label = data[group].values
+    groups = list(dict.fromkeys(label[rest].tolist()))
+    members = [rest[label[rest] == name] for name in groups]
+    kind = [str(kinds[people[0]]) for people in members]
+    for name in with_margins:
+        place = np.flatnonzero(observers == name)
+        members.append(place)
+        kind.append(str(kinds[place[0]]) if len(place) else "model")
+    names = [str(name) for name in [*groups, *with_margins]]
+    if len(names) < 2:
+        raise ValueError(
+            f"a comparison needs at least two systems, got {listed(names)}; give "
+            "margins of a machine, or name two groups of observers with group=..."
+        )
+    return _Systems(names, kind, members, [False] * len(groups) + [True] * len(with_margins))
+
+
+def _items(
+    data: xr.Dataset, margins: pd.DataFrame | None
+) -> tuple[pd.DataFrame, NDArray[np.intp], NDArray[np.intp]]:
+    """All items of trials and margins, and where each row of either stands among them."""
+    frames = [pd.DataFrame({key: data[key].values.astype(object) for key in PLACE})]
+    if margins is not None:
+        frames.append(margins[PLACE].astype(object))
+    every = pd.concat(frames, ignore_index=True)
+    number = every.groupby(PLACE, sort=False).ngroup().to_numpy()
+    items = every.drop_duplicates(ignore_index=True)
+    return items, number[: len(frames[0])], number[len(frames[0]) :]
+
+
+def _counts(
+    correct: NDArray[np.int8], of_trial: NDArray[np.intp], n_items: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Right answers and answers of each observer to each item, over repeats."""
+    right, shown = np.zeros((2, len(correct), n_items), dtype=np.int64)
+    np.add.at(right.T, of_trial, (correct == 1).T)
+    np.add.at(shown.T, of_trial, (correct != LEFT_OUT).T)
+    return right, shown
+
+
+def _members(systems: _Systems) -> tuple[list[int], NDArray[np.int64]]:
+    """Observers that belong to groups, and the position of the group of each."""
+    groups = [s for s, machine in enumerate(systems.machine) if not machine]
+    members = [observer for s in groups for observer in systems.members[s].tolist()]
+    owner = [s for s in groups for _ in systems.members[s]]
+    return members, np.array(owner, np.int64)
+
+
+def _indices(
+    systems: _Systems,
+    margins: pd.DataFrame | None,
+    of_margin: NDArray[np.intp],
+    member_right: NDArray[np.int64],
+    member_shown: NDArray[np.int64],
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """How easy each item is for each system; right answers and answers of the groups."""
+    shape = (len(systems.names), member_right.shape[1])
+    index = np.full(shape, np.nan)
+    right, shown = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for s, (name, people) in enumerate(zip(systems.names, systems.members, strict=True)):
+        if systems.machine[s] and margins is not None:
+            own = margins["observer"].to_numpy() == name
+            index[s, of_margin[own]] = margins["margin"].to_numpy(np.float64)[own]
+            continue
+        right[s], shown[s] = member_right[people].sum(axis=0), member_shown[people].sum(axis=0)
+        np.divide(right[s], shown[s], out=index[s], where=shown[s] > 0)
+    return index, right, shown
+
+
+def _contradictions(
+    systems: _Systems, index: Floats, correct: NDArray[np.int8], of_trial: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Trials on which the answer of a machine and the sign of its margin speak differently."""
+    found = np.zeros(len(systems.names), np.int64)
+    for s, people in enumerate(systems.members):
+        if systems.machine[s] and len(people):
+            answer, margin = correct[people[0]], index[s, of_trial]
+            sure = (answer != LEFT_OUT) & ~np.isnan(margin)
+            found[s] = (sure & ((margin > 0) != (answer == 1))).sum()
+    return found
+
+
+def _entries(
+    systems: _Systems,
+    index: Floats,
+    trial_group: NDArray[np.intp],
+    n_groups: int,
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Group and systems of every pair that has items in common there."""
+    there = ~np.isnan(index)
+    entries = [
+        (g, a, b)
+        for g in range(n_groups)
+        for a, b in zip(first.tolist(), second.tolist(), strict=True)
+        if (there[a] & there[b])[trial_group == g].any()
+    ]
+    if not entries:
+        a, b = systems.names[first[0]], systems.names[second[0]]
+        raise ValueError(
+            f"systems {a!r} and {b!r} have no item in common; check that data sets, conditions and "
+            "items are labelled alike in trials and margins"
+        )
+    in_group, a_of, b_of = np.array(entries).T
+    return in_group, a_of, b_of
+
+
+def _of_pairs(table: xr.Dataset) -> dict[str, Any]:
+    """Numbers of items and accuracies of each pair on its common items."""
+    index, group = table["margins"].values, table["trial_group"].values
+    right, shown = table["right"].values, table["shown"].values
+    machine, names = table["is_machine"].values, table["observer"].values
+    there = ~np.isnan(index)
+
+    def accuracy(system: int, common: NDArray[np.bool_]) -> float:
+        if machine[system]:
+            return float((index[system, common] > 0).mean())
+        return float(right[system, common].sum() / shown[system, common].sum())
+
+    rows = []
+    for a, b, g in zip(
+        table["first"].values, table["second"].values, table["pair_group"].values, strict=True
+    ):
+        here = group == g
+        common = here & there[a] & there[b]
+        if common.sum() < FEWEST_ITEMS:
+            raise ValueError(
+                f"systems {names[a]!r} and {names[b]!r} have {common.sum()} items in common; a "
+                f"correlation over items needs at least {FEWEST_ITEMS}: pool conditions with by=, "
+                "or leave the system out"
+            )
+        alone = (here & (there[a] ^ there[b])).sum()
+        rows.append((common.sum(), alone, accuracy(a, common), accuracy(b, common)))
+    names_of = ("n_trials", "n_one_sided", "accuracy_a", "accuracy_b")
+    return {
+        name: ("pair", np.array(values))
+        for name, values in zip(names_of, zip(*rows, strict=True), strict=True)
+    }

@@ -1,0 +1,518 @@
+"""What a metric tells the rest of the house, and the open registry of metrics.
+
+A `Metric` is all that the other rooms know of an estimand. Whoever writes a new one writes its
+value and its influence, says what is true of it, and calls `register`: every school of inference,
+every table and plot, benchmarks, files and the command line then work for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import math
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.names import nearest
+
+__all__ = [
+    "Counts",
+    "Metric",
+    "Scale",
+    "Trust",
+    "analytic_interval",
+    "find_metric",
+    "get_metric",
+    "metric_again",
+    "metrics",
+    "register",
+]
+
+Counts = Literal["correctness", "labels", "rows", "margins"]
+Scale = Literal["identity", "fisher", "logit"]
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Trust(NamedTuple):
+    """When the analytic interval and the bootstrap rest on too little.
+
+    Attributes
+    ----------
+    rarest : callable
+        What a result knows of its entries (``cells`` (pair, 4), ``n_errors_a``, ``n_errors_b``,
+        ``n_trials``, as far as the metric has them) to the number that decides, (pair,).
+    least : int
+        With fewer they fall clearly short of their promise.
+    seldom : str
+        What to tell the reader then.
+    alone : str
+        And where the standard error is 0 besides.
+    """
+
+    rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
+    least: int
+    seldom: str
+    alone: str
+
+
+def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Errors or right answers of either observer, whichever are fewest."""
+    cells = known["cells"]
+    right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
+    return np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
+
+
+FEW = "few errors: trust the posterior only"
+TRUST: Mapping[str, Trust] = {
+    "correctness": Trust(
+        _rarest_answers,
+        10,
+        FEW,
+        "an observer never errs (or always): only the posterior has a spread",
+    ),
+    "labels": Trust(
+        lambda known: known["cells"][:, 3],
+        10,
+        FEW,
+        "fewer than 2 joint errors, or all alike: only the posterior has a spread",
+    ),
+    "rows": Trust(
+        lambda known: np.minimum(known["n_errors_a"], known["n_errors_b"]),
+        10,
+        "few errors: mostly smoothing; see expected_divergence",
+        "fewer than 2 errors: only the posterior has a spread",
+    ),
+    "margins": Trust(lambda known: known["n_trials"], 20, "few items", "few items"),
+}
+# How posterior draws of an estimand come from its table, by what it counts; the others have a way
+# of their own, or none.
+BY_COUNTS: Any = None
+# What a short table shows of the ground an estimate stands on: variable and heading.
+RESTS_ON: Mapping[str, tuple[str, str]] = {
+    "correctness": ("n_trials", "trials"),
+    "labels": ("n_joint_errors", "joint"),
+    "rows": ("n_errors", "errors"),
+    "margins": ("n_trials", "items"),
+}
+DRAWS: Mapping[str, str] = {"correctness": "cells", "labels": "labels"}
+# Dims and labels of the tables that hold a metric as a variable or a column.
+TAKEN = (
+    "pair", "chain", "draw", "resample", "trial", "dataset", "condition", "observer_a",
+    "observer_b",
+)  # fmt: skip
+# What a result remembers of its making beside the options of its metric.
+REMEMBERED = (
+    "metric", "metric_module", "model", "sampler", "ci_prob", "ci_kind", "cluster", "seed",
+    "alikely_version", "format_version",
+)  # fmt: skip
+# What tells two metrics of one name apart.
+SAME = (
+    "counts", "value", "influence", "reason", "label", "short", "bounds", "independent",
+    "symmetric", "scale", "draws",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Metric:
+    """An estimand that is a function of counts of trials.
+
+    Attributes
+    ----------
+    name : str
+        Name of the variable in a result, of the command line and of files.
+    counts : {"correctness", "labels", "rows", "margins"}
+        What it is a function of: the four correctness cells of a pair; the label statistics of its
+        joint errors (`errors.label_statistics`); the error rows of both observers, as lists
+        (`rows.row_divergence`); or both systems' margins of each item.
+    value : callable
+        Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
+        ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
+        value. Of ``"rows"`` it takes both observers' errors, their true classes and the number of
+        classes; of ``"margins"`` both margins (item) and weights (draw, item).
+    influence : callable
+        Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of ``"rows"``
+        both derivatives; of ``"margins"`` both margins to the influence of each item.
+    reason : callable
+        Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
+    label : str
+        In plots and sentences; the name, with spaces, if not given.
+    short : str
+        In narrow tables, and a second name by which it is found; the label if not given.
+    bounds : (float, float)
+        Least and greatest possible value.
+    independent : float or None
+        Its value for observers that err independently; None where that depends on the observers.
+    symmetric : bool
+        Whether the order of the pair does not matter. If it does, the first observer is the
+        reference, and means over pairs of one kind take both orders.
+    scale : {"identity", "fisher", "logit"}
+        Scale on which its analytic interval is taken.
+    beside : tuple of str
+        Variables of a result that its tables show beside the estimate, where they are there.
+    draws : str
+        How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
+        the labels of joint errors), ``"rows"`` (divergences of error rows), ``"margins"``, or
+        ``""`` for no posterior. By `counts` if not given.
+    posterior_label : str
+        Heading of posterior intervals in tables, where they are of another quantity.
+    rests_on : (str, str)
+        Variable and heading of the count that tables show; by `counts` if not given.
+    trust : Trust
+        When its intervals are not to be trusted; by `counts` if not given.
+    caution : callable, optional
+        Counts ``(pair, K)`` of ``"correctness"`` to strings ``(pair,)``: where else its analytic
+        interval misleads, empty where it does not.
+    options : mapping
+        Options that it was made with, which a file remembers.
+    module : str
+        Module to import before a file that holds it can be read; the one that makes it if not
+        given.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> al.metrics.get_metric("EC").label
+    'error consistency'
+    """
+
+    name: str
+    counts: Counts
+    value: Callable[..., Floats]
+    influence: Callable[..., Any]
+    reason: Callable[..., NDArray[Any]]
+    label: str = ""
+    short: str = ""
+    bounds: tuple[float, float] = (-1.0, 1.0)
+    independent: float | None = None
+    symmetric: bool = True
+    scale: Scale = "identity"
+    beside: tuple[str, ...] = ()
+    draws: str = BY_COUNTS
+    posterior_label: str = "posterior"
+    rests_on: tuple[str, str] = BY_COUNTS
+    trust: Trust = BY_COUNTS
+    caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    options: Mapping[str, Any] = NONE
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if self.counts not in TRUST:
+            raise ValueError(
+                f"counts of a metric must be one of {', '.join(map(repr, TRUST))}; got "
+                f"{self.counts!r}"
+            )
+        if self.scale not in ("identity", "fisher", "logit"):
+            raise ValueError(
+                f"scale of a metric must be 'identity', 'fisher' or 'logit', got {self.scale!r}"
+            )
+        _check_metric(self)
+        label = self.label or self.name.replace("_", " ")
+        defaults = {
+            "label": label,
+            "short": self.short or label,
+            "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
+            "rests_on": RESTS_ON[self.counts] if self.rests_on is BY_COUNTS else self.rests_on,
+            "trust": TRUST[self.counts] if self.trust is BY_COUNTS else self.trust,
+            "module": self.module or _maker(),
+        }
+        for field, value in defaults.items():
+            object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"<Metric {self.name}{options}>"
+
+
+def _maker() -> str:
+    """Name of the module whose code makes a metric."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"] in (__name__, "dataclasses"):
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
+
+
+def _check_metric(metric: Metric) -> None:
+    """Refuse what would fail later, far from here, or give no interval in silence."""
+    if not metric.name.isidentifier() or metric.name in TAKEN:
+        raise ValueError(
+            f"name of a metric must be a word of letters, digits and underscores, and none of "
+            f"{', '.join(TAKEN)}, which results use themselves; got {metric.name!r}"
+        )
+    low, high = metric.bounds
+    if not low < high or (metric.scale == "logit" and not math.isfinite(high - low)):
+        finite = "finite, for scale='logit', and " if metric.scale == "logit" else ""
+        raise ValueError(
+            f"bounds of a metric must be {finite}(least, greatest), got {metric.bounds!r}"
+        )
+    possible = ("", metric.counts, DRAWS.get(metric.counts, ""))
+    if metric.draws is not BY_COUNTS and metric.draws not in possible:
+        raise ValueError(
+            f"draws of a metric of {metric.counts} must be "
+            f"{' or '.join(map(repr, dict.fromkeys(possible)))}, got {metric.draws!r}"
+        )
+    if metric.draws == "rows" and not {"alpha", "mixture", "base"} <= set(metric.options):
+        raise ValueError(
+            "draws='rows' are of class-level error similarity and its options alpha, mixture and "
+            f"base, which {metric.name} has not; leave draws out, for no posterior"
+        )
+    for name, value in metric.options.items():
+        if name in REMEMBERED:
+            raise ValueError(
+                f"options of a metric must have none of the names {', '.join(REMEMBERED)}, by "
+                f"which a result remembers its making; got {name!r}"
+            )
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(
+                f"options of a metric must be numbers or strings, which a file can hold; "
+                f"{name} is {value!r}"
+            )
+
+
+_METRICS: dict[str, Metric] = {}
+_MAKERS: dict[str, Callable[..., Metric]] = {}
+
+
+def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metric:
+    """Make a metric known by its name.
+
+    Parameters
+    ----------
+    metric : Metric
+        The estimand, with its default options.
+    make : callable, optional
+        Options to the same estimand with these, for one that has options.
+
+    Returns
+    -------
+    Metric
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If another metric has the name already.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> al.metrics.register(al.metrics.ERROR_CONSISTENCY)
+    <Metric error_consistency>
+    """
+    known = _METRICS.get(metric.name)
+    # Running a notebook's cell again, or reloading a module, defines the same metric anew.
+    again = known is not None and _origin(known) == _origin(metric) and not known.options
+    if again and metric.module.startswith("alikely."):
+        # Those of the house are fixed; from another process they come as copies.
+        again = all(getattr(known, field) == getattr(metric, field) for field in SAME)
+    if known is not None and known is not metric and not again:
+        raise ValueError(
+            f"a metric named {metric.name!r} is registered already (by {known.module}); give the "
+            "new one another name"
+        )
+    for other in _METRICS.values():
+        names = {other.name.casefold(), other.short.casefold()}
+        if other.name != metric.name and names & {metric.name.casefold(), metric.short.casefold()}:
+            raise ValueError(
+                f"the names {metric.name!r} and {metric.short!r} must not be those of another "
+                f"metric, and {other.name!r} ({other.short!r}) has one of them; give another "
+                "name, or another short="
+            )
+    _METRICS[metric.name] = metric
+    if make is not None:
+        _MAKERS[metric.name] = make
+    return metric
+
+
+def _origin(metric: Metric) -> tuple[str, str]:
+    """Where a metric was made, and of which function."""
+    return metric.module, str(getattr(metric.value, "__qualname__", type(metric.value).__name__))
+
+
+def metrics() -> dict[str, Metric]:
+    """All registered metrics.
+
+    Returns
+    -------
+    dict of str to Metric
+        By name, in the order in which they were registered.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> list(al.metrics.metrics())[:2]
+    ['error_consistency', 'copy_probability']
+    """
+    return dict(_METRICS)
+
+
+def get_metric(metric: str | Metric, **options: Any) -> Metric:
+    """Find a metric by its name or short name, or check one that is given.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        Such as ``"misclassification_agreement"``, ``"MA"``, or a metric of your own, which becomes
+        known by its name.
+    **options
+        Of metrics that have some, such as ``alpha`` of ``"error_similarity"``.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    ValueError
+        If no metric has that name, another one has the name of the one given, or it has no such
+        option.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> al.metrics.get_metric("error_similarity", mixture="pooled")
+    <Metric error_similarity, alpha=0.5, mixture='pooled', base=2>
+    """
+    if isinstance(metric, Metric):
+        # One made with other options stands for the registered one.
+        if metric.name not in _MAKERS and _METRICS.get(metric.name) is not metric:
+            register(metric)
+        found = metric
+    elif isinstance(metric, str):
+        found = _named(metric)
+    else:
+        raise TypeError(
+            f"metric must be the name of a metric or a Metric, got {type(metric).__name__}"
+        )
+    if not options:
+        return found
+    unknown = sorted(set(options) - set(found.options))
+    if unknown:
+        some = ", ".join(found.options) or "none"
+        raise ValueError(f"{found.name} has no option {unknown[0]!r}; its options are: {some}")
+    return _MAKERS[found.name](**{**found.options, **options})
+
+
+def metric_again(name: str, module: str) -> Metric:
+    """Find a metric in another process, where its module may not have been imported yet.
+
+    Parameters
+    ----------
+    name, module : str
+        Of the metric.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ValueError
+        If the module does not register it; the message says what to do.
+
+    Examples
+    --------
+    >>> metric_again("copy_probability", "alikely.metrics.copying")
+    <Metric copy_probability>
+    """
+    if name not in _METRICS and module not in ("", "__main__"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    if name not in _METRICS:
+        place = module or "the module that registers it"
+        raise ValueError(f"the metric {name!r} is not registered; import {place} first")
+    return _METRICS[name]
+
+
+def _named(name: str) -> Metric:
+    if name in _METRICS:
+        return _METRICS[name]
+    folded = name.casefold()
+    for metric in _METRICS.values():
+        if folded in (metric.short.casefold(), metric.name.casefold()):
+            return metric
+    raise ValueError(
+        f"metric must be one of {', '.join(map(repr, _METRICS))}, or a Metric; got {name!r}"
+        f"{nearest(name, _METRICS)}"
+    )
+
+
+def find_metric(text: str) -> Metric:
+    """Find a metric by name, or by the module and the attribute that hold it.
+
+    Parameters
+    ----------
+    text : str
+        A name as for `get_metric`, or ``module:ATTRIBUTE``.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ValueError
+        If there is no such module, attribute or name, or the attribute is no `Metric`.
+
+    Examples
+    --------
+    >>> find_metric("alikely.metrics:COPY_PROBABILITY")
+    <Metric copy_probability>
+    """
+    module, _, attribute = text.partition(":")
+    if not attribute:
+        return get_metric(text)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"no metric at {text!r}: {error}") from None
+    if not isinstance(found, Metric):
+        raise ValueError(f"{text!r} is no Metric, but of type {type(found).__name__}")
+    return get_metric(found)
+
+
+def analytic_interval(
+    metric: Metric, estimate: NDArray[Any], se: NDArray[Any], deviate: float
+) -> Floats:
+    """Normal interval on the metric's own scale.
+
+    Parameters
+    ----------
+    metric : Metric
+        Gives scale and bounds.
+    estimate, se : ndarray, shape (...)
+        Estimates with standard errors.
+    deviate : float
+        Standard normal deviate, such as 1.96.
+
+    Returns
+    -------
+    ndarray, shape (..., 2)
+        NaN where the standard error is, or the estimate stands at a bound of a scale that is
+        infinite there.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> analytic_interval(al.metrics.ERROR_CONSISTENCY, np.array(0.5), np.array(0.1), 2.0)
+    array([0.3, 0.7])
+    """
+    value, half = np.asarray(estimate, np.float64), deviate * np.asarray(se, np.float64)
+    if metric.scale == "identity":
+        return np.stack([value - half, value + half], axis=-1)
+    low, high = (-1.0, 1.0) if metric.scale == "fisher" else metric.bounds
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Fisher's z and the logit are one function on unlike ranges: a share of the way through.
+        share = (value - low) / (high - low)
+        center = np.log(share) - np.log1p(-share)
+        half = half / ((high - low) * share * (1 - share))
+        ends = np.stack([center - half, center + half], axis=-1)
+        return np.asarray(low + (high - low) / (1 + np.exp(-ends)))

@@ -1,0 +1,86 @@
+"""Class-level error similarity, as an estimand with options.
+
+References
+----------
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely.metrics import errors, rows
+from alikely.metrics.metric import Metric, register
+
+__all__ = ["ERROR_SIMILARITY", "error_similarity_metric"]
+
+
+def error_similarity_metric(
+    alpha: float = 0.5, mixture: rows.Mixture = "mean", base: float = 2
+) -> Metric:
+    """Class-level error similarity [X25]_ with its options, as an estimand.
+
+    Parameters
+    ----------
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> error_similarity_metric(mixture="pooled")
+    <Metric error_similarity, alpha=0.5, mixture='pooled', base=2>
+    """
+    rows.check_options(alpha, mixture, base)
+    divergence = functools.partial(rows.row_divergence, alpha=alpha, mixture=mixture, base=base)
+    slopes = functools.partial(rows.row_influence, alpha=alpha, mixture=mixture, base=base)
+
+    def value(*counts: Any) -> Floats:
+        return errors.error_similarity(divergence(*counts))
+
+    def influence(*counts: Any) -> tuple[Floats, Floats]:
+        by_a, by_b = slopes(*counts)
+        # d/dx of 1 / (1 + x).
+        steep = -(value(*counts)[..., None] ** 2)
+        return steep * by_a, steep * by_b
+
+    def reason(*counts: Any) -> NDArray[Any]:
+        return np.where(np.isfinite(value(*counts)), "", "neither observer made an error")
+
+    return Metric(
+        "error_similarity",
+        "rows",
+        value,
+        influence,
+        reason,
+        short="CLES",
+        bounds=(0.0, 1.0),
+        beside=(
+            "n_joint_errors",
+            "n_errors_a",
+            "n_errors_b",
+            "divergence",
+            "expected_divergence",
+            "excess_divergence",
+            "log_bayes_factor",
+        ),
+        draws="rows",
+        options={"alpha": alpha, "mixture": mixture, "base": base},
+    )
+
+
+ERROR_SIMILARITY = register(error_similarity_metric(), error_similarity_metric)

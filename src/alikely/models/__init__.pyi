@@ -1,0 +1,23 @@
+from .cohorts import cohort as cohort
+from .copies import copying as copying
+from .criteria import class_criteria as class_criteria
+from .errors import class_copying as class_copying
+from .errors import error_distributions as error_distributions
+from .independent import independence as independence
+from .margins import item_margins as item_margins
+from .observers import observer_margins as observer_margins
+from .pairs import pooled_pairs as pooled_pairs
+from .spectra import spectrum as spectrum
+
+__all__ = [
+    "class_copying",
+    "class_criteria",
+    "cohort",
+    "copying",
+    "error_distributions",
+    "independence",
+    "item_margins",
+    "observer_margins",
+    "pooled_pairs",
+    "spectrum",
+]

@@ -1,0 +1,218 @@
+"""The cohort copy model: machines that copy random members of a human population.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+.. [P65] Plackett (1965). A class of bivariate distributions.
+   doi:10.1080/01621459.1965.10480807
+.. [S48] Skellam (1948). A probability distribution derived from the binomial distribution by
+   regarding the probability of success as variable between the sets of trials.
+   doi:10.1111/j.2517-6161.1948.tb00014.x
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+
+from alikely.models._populations import exchangeable, individual, spread
+
+__all__ = ["cohort", "cohort_layout"]
+
+# With so many entries behind it an effect is known better than the spread of effects; with fewer,
+# deviates in units of the spread are the freer parameters.
+MANY = 10
+
+
+def cohort(counts: xr.Dataset, *, human_effects: bool = False, saturated: bool = False) -> pm.Model:
+    """Cohort copy model of machines and humans, every trial used once.
+
+    Within a condition each trial has a probability ``P`` to be answered right by a human,
+    ``P ~ Beta`` with mean ``human_accuracy``; a machine copies a random member of that population
+    with probability ``c``, else it answers alone:
+    ``P(machine right | P) = right_alone + copy_probability * P``.
+
+    Parameters
+    ----------
+    counts : xarray.Dataset
+        As from `alikely.data.cohort_counts`.
+    human_effects : bool
+        Let humans differ in accuracy: the ease of trials is then logit-normal, and log odds of
+        humans differ by effects that sum to zero in each data set. A machine still copies any of
+        them alike.
+    saturated : bool
+        Let each probability of a machine to be right, given how many humans are, depart from the
+        line that copying implies, by normal deviates on the logit scale of learned spread
+        ``departure_sd``. For comparison with the plain model.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``condition``, ``dataset``, ``machine``, ``entry`` (machine by condition) and ``row``
+        (entry by number of right humans). Deterministics ``human_accuracy`` and
+        ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
+        be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
+        a new human (entry). Likelihoods ``human_counts_H`` (condition, number of right humans)
+        for each number ``H`` of humans, and ``machine_right`` (row).
+
+    Raises
+    ------
+    ValueError
+        If the counts hold no machine; with human effects, if a human lacks trials.
+
+    Notes
+    -----
+    The number of right humans is beta-binomial [S48]_, and human-human error consistency is the
+    intraclass correlation of ``P``. Given ``s`` of ``H`` humans right, ``P`` has the mean
+    ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``: a machine is right with a probability that
+    is linear in ``s``. A machine's accuracy and the log odds ratio of its answer with that of the
+    human it might copy are the parameters; the joint probability follows by [P65]_. They are
+    nearly orthogonal, so that chains mix. Signed, as the copy model of [K25]_ is not.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> counts = al.data.cohort_counts(al.load_example())
+    >>> model = al.models.cohort(counts)
+    >>> dict(model.dim_lengths)["machine"].eval().item()
+    6
+    """
+    layout = cohort_layout(counts)
+    at, entry = layout["condition_of_entry"], layout["entry_of_row"]
+    with pm.Model(coords=layout["coords"]) as model:
+        humans = individual(counts) if human_effects else exchangeable(counts)
+        accuracy, log_odds_ratio = _machines(layout)
+        # The human whose answer might be copied is right with probability mu.
+        mu = humans.accuracy[at]
+        both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
+        alone = pm.Deterministic("right_alone", (accuracy - both) / (1 - mu), dims="entry")
+        copying = pm.Deterministic("copy_probability", both / mu - alone, dims="entry")
+        pm.Deterministic(
+            "error_consistency", humans.consistency(at, copying, accuracy), dims="entry"
+        )
+        expected = humans.expected[layout["stratum_of_row"]]
+        probability = alone[entry] + copying[entry] * expected
+        if saturated:
+            spread = pm.HalfNormal("departure_sd", 0.5)
+            departure = pm.Normal("departure", 0, 1, dims="row")
+            probability = pm.math.invlogit(pm.math.logit(probability) + spread * departure)
+        pm.Deterministic("row_probability", probability, dims="row")
+        shown = pm.Data("shown", layout["shown"], dims="row")
+        right = pm.Data("right", layout["right"], dims="row")
+        pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
+    return model
+
+
+def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
+    """Flatten cohort counts to the entries and rows of the model.
+
+    Parameters
+    ----------
+    counts : xarray.Dataset
+        As from `alikely.data.cohort_counts`.
+
+    Returns
+    -------
+    dict
+        ``coords`` of the model; positions ``condition_of_entry, machine_of_entry`` (entry) and
+        ``entry_of_row, stratum_of_row`` (row); ``shown, right`` (row).
+
+    Raises
+    ------
+    ValueError
+        If the counts hold no machine.
+    """
+    place = counts["stratum_condition"].values
+    shown = counts["shown"].values
+    n_conditions = counts.sizes["condition"]
+    per_condition = np.zeros((counts.sizes["machine"], n_conditions), dtype=np.int64)
+    np.add.at(per_condition.T, place, shown.T)
+    machine, condition = np.nonzero(per_condition)
+    if not len(machine):
+        raise ValueError("the counts hold no machine; check the kinds of the observers")
+    number = np.full(per_condition.shape, -1)
+    number[machine, condition] = np.arange(len(machine))
+    of_stratum = number[:, place]
+    row_machine, stratum = np.nonzero(of_stratum >= 0)
+    names = counts["machine"].values[machine], counts["condition"].values[condition]
+    entries = [f"{m} | {c}" for m, c in zip(*names, strict=True)]
+    entry = of_stratum[row_machine, stratum]
+    n_right = counts["n_right"].values[stratum]
+    n_humans = counts["n_humans"].values[stratum]
+    datasets = counts["dataset"].values
+    return {
+        "coords": {
+            "condition": counts["condition"].values.tolist(),
+            "dataset": list(dict.fromkeys(datasets.tolist())),
+            "machine": counts["machine"].values.tolist(),
+            "person": counts["person"].values.tolist(),
+            "entry": entries,
+            "row": [
+                f"{entries[e]} | {s} of {h}"
+                for e, s, h in zip(entry, n_right, n_humans, strict=True)
+            ],
+        },
+        "condition_of_entry": condition,
+        "machine_of_entry": machine,
+        "entry_of_row": entry,
+        "stratum_of_row": stratum,
+        "shown": shown[row_machine, stratum],
+        "right": counts["right"].values[row_machine, stratum],
+    }
+
+
+def _machines(layout: dict[str, Any]) -> tuple[Any, Any]:
+    """Accuracy and log odds ratio of every entry."""
+    machine, condition = layout["machine_of_entry"], layout["condition_of_entry"]
+    n = {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
+    mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
+    sd_condition = spread("level_condition_sd", 1, n["condition"])
+    by_machine = _effect("level_machine", "machine", n, 1)[machine]
+    if n["entry"] >= MANY * n["condition"]:
+        by_condition = pm.Normal("level_condition", mean, sd_condition, dims="condition")
+    else:
+        by_condition = mean + sd_condition * pm.Normal("level_condition", 0, 1, dims="condition")
+    if n["entry"] >= MANY * max(n["condition"], n["machine"]):
+        level = pm.Normal("level", by_condition[condition] + by_machine, sd, dims="entry")
+    else:
+        deviate = pm.Normal("level_deviate", 0, 1, dims="entry")
+        level = by_condition[condition] + by_machine + sd * deviate
+    accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
+    ratio = (
+        pm.Normal("log_odds_ratio_mean", 0, 4)
+        + _effect("log_odds_ratio_machine", "machine", n, 3)[machine]
+        + _effect("log_odds_ratio_condition", "condition", n, 1)[condition]
+    )
+    # An entry of its own says little about its odds ratio: deviates in units of their spread.
+    deviate = pm.Normal("log_odds_ratio_deviate", 0, 1, dims="entry")
+    return accuracy, ratio + pm.HalfNormal("log_odds_ratio_sd", 1) * deviate
+
+
+def _effect(name: str, dim: str, n: dict[str, int], scale: float) -> Any:
+    """Effects that sum to zero; none where there is only one level."""
+    if n[dim] == 1:
+        return pt.zeros(1)
+    sd = spread(f"{name}_sd", scale, n[dim])
+    if n["entry"] / n[dim] >= MANY:
+        return pm.ZeroSumNormal(name, sd, dims=dim)
+    return pm.Deterministic(name, sd * pm.ZeroSumNormal(f"{name}_deviate", 1, dims=dim), dims=dim)
+
+
+def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:
+    """P(both) from both probabilities and the odds ratio [P65]_, without cancellation."""
+    excess = odds_ratio - 1
+    total = 1 + (p + q) * excess
+    root = pt.sqrt(1 + 2 * excess * (p + q - 2 * p * q) + (excess * (p - q)) ** 2)
+    positive = total > 0
+    # The two forms of the root of the quadratic; each is exact where the other cancels.
+    return pt.switch(
+        positive,
+        2 * odds_ratio * p * q / (pt.switch(positive, total, 1.0) + root),
+        (total - root) / (2 * pt.switch(positive, -1.0, excess)),
+    )

@@ -1,0 +1,161 @@
+"""The signed copy model: ``b`` copies ``a`` with some probability, else answers on its own.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import ArrayLike
+from pymc.logprob.transforms import Transform
+
+from alikely.data.tables import check_counts
+from alikely.models._coords import pair_coords
+from alikely.models.priors import Prior, check_prior
+
+__all__ = ["copying"]
+
+
+def copying(
+    counts: ArrayLike, prior: Prior | None = None, pairs: Sequence[str] | None = None
+) -> pm.Model:
+    """Signed copy model of pairs of observers, on their correctness cells [K25]_.
+
+    Observer ``a`` is right with probability ``p_a``; ``b`` is right with probability ``u`` where
+    ``a`` is right and ``v`` where ``a`` is wrong. ``u - v`` is the probability that ``b`` copies
+    ``a`` (inverts it, if negative), and ``own_accuracy`` how often ``b`` is right otherwise.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (4,) or (pair, 4)
+        Cells ``n11, n10, n01, n00``, for instance ``table["cells"]``.
+    prior : mapping, optional
+        Beta parameters by name. ``{"p_a": (1, 1), "u": (.5, .5), "v": (.5, .5)}`` is the default,
+        equal to a Dirichlet(1/2) on the four cells. With ``"copy_probability": (a, b)`` the prior
+        is stated on the copy probability itself, ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1], beside
+        ``"own_accuracy"`` (default ``(1, 1)``); this one is not conjugate.
+    pairs : sequence of str, optional
+        Labels of the ``pair`` dim.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``pair, cell``; data ``cells``; variables ``p_a, u, v`` and, with a prior on the copy
+        probability, ``uv`` in their place; deterministics ``copy_probability``,
+        ``own_accuracy``, ``accuracy`` (of ``b``) and ``error_consistency``; likelihood
+        ``observed_cells``.
+
+    Raises
+    ------
+    ValueError
+        If the counts or the prior are not valid.
+
+    Notes
+    -----
+    Sampled in ``u, v`` also under a prior on the copy probability: a signed copy probability as a
+    free variable has a kink at 0 and a funnel at the ceiling.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.copying([100, 20, 20, 20])
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['p_a', 'u', 'v']
+    """
+    cells = np.atleast_2d(check_counts(counts))
+    beta = check_prior(prior)
+    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
+        data = pm.Data("cells", cells, dims=("pair", "cell"))
+        p_a = pm.Beta("p_a", *beta["p_a"], dims="pair")
+        if "copy_probability" in beta:
+            model.add_coord("given", ["right", "wrong"])
+            uv = pm.CustomDist(
+                "uv",
+                *beta["copy_probability"],
+                *beta["own_accuracy"],
+                logp=_direct_logp,
+                dist=_direct_dist,
+                support_point=_direct_start,
+                signature="(),(),(),()->(2)",
+                transform=_UnitSquare(),
+                dims=("pair", "given"),
+                shape=(len(cells), 2),
+            )
+            u, v = uv[..., 0], uv[..., 1]
+        else:
+            u = pm.Beta("u", *beta["u"], dims="pair")
+            v = pm.Beta("v", *beta["v"], dims="pair")
+        difference = pm.Deterministic("copy_probability", u - v, dims="pair")
+        pm.Deterministic("own_accuracy", pt.minimum(u, v) / (1 - pt.abs(difference)), dims="pair")
+        p_b = pm.Deterministic("accuracy", p_a * u + (1 - p_a) * v, dims="pair")
+        # EC = c f; the odds of disagreement by chance never vanish inside the unit cube.
+        chance = p_a * (1 - p_b) + (1 - p_a) * p_b
+        pm.Deterministic(
+            "error_consistency", difference * 2 * p_a * (1 - p_a) / chance, dims="pair"
+        )
+        probabilities = pt.stack(
+            [p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1
+        )
+        pm.Multinomial(
+            "observed_cells",
+            n=data.sum(axis=-1),
+            p=probabilities,
+            observed=data,
+            dims=("pair", "cell"),
+        )
+    return model
+
+
+def _direct_start(rv: Any, size: Any, *parameters: Any) -> Any:
+    """Start where nothing is copied; PyMC's default, the origin, lies on the edge."""
+    return pt.full_like(rv, 0.5)
+
+
+class _UnitSquare(Transform):
+    """Log odds of both coordinates: PyMC's own is for univariate distributions only."""
+
+    name = "logodds"
+    ndim_supp = 1
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Unit square to plane."""
+        return pt.log(value) - pt.log1p(-value)
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Plane to unit square."""
+        return pt.sigmoid(value)
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Log derivative of `backward`, of both coordinates."""
+        return (-pt.softplus(value) - pt.softplus(-value)).sum(axis=-1)
+
+
+def _direct_logp(uv: Any, copy_a: Any, copy_b: Any, own_a: Any, own_b: Any) -> Any:
+    """Log density of (u, v) when the copy probability and the own accuracy have Beta priors."""
+    u, v = uv[..., 0], uv[..., 1]
+    c = u - v
+    rest = 1 - pt.abs(c)
+    # |d(u, v)/d(c, q)| = 1 - |c|; the halved density comes of stretching [0, 1] to [-1, 1].
+    return (
+        pm.logp(pm.Beta.dist(copy_a, copy_b), (1 + c) / 2)
+        - np.log(2)
+        + pm.logp(pm.Beta.dist(own_a, own_b), pt.minimum(u, v) / rest)
+        - pt.log(rest)
+    )
+
+
+def _direct_dist(copy_a: Any, copy_b: Any, own_a: Any, own_b: Any, size: Any) -> Any:
+    """(u, v) as random graph: copy or invert with probability |c|, else right with q."""
+    c = 2 * pm.Beta.dist(copy_a, copy_b, size=size) - 1
+    q = pm.Beta.dist(own_a, own_b, size=size)
+    own = (1 - pt.abs(c)) * q
+    return pt.stack([pt.maximum(c, 0) + own, pt.maximum(-c, 0) + own], axis=-1)

@@ -1,0 +1,76 @@
+"""Independent observers: two accuracies and nothing shared.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import ArrayLike
+
+from alikely.data.tables import check_counts
+from alikely.models._coords import pair_coords
+
+__all__ = ["independence"]
+
+
+def independence(
+    counts: ArrayLike,
+    prior: tuple[float, float] = (1.0, 1.0),
+    pairs: Sequence[str] | None = None,
+) -> pm.Model:
+    """Two observers that err independently: the null model of error consistency [K25]_.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (4,) or (pair, 4)
+        Cells ``n11, n10, n01, n00``.
+    prior : (float, float)
+        Beta parameters of both accuracies; uniform by default.
+    pairs : sequence of str, optional
+        Labels of the ``pair`` dim.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``pair, cell``; data ``cells``; variables ``p_a, p_b``; likelihood
+        ``observed_cells``, the same as in the copy model, so that the two can be compared.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not whole and non-negative, or the prior is not positive.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['p_a', 'p_b']
+    """
+    cells = np.atleast_2d(check_counts(counts))
+    if len(prior) != 2 or not all(parameter > 0 for parameter in prior):
+        raise ValueError(f"prior must be two positive Beta parameters, got {prior!r}")
+    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
+        data = pm.Data("cells", cells, dims=("pair", "cell"))
+        p_a = pm.Beta("p_a", *prior, dims="pair")
+        p_b = pm.Beta("p_b", *prior, dims="pair")
+        probabilities = pt.stack(
+            [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1
+        )
+        pm.Multinomial(
+            "observed_cells",
+            n=data.sum(axis=-1),
+            p=probabilities,
+            observed=data,
+            dims=("pair", "cell"),
+        )
+    return model

@@ -1,0 +1,261 @@
+"""Difficulty of conditions for people, and the regimes that it falls into.
+
+References
+----------
+.. [G76] Glass (1976). Primary, secondary, and meta-analysis of research.
+   doi:10.3102/0013189X005010003
+.. [RG97] Richardson, Green (1997). On Bayesian analysis of mixtures with an unknown number of
+   components. doi:10.1111/1467-9868.00095
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import ArrayLike
+from pymc.logprob.transforms import Transform
+
+from alikely.stats.mixtures import regime_names, tightest_groups
+
+__all__ = ["spectrum"]
+
+# From guessing among 16 to nine in ten right is 5 logits: what regimes have to share out.
+RANGE = 5.0
+
+
+def spectrum(
+    right: ArrayLike,
+    shown: ArrayLike,
+    condition: ArrayLike,
+    person: ArrayLike,
+    is_reference: ArrayLike,
+    k: int = 4,
+) -> pm.Model:
+    """Logit-normal binomial model of human accuracies, its conditions from a mixture of regimes.
+
+    A person's answers in a condition are right with a probability whose logit is the condition's
+    ``logit_accuracy`` for an average person, plus the person's ability, plus how this person takes
+    this condition. Abilities spread more or less in the reference than elsewhere. Conditions come
+    from ``k`` regimes: a normal mixture with increasing means, labels summed out.
+
+    Parameters
+    ----------
+    right, shown : array_like of int, shape (entry,)
+        Right and all answers, one entry for each person in each condition.
+    condition, person : array_like of int, shape (entry,)
+        Numbers from 0, of which each occurs.
+    is_reference : array_like of bool, shape (condition,)
+        Conditions without distortion.
+    k : int
+        Number of regimes, at least 1.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``condition, person, entry``, ``regime`` (hardest first) and ``population``
+        (reference, distorted: of ``ability_sd``). Deterministics
+        ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies as they
+        would be observed in the reference; ``latent_reference_sd``, without the binomial noise of
+        their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime), Glass's delta
+        [G76]_ of a condition for an average person and of the mean of a regime. Likelihood
+        ``observed_right`` (entry).
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, counts are no counts, `k` is out of range, or the reference
+        has fewer than 3 entries.
+
+    Notes
+    -----
+    Gaps between the means of regimes have a prior that keeps off zero, and the widths of regimes
+    one that keeps off zero and infinity: otherwise a regime shrinks onto a single condition or two
+    share a place [RG97]_. An accuracy of 0 or 1 has a likelihood like any other.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.spectrum(
+    ...     [90, 80, 95, 40, 50, 30], [100] * 6, [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2],
+    ...     [True, False], k=2,
+    ... )
+    >>> [variable.name for variable in model.observed_RVs]
+    ['observed_right']
+    """
+    y, n, at, who = (np.asarray(v) for v in (right, shown, condition, person))
+    reference = np.asarray(is_reference, dtype=bool)
+    _check(y, n, at, who, reference, k)
+    # How often each condition stands among the reference values.
+    values = np.flatnonzero(reference[at])
+    coords = {
+        "condition": np.arange(len(reference)),
+        "person": np.arange(who.max() + 1),
+        "entry": np.arange(len(y)),
+        "regime": regime_names(k),
+        "population": ["reference", "distorted"],
+    }
+    start = _starts(y, n, at, k)
+    with pm.Model(coords=coords) as model:
+        right_data = pm.Data("right", y.astype(np.int64), dims="entry")
+        shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
+        means = pm.Normal(
+            "lowest_mean",
+            -1.5,
+            2,
+            initval=start.mean[0],
+            transform=_Placed(start.mean[0], start.mean_error[0]),
+        )[None]
+        if k > 1:
+            gap_start = np.diff(start.mean)
+            gap = pm.Gamma(
+                "gap",
+                4,
+                4 * k / RANGE,
+                shape=k - 1,
+                initval=gap_start,
+                transform=_Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
+            )
+            means = pt.concatenate([means, means + pt.cumsum(gap)])
+            weight = pm.Dirichlet(
+                "regime_weight", np.full(k, 4.0), dims="regime", initval=start.weight
+            )
+        else:
+            weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
+        mean = pm.Deterministic("regime_mean", means, dims="regime")
+        width = pm.LogNormal(
+            "regime_sd",
+            np.log(RANGE / (4 * k)),
+            0.4,
+            dims="regime",
+            initval=start.width,
+            transform=_Placed(np.log(start.width), start.width_error),
+        )
+        ease = pm.NormalMixture(
+            "logit_accuracy",
+            weight,
+            mean,
+            width,
+            dims="condition",
+            initval=start.ease,
+            transform=_Placed(start.ease, start.ease_error),
+        )
+        # Glass measures in the spread of the reference because distortions may change spreads.
+        ability_sd = pm.HalfNormal("ability_sd", 0.5, dims="population")
+        spread = ability_sd[np.where(reference[at], 0, 1)]
+        ability = pm.Normal("ability_deviate", 0, 1, dims="person")
+        own_sd = pm.HalfNormal("interaction_sd", 0.5)
+        own = pm.Normal("interaction_deviate", 0, 1, dims="entry")
+        logit = ease[at] + spread * ability[who] + own_sd * own
+        pm.Binomial(
+            "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
+        )
+
+        seen = logit[values]
+        latent = pt.sum((seen - seen.mean()) ** 2) / (len(values) - 1)
+        chance_of_right = pm.math.invlogit(seen)
+        # Variance of a logit of an observed share: what the values have beyond their own.
+        noise = 1 / (shown_data[values] * chance_of_right * (1 - chance_of_right))
+        centre = pm.Deterministic("reference_mean", ease[at[values]].mean())
+        pm.Deterministic("latent_reference_sd", pt.sqrt(latent))
+        scale = pm.Deterministic("reference_sd", pt.sqrt(latent + noise.mean()))
+        pm.Deterministic("delta", (ease - centre) / scale, dims="condition")
+        pm.Deterministic("regime_delta", (mean - centre) / scale, dims="regime")
+    return model
+
+
+class _Start(NamedTuple):
+    """Where parameters lie by the counts alone, and how surely: (condition,) and (regime,)."""
+
+    ease: np.ndarray
+    ease_error: np.ndarray
+    mean: np.ndarray
+    mean_error: np.ndarray
+    width: np.ndarray
+    width_error: np.ndarray  # of its logarithm
+    weight: np.ndarray
+
+
+def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int) -> _Start:
+    """Logits of the conditions, and their tightest groups.
+
+    From another grouping a chain may never find its way to the probable ones.
+    """
+    n_right, n_shown = np.bincount(condition, right), np.bincount(condition, shown)
+    ease = np.log((n_right + 0.5) / (n_shown - n_right + 0.5))
+    groups = tightest_groups(ease, k)
+    means = np.array([group.mean() for group in groups])
+    size = np.array([len(group) for group in groups])
+    square = np.array([group.var() * len(group) for group in groups])
+    # As much as the priors would have it, too, for groups of a few.
+    usual = RANGE / (4 * k)
+    width = np.sqrt((square + 4 * usual**2) / (size + 4))
+    # Conditions alike would leave no gap to begin with.
+    gaps = np.maximum(np.diff(means), 0.05)
+    return _Start(
+        ease,
+        np.sqrt(1 / (n_right + 0.5) + 1 / (n_shown - n_right + 0.5)),
+        means[0] + np.concatenate([[0.0], np.cumsum(gaps)]),
+        width / np.sqrt(size + 1),
+        width,
+        1 / np.sqrt(2 * (size + 4)),
+        (size + 4) / (size + 4).sum(),
+    )
+
+
+class _Placed(Transform):
+    """Moves a variable on the line (for positive ones: its logarithm) to about 0 and unit scale.
+
+    Chains take their first steps in units of that scale. Steps much too long would carry them over
+    into a grouping of next to no probability, where they stay.
+    """
+
+    name = "placed"
+
+    def __init__(self, centre: ArrayLike, scale: ArrayLike) -> None:
+        self.centre, self.scale = np.asarray(centre), np.asarray(scale)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        return (value - self.centre) / self.scale
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        return self.centre + self.scale * value
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        return pt.zeros_like(value) + np.log(self.scale)
+
+
+def _check(
+    right: np.ndarray,
+    shown: np.ndarray,
+    condition: np.ndarray,
+    person: np.ndarray,
+    reference: np.ndarray,
+    k: int,
+) -> None:
+    if not right.shape == shown.shape == condition.shape == person.shape or right.ndim != 1:
+        raise ValueError(
+            "right, shown, condition and person must have one entry each for a person in a "
+            f"condition, got shapes {right.shape}, {shown.shape}, {condition.shape}, {person.shape}"
+        )
+    if (right < 0).any() or (right > shown).any() or (shown < 1).any():
+        raise ValueError("expected 0 <= right <= shown and at least one answer in each entry")
+    for name, numbers in (("condition", condition), ("person", person)):
+        if set(np.unique(numbers)) != set(range(int(numbers.max()) + 1)):
+            raise ValueError(f"{name} must number from 0 on without gaps")
+    if reference.shape != (condition.max() + 1,):
+        raise ValueError(
+            f"is_reference must say of each of {condition.max() + 1} conditions whether it is one, "
+            f"got shape {reference.shape}"
+        )
+    if reference[condition].sum() < 3:
+        raise ValueError(
+            "the reference needs at least 3 entries (one per condition and person), got "
+            f"{int(reference[condition].sum())}; name more reference conditions"
+        )
+    if not 1 <= k <= len(reference):
+        raise ValueError(
+            f"k must lie between 1 and the number of conditions, {len(reference)}; got {k}"
+        )

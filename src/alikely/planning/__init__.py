@@ -1,0 +1,7 @@
+"""How many trials, observers, items: widths, power, assurance, sequential and crossed designs."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

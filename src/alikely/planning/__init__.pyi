@@ -1,0 +1,43 @@
+from . import operating as operating
+from .beliefs import assurance as assurance
+from .beliefs import plan_from as plan_from
+from .crossed import best_design as best_design
+from .crossed import expected_errors as expected_errors
+from .crossed import variance_components as variance_components
+from .margins import answers_for_precision as answers_for_precision
+from .margins import item_precision as item_precision
+from .margins import item_reliability as item_reliability
+from .margins import items_for_margins as items_for_margins
+from .margins import participants_for_reliability as participants_for_reliability
+from .margins import power_of_margin_difference as power_of_margin_difference
+from .margins import power_of_margins as power_of_margins
+from .margins import repeats_for_self_consistency as repeats_for_self_consistency
+from .power import trials_for_difference as trials_for_difference
+from .power import trials_for_power as trials_for_power
+from .sequential import posterior_by_batch as posterior_by_batch
+from .sequential import sequential_design as sequential_design
+from .widths import interval_width as interval_width
+from .widths import trials_for_width as trials_for_width
+
+__all__ = [
+    "answers_for_precision",
+    "assurance",
+    "best_design",
+    "expected_errors",
+    "interval_width",
+    "item_precision",
+    "item_reliability",
+    "items_for_margins",
+    "operating",
+    "participants_for_reliability",
+    "plan_from",
+    "posterior_by_batch",
+    "power_of_margin_difference",
+    "power_of_margins",
+    "repeats_for_self_consistency",
+    "sequential_design",
+    "trials_for_difference",
+    "trials_for_power",
+    "trials_for_width",
+    "variance_components",
+]

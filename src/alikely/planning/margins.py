@@ -1,0 +1,596 @@
+"""Planning experiments with decision margins: how many participants, items and repeats.
+
+All array_like inputs broadcast; every table has one row for each of their combinations. People of
+a group are alike but for noise: given an item, their answers are independent and right with the
+accuracy of that item.
+
+References
+----------
+.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [C52] Chernoff (1952). A measure of asymptotic efficiency for tests of a hypothesis based on the
+   sum of observations. doi:10.1214/aoms/1177729330
+.. [F21] Fisher (1921). On the "probable error" of a coefficient of correlation deduced from a small
+   sample. Metron 1, 3-32.
+.. [M92] Meng, Rosenthal, Rubin (1992). Comparing correlated correlation coefficients.
+   doi:10.1037/0033-2909.111.1.172
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+.. [S10] Spearman (1910). Correlation calculated from faulty data.
+   doi:10.1111/j.2044-8295.1910.tb00206.x
+.. [S80] Steiger (1980). Tests for comparing elements of a correlation matrix.
+   doi:10.1037/0033-2909.87.2.245
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import optimize, special, stats
+
+from alikely._base.arrays import Floats
+from alikely.margins.reliability import spearman_brown
+from alikely.metrics.margins import FEWEST_ITEMS
+from alikely.stats.intervals import check_interval
+
+__all__ = [
+    "answers_for_precision",
+    "item_precision",
+    "item_reliability",
+    "items_for_margins",
+    "participants_for_reliability",
+    "power_of_margin_difference",
+    "power_of_margins",
+    "repeats_for_self_consistency",
+]
+
+MOST_ANSWERS = 5_000_000
+# Values that differ by rounding alone count as equal.
+SLACK = 1e-12
+SHARE = (0, 1, "give it as a share, such as 0.05 for 5 %")
+CORRELATION = (-1, 1, "a perfect correlation leaves nothing to plan, try 0.99")
+TARGET = (0, 1, "no finite number is perfect, try 0.9")
+RANGES = {
+    "accuracy": SHARE, "tolerance": SHARE, "outside": SHARE, "item_mean": SHARE, "alpha": SHARE,
+    "target": TARGET, "power": TARGET,
+    "kappa": (0, 1, "at or below 0 no number of repeats helps, at 1 none is needed"),
+    "dmc": CORRELATION, "against": CORRELATION, "dmc_a": CORRELATION, "dmc_b": CORRELATION,
+    "margin_correlation": CORRELATION,
+}  # fmt: skip
+FEWEST = {"n_answers": 1, "n_observers": 1, "n_items": FEWEST_ITEMS}
+
+
+def item_precision(
+    accuracy: ArrayLike, n_answers: ArrayLike, tolerance: float = 0.05, ci_prob: float = 0.95
+) -> pd.DataFrame:
+    """How far the observed share of right answers to an item may lie from its accuracy.
+
+    For an accuracy of .75, [AK25]_ print 47.3 %, 44.6 % and 4 % outside with 10, 20 and 300
+    answers, from simulations.
+
+    Parameters
+    ----------
+    accuracy : array_like
+        Probability of a right answer, in (0, 1).
+    n_answers : array_like of int
+        Answers to the item, at least 1: participants times repeats.
+    tolerance : float
+        Distance that would still do, in (0, 1).
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``accuracy``, ``n_answers``; ``outside``: exact binomial probability that the share lies
+        further than `tolerance` from the accuracy, a share just so far off being inside; ``lower``
+        and ``upper``: central range of the share; ``sd``: its standard deviation.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from alikely.planning import item_precision
+    >>> item_precision(0.75, [10, 20, 300]).round(3)[["n_answers", "outside", "lower", "upper"]]
+       n_answers  outside  lower  upper
+    0         10    0.468   0.50  1.000
+    1         20    0.439   0.55  0.900
+    2        300    0.038   0.70  0.797
+    """
+    check_interval(ci_prob, "eti")
+    _check("tolerance", tolerance)
+    rows = _rows(accuracy=accuracy, n_answers=n_answers)
+    p, n = rows["accuracy"], rows["n_answers"]
+    rows["outside"] = _outside(p, n, tolerance)
+    rows["lower"], rows["upper"] = (
+        stats.binom.ppf(q, n, p) / n for q in ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
+    )
+    return _table(rows, sd=np.sqrt(p * (1 - p) / n))
+
+
+def _outside(p: ArrayLike, n: ArrayLike, tolerance: ArrayLike) -> Floats:
+    """Probability that a share of n answers lies further than the tolerance from p."""
+    # Counts, with slack: 14 of 20 is not further than .05 from .75, whatever rounding says.
+    p, n, within = np.asarray(p), np.asarray(n), np.asarray(tolerance) + SLACK
+    first, last = np.ceil(n * (p - within)), np.floor(n * (p + within))
+    return np.asarray(stats.binom.cdf(first - 1, n, p) + stats.binom.sf(last, n, p))
+
+
+def answers_for_precision(
+    accuracy: ArrayLike, tolerance: ArrayLike = 0.05, outside: ArrayLike = 0.05
+) -> pd.DataFrame:
+    """Fewest answers to an item from which on its share of right answers is precise.
+
+    The exact probability is jagged: one answer more may widen what is outside. Chernoff's bound
+    [C52]_ holds either tail below half of `outside` from some number of answers on; below it, exact
+    probabilities are looked through from above down to the largest number that fails.
+
+    Parameters
+    ----------
+    accuracy, tolerance : array_like
+        As in `item_precision`.
+    outside : array_like
+        Highest probability of a larger distance, in (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``accuracy``, ``tolerance``, ``outside``, ``n_answers``: smallest number that suffices
+        together with every larger one; ``reached``: probability outside with that number.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or millions of answers would be needed.
+
+    Examples
+    --------
+    >>> from alikely.planning import answers_for_precision
+    >>> answers_for_precision([0.75, 0.9], tolerance=0.1)["n_answers"].tolist()
+    [75, 30]
+    """
+    rows = _rows(accuracy=accuracy, tolerance=tolerance, outside=outside)
+    n = np.array([_answers(*row) for row in zip(*rows.values(), strict=True)], dtype=np.float64)
+    return _table(rows, n_answers=n, reached=_outside(rows["accuracy"], n, rows["tolerance"]))
+
+
+def _answers(p: float, tolerance: float, outside: float) -> int:
+    # Per answer: how fast the bounds of both tails fall. A share beyond 0 or 1 does not occur.
+    rate = min(
+        special.rel_entr(q, p) + special.rel_entr(1 - q, 1 - p) if 0 <= q <= 1 else np.inf
+        for q in (p - tolerance, p + tolerance)
+    )
+    certain = max(int(np.ceil(min(np.log(2 / outside) / rate, 1e18))), 1)
+    if certain > MOST_ANSWERS:
+        raise ValueError(
+            f"a tolerance of {tolerance:g} with a share of {outside:g} outside may need more than "
+            f"{MOST_ANSWERS:,} answers to each item; raise tolerance or outside"
+        )
+    while certain > 1:
+        start = max(certain - 10_000, 1)
+        n = np.arange(start, certain)
+        failing = n[_outside(p, n, tolerance) > outside + SLACK]
+        if len(failing):
+            return int(failing[-1]) + 1
+        certain = start
+    return 1
+
+
+def item_reliability(
+    n_observers: ArrayLike, item_mean: ArrayLike, item_sd: ArrayLike
+) -> pd.DataFrame:
+    """Reliability of the mean accuracies of items over a group.
+
+    A single answer has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``, which
+    Spearman and Brown [S10]_ step up to that of a group.
+
+    Parameters
+    ----------
+    n_observers : array_like of int
+        Participants, each of whom answers every item once; at least 1.
+    item_mean : array_like
+        Mean of the true accuracies of items, in (0, 1).
+    item_sd : array_like
+        Their standard deviation without the noise of answers, above 0 and below
+        ``sqrt(item_mean * (1 - item_mean))``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The inputs; ``reliability``, ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``;
+        ``r_truth``, correlation of the item means with the true accuracies, the root of the
+        reliability [S04]_; ``split_half``, correlation of two halves of the group, one larger by a
+        participant if the number is odd. NaN for one participant, who has no halves.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from alikely.planning import item_reliability
+    >>> item_reliability([10, 40], item_mean=0.75, item_sd=0.15).round(3)
+       n_observers  item_mean  item_sd  reliability  r_truth  split_half
+    0           10       0.75     0.15        0.577    0.760       0.405
+    1           40       0.75     0.15        0.845    0.919       0.732
+    """
+    rows = _rows(n_observers=n_observers, item_mean=item_mean, item_sd=item_sd)
+    single, n = _single_answer(rows), rows["n_observers"]
+    rows["reliability"] = _stepped_up(single, n)
+    return _table(rows, r_truth=_truth(single, n), split_half=_halves(single, n))
+
+
+def _single_answer(rows: dict[str, Floats]) -> Floats:
+    """Reliability of single answers: the share of their variance that items make."""
+    mean, sd = rows["item_mean"], rows["item_sd"]
+    bound = np.sqrt(mean * (1 - mean))
+    bad = np.flatnonzero(~((sd > 0) & (sd < bound)))
+    if len(bad):
+        raise ValueError(
+            f"item_sd must be above 0 and below {bound[bad[0]]:.3g} for accuracies of mean "
+            f"{mean[bad[0]]:g}, which lie between 0 and 1, got {sd[bad[0]]:g}; give the spread of "
+            "accuracies as shares, without the noise of answers"
+        )
+    return np.asarray(sd**2 / bound**2)
+
+
+def _stepped_up(single: Floats, n: Floats) -> Floats:
+    return np.array([spearman_brown(r, people) for r, people in zip(single, n, strict=True)])
+
+
+def _truth(single: Floats, n: Floats) -> Floats:
+    return np.sqrt(_stepped_up(single, n))
+
+
+def _halves(single: Floats, n: Floats) -> Floats:
+    small, large = np.floor(n / 2), np.ceil(n / 2)
+    # Halves share nothing but the truth: their correlation is the product of theirs with it.
+    r = _truth(single, np.maximum(small, 1)) * _truth(single, large)
+    return np.where(small > 0, r, np.nan)
+
+
+def participants_for_reliability(
+    item_mean: ArrayLike,
+    item_sd: ArrayLike,
+    target: ArrayLike = 0.9,
+    of: Literal["truth", "reliability", "split_half"] = "truth",
+) -> pd.DataFrame:
+    """Fewest participants whose mean accuracies of items are reliable.
+
+    [AK25]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
+    needed if items make 9.6 to 18.3 % of the variance of single answers: at a mean of .75, with a
+    standard deviation of .134 to .185. Items that differ more need fewer participants.
+
+    Parameters
+    ----------
+    item_mean, item_sd : array_like
+        As in `item_reliability`.
+    target : array_like
+        Value to reach, in (0, 1).
+    of : {"truth", "reliability", "split_half"}
+        Which of the values of `item_reliability`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item_mean``, ``item_sd``, ``target``, ``n_observers`` and ``reached``, the value with so
+        many participants.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range or `of` is unknown.
+
+    Examples
+    --------
+    >>> from alikely.planning import participants_for_reliability
+    >>> participants_for_reliability(0.75, [0.14, 0.18, 0.25])["n_observers"].tolist()
+    [37, 21, 9]
+    """
+    rows = _rows(item_mean=item_mean, item_sd=item_sd, target=target)
+    single = _single_answer(rows)
+    goal, odds = rows["target"], (1 - single) / single
+    ways = {
+        "truth": (_truth, odds * goal**2 / (1 - goal**2), 1),
+        "reliability": (_stepped_up, odds * goal / (1 - goal), 1),
+        "split_half": (_halves, 2 * odds * goal / (1 - goal), 2),
+    }
+    if of not in ways:
+        raise ValueError(f"of must be 'truth', 'reliability' or 'split_half', got {of!r}")
+    value, about, fewest = ways[of]
+    n = _smallest(about, fewest, lambda n: value(single, n) - goal)
+    return _table(rows, n_observers=n, reached=value(single, n))
+
+
+def _smallest(about: Floats, fewest: int, excess: Callable[[Floats], Floats]) -> Floats:
+    """Smallest whole number with an excess of at least 0, not far from what algebra says."""
+    # One below for rounding, one above for halves that differ by a participant.
+    near = np.maximum(np.ceil(about) + np.arange(-1, 2)[:, None], fewest)
+    enough = np.array([excess(n) >= -SLACK for n in near])
+    return np.take_along_axis(near, enough.argmax(axis=0)[None], axis=0)[0]
+
+
+def repeats_for_self_consistency(kappa: ArrayLike, target: ArrayLike) -> pd.DataFrame:
+    """Fewest repeats of all items with which an observer agrees with itself.
+
+    Parameters
+    ----------
+    kappa : array_like
+        Agreement of single answers with those of a second showing, in (0, 1): the share of their
+        variance that is stable, such as ``kappa`` of `alikely.margins.self_consistency`.
+    target : array_like
+        Wanted correlation of an observer's item means over repeats with those over as many new
+        ones, in (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``kappa``, ``target``, ``n_repeats`` and ``reached``, the correlation with so many [S10]_.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from alikely.planning import repeats_for_self_consistency
+    >>> repeats_for_self_consistency([0.3, 0.6], 0.8)["n_repeats"].tolist()
+    [10, 3]
+    """
+    rows = _rows(kappa=kappa, target=target)
+    single, goal = rows["kappa"], rows["target"]
+    about = (1 - single) / single * goal / (1 - goal)
+    n = _smallest(about, 1, lambda n: _stepped_up(single, n) - goal)
+    return _table(rows, n_repeats=n, reached=_stepped_up(single, n))
+
+
+def power_of_margins(
+    dmc: ArrayLike,
+    n_items: ArrayLike,
+    n_observers: ArrayLike | None = None,
+    item_mean: ArrayLike | None = None,
+    item_sd: ArrayLike | None = None,
+    against: ArrayLike = 0.0,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Power to tell the decision-margin consistency of a machine with a group from a value.
+
+    The noise of the group shrinks `dmc` and `against` by the root of the reliability [S04]_.
+    Correlations are normal on Fisher's z scale [F21]_ with variance ``1 / (n_items - 3)``, which
+    holds for normal margins and is close for others that are not heavy-tailed.
+
+    Parameters
+    ----------
+    dmc : array_like
+        Correlation of the machine's margins with the true accuracies of items, in (-1, 1).
+    n_items : array_like of int
+        At least 5.
+    n_observers, item_mean, item_sd : array_like, optional
+        The group and its items, as in `item_reliability`; without them, the true accuracies are
+        taken as known.
+    against : array_like
+        Consistency under the null hypothesis, in (-1, 1), freed of noise as `dmc` is.
+    alpha : float
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``dmc``, ``against``, ``n_items``, ``n_observers`` (NaN if not given); ``reliability`` of
+        the item means; ``observed``: the correlation to expect with these means; ``lower`` and
+        ``upper``: its range in a share ``1 - alpha`` of experiments; ``power``, both tails.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or the group is described in part.
+
+    Examples
+    --------
+    >>> from alikely.planning import power_of_margins
+    >>> power_of_margins(0.3, 100, [5, 20], 0.75, 0.15).round(2)[["observed", "power"]]
+       observed  power
+    0      0.19   0.48
+    1      0.26   0.73
+    """
+    _check("alpha", alpha)
+    group = {"n_observers": n_observers, "item_mean": item_mean, "item_sd": item_sd}
+    rows = _rows(dmc=dmc, against=against, n_items=n_items, **group)
+    root, steps = np.sqrt(rows["reliability"]), np.sqrt(rows["n_items"] - 3)
+    z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
+    half = -special.ndtri(alpha / 2) / steps
+    rows |= {"observed": np.tanh(z), "lower": np.tanh(z - half), "upper": np.tanh(z + half)}
+    return _table(rows, power=_power((z - null) * steps, alpha))
+
+
+def _power(shift: Floats | float, alpha: float) -> Floats:
+    """Probability that a normal number of unit variance around the shift is significant."""
+    critical = -special.ndtri(alpha / 2)
+    return np.asarray(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
+
+
+def items_for_margins(
+    dmc: ArrayLike,
+    n_observers: ArrayLike | None = None,
+    item_mean: ArrayLike | None = None,
+    item_sd: ArrayLike | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    against: ArrayLike = 0.0,
+) -> pd.DataFrame:
+    """Fewest items that tell the decision-margin consistency of a machine from a value.
+
+    Parameters
+    ----------
+    dmc, n_observers, item_mean, item_sd, alpha, against
+        As in `power_of_margins`.
+    power : float
+        Power to reach, in (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        As of `power_of_margins`, with the smallest number of items, 5 or more.
+
+    Raises
+    ------
+    ValueError
+        As in `power_of_margins`, or if `dmc` and `against` are the same.
+
+    Examples
+    --------
+    >>> from alikely.planning import items_for_margins
+    >>> items_for_margins(0.3)["n_items"].item()
+    85
+    >>> items_for_margins(0.3, [5, 20], item_mean=0.75, item_sd=0.15)["n_items"].tolist()
+    [213, 117]
+    """
+    _check("power", power)
+    others = (n_observers, item_mean, item_sd, against, alpha)
+    few = power_of_margins(dmc, FEWEST_ITEMS, *others)
+    null = np.arctanh(few["against"] * np.sqrt(few["reliability"]))
+    shift = (np.arctanh(few["observed"]) - null).to_numpy()
+    # So small a difference needs more items than whole numbers can be told apart.
+    same = few[np.abs(shift) < 1e-7]
+    if len(same):
+        raise ValueError(
+            "a difference of zero cannot be found with any number of items: dmc and against must "
+            f"differ, both are {same['dmc'].iloc[0]:g}; state what difference matters"
+        )
+    # A test at level alpha has at least this power, with however few items.
+    needed = 0.0
+    if power > alpha:
+        far = special.ndtri(power) - special.ndtri(alpha / 2)
+        needed = optimize.brentq(lambda u: float(_power(u, alpha)) - power, 0, far, xtol=1e-14)
+    about = 3 + (needed / shift) ** 2
+    n = _smallest(about, FEWEST_ITEMS, lambda n: _power(shift * np.sqrt(n - 3), alpha) - power)
+    given = [x for x in (dmc, *others[:-1]) if x is not None]
+    return power_of_margins(dmc, n.reshape(np.broadcast(*given).shape), *others)
+
+
+def power_of_margin_difference(
+    dmc_a: ArrayLike,
+    dmc_b: ArrayLike,
+    margin_correlation: ArrayLike,
+    n_items: ArrayLike,
+    n_observers: ArrayLike | None = None,
+    item_mean: ArrayLike | None = None,
+    item_sd: ArrayLike | None = None,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Power to tell which of two machines has margins more consistent with the same group.
+
+    Two correlations with the same group depend on each other the more, the more the machines are
+    alike. The asymptotic covariance for normal margins is that of Pearson and Filon [S80]_;
+    [M92]_ make a similar test of Fisher's z values.
+
+    Parameters
+    ----------
+    dmc_a, dmc_b : array_like
+        Correlations of either machine's margins with the true accuracies of items, in (-1, 1).
+    margin_correlation : array_like
+        Correlation of the two machines' margins, in (-1, 1).
+    n_items, n_observers, item_mean, item_sd, alpha
+        As in `power_of_margins`. The noise of the group shrinks correlations with it, not that of
+        the machines.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The three correlations, ``n_items``, ``n_observers`` (NaN if not given), ``reliability`` of
+        the item means, ``observed_a`` and ``observed_b``: correlations to expect with these means;
+        ``difference`` of them, its standard error ``se``, and ``power`` of the two-sided test
+        ``difference / se``, both tails.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, the group is described in part, or no three margins have such
+        correlations.
+
+    Examples
+    --------
+    >>> from alikely.planning import power_of_margin_difference
+    >>> table = power_of_margin_difference(0.5, 0.4, [0.2, 0.8], n_items=300)
+    >>> table["power"].round(2).tolist()
+    [0.37, 0.87]
+    """
+    _check("alpha", alpha)
+    group = {"n_observers": n_observers, "item_mean": item_mean, "item_sd": item_sd}
+    machines = {"dmc_a": dmc_a, "dmc_b": dmc_b, "margin_correlation": margin_correlation}
+    rows = _rows(**machines, n_items=n_items, **group)
+    a, b, r = (rows[name] for name in machines)
+    middle, reach = a * b, np.sqrt((1 - a**2) * (1 - b**2))
+    bad = np.flatnonzero(np.abs(r - middle) > reach + SLACK)
+    if len(bad):
+        i = bad[0]
+        raise ValueError(
+            f"margin_correlation must lie between {middle[i] - reach[i]:.3f} and "
+            f"{middle[i] + reach[i]:.3f} for machines of consistency {a[i]:g} and {b[i]:g}, got "
+            f"{r[i]:g}; no margins have such correlations"
+        )
+    a, b = a * np.sqrt(rows["reliability"]), b * np.sqrt(rows["reliability"])
+    free = 1 - a**2 - b**2
+    covariance = r * free - a * b * (free - r**2) / 2
+    se = np.sqrt(((1 - a**2) ** 2 + (1 - b**2) ** 2 - 2 * covariance) / rows["n_items"])
+    rows |= {"observed_a": a, "observed_b": b, "difference": a - b, "se": se}
+    return _table(rows, power=_power((a - b) / se, alpha))
+
+
+def _rows(**inputs: ArrayLike | None) -> dict[str, Floats]:
+    """Inputs as columns, a row for each combination; for tests, the group's reliability too."""
+    given = {name: np.asarray(x, dtype=np.float64) for name, x in inputs.items() if x is not None}
+    group = [name for name in ("n_observers", "item_mean", "item_sd") if name in given]
+    if len(given) < len(inputs) and group:
+        raise ValueError(
+            "n_observers, item_mean and item_sd describe a group together, got only "
+            f"{' and '.join(group)}; give all three, or none if the true accuracies are known"
+        )
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in given.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in given.items())
+        raise ValueError(
+            f"inputs must broadcast, got shapes {shapes}; for all combinations give one of them as "
+            "a column, such as x[:, None]"
+        ) from None
+    rows = {name: np.broadcast_to(x, shape).ravel() for name, x in given.items()}
+    # What spread is possible depends on the mean: that is checked where they meet.
+    for name in [name for name in rows if name != "item_sd"]:
+        _check(name, rows[name])
+    if "n_items" not in rows:
+        return rows
+    ones = np.ones_like(rows["n_items"])
+    reliability = _stepped_up(_single_answer(rows), rows["n_observers"]) if group else ones
+    people = rows.pop("n_observers", np.nan * ones)
+    rows = {name: x for name, x in rows.items() if name not in group}
+    return rows | {"n_observers": people, "reliability": reliability}
+
+
+def _check(name: str, values: ArrayLike) -> None:
+    x = np.asarray(values, dtype=np.float64)
+    if name in RANGES:
+        low, high, way_out = RANGES[name]
+        fine, expected = (x > low) & (x < high), f"lie strictly between {low} and {high}"
+    else:
+        fewest, way_out = FEWEST[name], "leave out designs with fewer"
+        fine = (x >= fewest) & (x == np.floor(x)) & np.isfinite(x)
+        expected = f"be a whole number of at least {fewest}"
+    if not fine.all():
+        raise ValueError(f"{name} must {expected}, got {x[~fine].flat[0]:g}; {way_out}")
+
+
+def _table(rows: dict[str, Floats], **more: Floats) -> pd.DataFrame:
+    """Columns as a table, with numbers of people and items as whole numbers where known."""
+    columns = rows | more
+    whole = [name for name in columns if name in (*FEWEST, "n_repeats")]
+    known = {name: np.int64 for name in whole if not np.isnan(columns[name]).any()}
+    return pd.DataFrame(columns).astype(known)

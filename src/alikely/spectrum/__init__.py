@@ -1,0 +1,7 @@
+"""Difficulty of conditions on one human scale, its regimes, and alignment along it."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,288 @@
+"""Tables of how alike machines and humans err, condition by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.benchmark.layout import FEWEST_HUMANS, HUMANS
+from alikely.stats.distances import Groups, group_mapping
+from alikely.stats.intervals import CiKind, bound_columns, check_interval
+from alikely.stats.shares import OPEN, bounds, share_bounds, shares
+
+__all__ = [
+    "alignment_profiles",
+    "alignment_table",
+    "condition_groups",
+    "machines_of",
+    "took_part",
+]
+
+
+def machines_of(alignment: xr.Dataset) -> list[str]:
+    """Systems that are machines.
+
+    Parameters
+    ----------
+    alignment : xarray.Dataset
+        As from `condition_alignment`, or a selection of it.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is something else, ``human-human`` was selected away or no machine is left.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> machines_of(al.condition_alignment(al.load_example(), n_resamples=0))[:2]
+    ['model_1', 'model_2']
+    """
+    needed = {"metric", "condition", "system"}
+    if not isinstance(alignment, xr.Dataset) or not needed <= set(alignment.sizes):
+        raise TypeError(
+            "alignment must be what alikely.condition_alignment returns, with the dims metric, "
+            "condition and system; select by lists, as in .sel(metric=[...])"
+        )
+    systems = alignment["system"].values.tolist()
+    if HUMANS not in systems or len(systems) < 2:
+        raise ValueError(f"alignment needs {HUMANS!r} and a machine among its systems")
+    return [name for name in systems if name != HUMANS]
+
+
+def took_part(alignment: xr.Dataset) -> NDArray[np.bool_]:
+    """Whether a system took part in a condition, also where its score is undefined.
+
+    Parameters
+    ----------
+    alignment : xarray.Dataset
+        As from `condition_alignment`.
+
+    Returns
+    -------
+    ndarray of bool, shape (condition, system)
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> bool(took_part(al.condition_alignment(al.load_example(), n_resamples=0)).all())
+    True
+    """
+    there = np.isfinite(alignment["estimate"].values) | (alignment["undefined"].values > 0)
+    return np.asarray(there.any(axis=0))
+
+
+def condition_groups(names: Iterable[str], labels: Groups) -> dict[str, str]:
+    """Label of each of some conditions.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Conditions, as ``dataset:condition``.
+    labels : mapping, pandas.Series or xarray.DataArray
+        Label by condition; may name more.
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `labels` is none of these, or a condition is missing in it.
+
+    Examples
+    --------
+    >>> condition_groups(["a:1"], {"a:1": "near", "a:2": "far"})
+    {'a:1': 'near'}
+    """
+    given, wanted = group_mapping(labels), [str(name) for name in names]
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise ValueError(
+            f"condition {missing[0]!r} has no label ({len(missing)} without); give it one, or "
+            "choose conditions with alignment.sel(condition=[...])"
+        )
+    return {name: given[name] for name in wanted}
+
+
+def alignment_table(
+    alignment: xr.Dataset,
+    labels: Groups | None = None,
+    *,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+) -> pd.DataFrame:
+    """Tidy table of alignment, one row per metric, condition and system that took part.
+
+    Parameters
+    ----------
+    alignment : xarray.Dataset
+        As from `condition_alignment`.
+    labels : mapping, pandas.Series or xarray.DataArray, optional
+        Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
+    ci_prob : float
+        In (0, 1).
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density interval of the replicates.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``metric, condition, dataset, level, regime`` (with `labels`), ``system, estimate, se`` and
+        its bounds, as ``bootstrap_eti95_lb``; ``ratio``: machine and human over human and human,
+        neither clipped nor made absolute, NaN where the latter is not above 0, and its bounds, as
+        ``ratio_eti95_lb``; ``undefined_replicates``: share of replicates without that ratio (of
+        ``human-human``: without a value), left out of the bounds; ``note``. The ratio is taken in
+        each replicate; its bounds are infinite where the interval of ``human-human`` reaches 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a condition has no label, or an option is out of range.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
+    >>> regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+    >>> table = al.spectrum.alignment_table(alignment, regime)
+    >>> table.loc[table["system"] == "human-human", "regime"].tolist()[:3]
+    ['easy', 'hard', 'hard']
+    """
+    check_interval(ci_prob, ci_kind)
+    machines_of(alignment)
+    names, systems = (alignment[name].values.tolist() for name in ("condition", "system"))
+    regime = None if labels is None else condition_groups(names, labels)
+    human, there = systems.index(HUMANS), took_part(alignment)
+    frames = []
+    for metric in alignment["metric"].values.tolist():
+        own = alignment.sel(metric=metric)
+        for c, name in enumerate(names):
+            part = own.isel(condition=c)
+            value, draws = part["estimate"].values, part["replicates"].values.astype(np.float64)
+            limits = bounds(draws, ci_prob, ci_kind)
+            ceiling, reach = value[human], bool(limits[human, 0] <= 0)
+            ratio_draws = shares(draws, draws[:, [human]])
+            ratio_limits = share_bounds(ratio_draws, np.full(len(systems), reach), ci_prob, ci_kind)
+            ratio = value / ceiling if ceiling > 0 else np.full(len(systems), np.nan)
+            ratio[human] = np.nan
+            ratio_limits[~np.isfinite(ratio)] = np.nan
+            place: dict[str, Any] = {
+                "metric": metric,
+                "condition": name,
+                "dataset": str(part["dataset"].values),
+                "level": str(part["level"].values),
+            }
+            if regime is not None:
+                place["regime"] = regime[name]
+            frame = pd.DataFrame(
+                place
+                | {
+                    "system": systems,
+                    "estimate": value,
+                    "se": part["se"].values,
+                    **bound_columns("bootstrap", ci_kind, ci_prob, limits),
+                    "ratio": ratio,
+                    **bound_columns("ratio", ci_kind, ci_prob, ratio_limits),
+                    "undefined_replicates": np.isnan(ratio_draws).mean(axis=0)
+                    if len(draws)
+                    else np.nan,
+                }
+            )
+            frame["note"] = _notes(part, ratio, human, ceiling, reach)
+            frames.append(frame[there[c]])
+    return pd.concat(frames, ignore_index=True)
+
+
+def _notes(part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool) -> list[str]:
+    shared = []
+    if int(part["n_humans"]) < FEWEST_HUMANS:
+        shared.append(f"only {int(part['n_humans'])} humans: no statement about new ones")
+    own = []
+    if np.isnan(ceiling):
+        own.append("the human-human value is undefined: no share of it")
+    elif ceiling <= 0:
+        own.append("the human-human value is not above 0: no share of it")
+    elif reach:
+        own.append(OPEN)
+    notes = []
+    for s, (value, undefined) in enumerate(
+        zip(part["estimate"].values.tolist(), part["undefined"].values.tolist(), strict=True)
+    ):
+        note = list(shared) if s == human else shared + own
+        if undefined and np.isnan(value):
+            note.append(f"undefined in all {undefined} entries")
+        elif undefined:
+            note.append(f"{undefined} undefined entries left out")
+        if ratio[s] > 1 and not reach:
+            note.append("above 1: closer to the humans than they are to each other")
+        notes.append("; ".join(note))
+    return notes
+
+
+def alignment_profiles(
+    alignment: xr.Dataset, conditions: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Profiles of machines over metrics and conditions, for `alikely.spectrum.family_tests`.
+
+    Parameters
+    ----------
+    alignment : xarray.Dataset
+        As from `condition_alignment`.
+    conditions : sequence of str, optional
+        Conditions to take, as ``dataset:condition``; all if not given.
+
+    Returns
+    -------
+    pandas.DataFrame, shape (machine, metric and condition)
+        Estimates; columns are pairs of metric and condition.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a condition is unknown or an entry undefined.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=0)
+    >>> profiles = al.spectrum.alignment_profiles(alignment, ["all:blur", "all:noise"])
+    >>> profiles.columns[0], profiles.shape[1]
+    (('error_consistency', 'all:blur'), 4)
+    """
+    machines, known = machines_of(alignment), alignment["condition"].values.tolist()
+    wanted = known if conditions is None else list(conditions)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise ValueError(
+            f"no condition is named {unknown[0]!r}; conditions are {listed(known)}"
+            f"{nearest(unknown[0], known)}"
+        )
+    if not wanted:
+        raise ValueError("conditions names none; give at least one, or leave it out for all")
+    chosen = alignment["estimate"].sel(condition=wanted, system=machines)
+    metrics = alignment["metric"].values.tolist()
+    columns = pd.MultiIndex.from_product([metrics, wanted], names=["metric", "condition"])
+    values = chosen.transpose("system", "metric", "condition").values.reshape(len(machines), -1)
+    undefined = np.argwhere(np.isnan(values))
+    if len(undefined):
+        named = [f"{columns[c][0]} of {machines[s]!r} in {columns[c][1]!r}" for s, c in undefined]
+        bad = {columns[c][1] for c in undefined[:, 1]}
+        raise ValueError(
+            f"{len(named)} entries are undefined, in {len(bad)} conditions: "
+            f"{listed(named, most=3)}; choose others with "
+            "conditions=[...], or machines with alignment.sel(system=[...])"
+        )
+    return pd.DataFrame(values, index=pd.Index(machines, name="system"), columns=columns)

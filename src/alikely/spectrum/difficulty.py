@@ -1,0 +1,329 @@
+"""Conditions on one scale of human difficulty, each against undistorted reference conditions.
+
+References
+----------
+.. [G76] Glass (1976). Primary, secondary, and meta-analysis of research.
+   doi:10.3102/0013189X005010003
+.. [MW47] Mann, Whitney (1947). On a test of whether one of two random variables is stochastically
+   larger than the other. doi:10.1214/aoms/1177730491
+.. [A56] Anscombe (1956). On estimating binomial response relations. doi:10.1093/biomet/43.3-4.461
+.. [SW65] Shapiro, Wilk (1965). An analysis of variance test for normality.
+   doi:10.1093/biomet/52.3-4.591
+.. [DP73] D'Agostino, Pearson (1973). Tests for departure from normality.
+   doi:10.1093/biomet/60.3.613
+.. [L67] Lilliefors (1967). On the Kolmogorov-Smirnov test for normality with mean and variance
+   unknown. doi:10.1080/01621459.1967.10482916
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely._base.names import listed, nearest
+from alikely.data.blocks import LEFT_OUT
+from alikely.data.conditions import condition_labels
+from alikely.data.tables import correctness
+from alikely.data.trials import Trials
+from alikely.stats.multiplicity import adjusted_p_values
+
+__all__ = ["difficulty_spectrum", "normality_checks", "reference_values"]
+
+FEWEST_REFERENCE_VALUES = 3
+LEVEL = 0.05
+# Equal values differ by rounding of the logarithm.
+NO_SPREAD = 1e-12
+
+
+def difficulty_spectrum(
+    trials: Trials,
+    reference: str | Sequence[str],
+    *,
+    chance: float | None = None,
+    kind: str = "human",
+    no_response: str = "error",
+    correction: float = 0.0,
+) -> xr.Dataset:
+    """Place every condition on a scale of human difficulty: Glass's delta of logit accuracies.
+
+    Parameters
+    ----------
+    trials : Trials
+        Answers of humans; other kinds of observers are left aside.
+    reference : str or sequence of str
+        Conditions without distortion, as ``dataset:condition``; a condition or a data set alone
+        will do where only one condition has that name.
+    chance : float, optional
+        Accuracy of guessing, in (0, 1); one over the number of classes if not given.
+    kind : str
+        Kind of the observers that difficulty is measured with.
+    no_response : {"error", "drop"}
+        Count a missing response as an error, or leave the trial out for that observer.
+    correction : float
+        Added to the numbers of right and of wrong answers before the logit; 0.5 [A56]_ keeps it
+        finite at accuracies of 0 and 1.
+
+    Returns
+    -------
+    xarray.Dataset
+        With dims ``condition`` (as ``dataset:condition``, in order of the data) and ``observer``:
+        counts ``right, shown`` (condition, observer) and ``logit_accuracy`` (NaN where an observer
+        did not take part); by condition ``dataset, level, is_reference, n_humans, accuracy`` (mean
+        over humans), ``logit_mean``, ``delta`` (Glass's delta [G76]_: distance from the mean of the
+        reference, in standard deviations of the reference, ddof 1; negative is harder),
+        ``mann_whitney_p`` against the reference values [MW47]_ (normal approximation with
+        correction for ties and continuity), ``binomial_p`` (one-sided, pooled answers against
+        chance), each also adjusted by Benjamini and Hochberg (``..._bh``) over the conditions
+        outside the reference, which alone are tested; ``above_chance`` (adjusted p below .05; the
+        reference counts as above) and ``reason`` why a delta is undefined. Attributes
+        ``reference_mean, reference_sd, n_reference, chance, kind, no_response, correction``.
+
+    Raises
+    ------
+    ValueError
+        If a reference condition does not exist or is ambiguous; with fewer than 3 reference values,
+        an infinite one or all equal; if a condition has fewer than two observers of that kind; or
+        if `chance` lies outside (0, 1) or is not known.
+
+    Notes
+    -----
+    Answers of several humans to one image are not independent, which the binomial test takes them
+    for. The standard deviation of the reference holds the binomial noise of its values: with other
+    numbers of trials the same people have another delta. `alikely.fit_spectrum` tells both apart.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> spectrum["delta"].values.round(1).tolist()
+    [0.0, -5.4, -7.8]
+    """
+    if chance is None:
+        if not trials.has_classes:
+            raise ValueError(
+                "these trials hold correctness only: give the accuracy of guessing, chance=..."
+            )
+        chance = 1 / len(trials.classes)
+    if not 0 < chance < 1:
+        raise ValueError(f"chance must lie strictly between 0 and 1, got {chance}; try 1/16")
+    if not 0 <= correction < np.inf:
+        raise ValueError(f"correction must be finite, not negative, got {correction}; try 0.5")
+    names, right, shown = _counts(trials, kind, no_response)
+    chosen = _resolve(reference, names)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logit = np.log((right + correction) / (shown - right + correction))
+        accuracy = np.where(shown > 0, right / shown, np.nan)
+    logit[shown == 0] = np.nan
+    sample = logit[chosen][~np.isnan(logit[chosen])]
+    mean, sd = _reference_scale(sample)
+    tested = np.setdiff1d(np.arange(len(names)), chosen)
+    finite = np.array([np.isfinite(row[~np.isnan(row)]).all() for row in logit])
+    logit_mean = np.full(len(names), np.nan)
+    logit_mean[finite] = np.nanmean(logit[finite], axis=1)
+    mann_whitney = np.full(len(names), np.nan)
+    binomial = np.full(len(names), np.nan)
+    for c in tested:
+        own = logit[c][~np.isnan(logit[c])]
+        mann_whitney[c] = stats.mannwhitneyu(own, sample, method="asymptotic").pvalue
+        binomial[c] = stats.binomtest(
+            int(right[c].sum()), int(shown[c].sum()), chance, alternative="greater"
+        ).pvalue
+    adjusted = adjusted_p_values(binomial)
+    place = [name.split(":", 1) for name in names]
+    by_condition: dict[str, Any] = {
+        "is_reference": np.isin(np.arange(len(names)), chosen),
+        "n_humans": (shown > 0).sum(axis=1),
+        "accuracy": np.nanmean(accuracy, axis=1),
+        "logit_mean": logit_mean,
+        "delta": (logit_mean - mean) / sd,
+        "mann_whitney_p": mann_whitney,
+        "mann_whitney_p_bh": adjusted_p_values(mann_whitney),
+        "binomial_p": binomial,
+        "binomial_p_bh": adjusted,
+        "above_chance": np.isnan(adjusted) | (adjusted < LEVEL),
+        "reason": np.where(finite, "", "a human is always right or never: infinite logit"),
+    }
+    spectrum = xr.Dataset(
+        {
+            "right": (("condition", "observer"), right),
+            "shown": (("condition", "observer"), shown),
+            "logit_accuracy": (("condition", "observer"), logit),
+            **{name: ("condition", value) for name, value in by_condition.items()},
+        },
+        coords={
+            "condition": np.array(names, dtype=object),
+            "dataset": ("condition", np.array([first for first, _ in place], dtype=object)),
+            "level": ("condition", np.array([second for _, second in place], dtype=object)),
+            "observer": _people(trials, kind),
+        },
+    )
+    spectrum.attrs = {
+        "reference_mean": mean,
+        "reference_sd": sd,
+        "n_reference": len(sample),
+        "chance": float(chance),
+        "kind": kind,
+        "no_response": no_response,
+        "correction": float(correction),
+    }
+    return spectrum
+
+
+def reference_values(spectrum: xr.Dataset) -> NDArray[np.float64]:
+    """Logit accuracies of the reference, one per condition and human.
+
+    Parameters
+    ----------
+    spectrum : xarray.Dataset
+        As from `difficulty_spectrum`.
+
+    Returns
+    -------
+    ndarray, shape (value,)
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> reference_values(spectrum).round(2).tolist()
+    [4.15, 3.55, 3.17, 3.55]
+    """
+    values = spectrum["logit_accuracy"].values[spectrum["is_reference"].values]
+    return np.asarray(values[~np.isnan(values)])
+
+
+def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
+    """Whether the reference values look normal, as accuracies and as logits.
+
+    Parameters
+    ----------
+    spectrum : xarray.Dataset
+        As from `difficulty_spectrum`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``scale`` (accuracy, logit), ``test`` (Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_,
+        Lilliefors [L67]_), ``n, statistic, p_value`` and ``note``; NaN where a test needs more
+        values, or different ones. A small p speaks against normality; a large one does not speak
+        for it.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> normality_checks(spectrum)["note"].unique().tolist()
+    ['', 'needs at least 8 values']
+    """
+    from statsmodels.stats.diagnostic import lilliefors
+
+    here = spectrum["is_reference"].values
+    right, shown = (spectrum[name].values[here] for name in ("right", "shown"))
+    part = shown > 0
+    scales = {"accuracy": right[part] / shown[part], "logit": reference_values(spectrum)}
+    # D'Agostino and Pearson's kurtosis and Lilliefors' table begin there.
+    tests = {
+        "Shapiro-Wilk": (stats.shapiro, 3),
+        "D'Agostino-Pearson": (stats.normaltest, 8),
+        "Lilliefors": (lilliefors, 4),
+    }
+    rows = []
+    for scale, values in scales.items():
+        for name, (test, fewest) in tests.items():
+            note = "" if len(values) >= fewest else f"needs at least {fewest} values"
+            if np.ptp(values) < NO_SPREAD:
+                note = "all values are equal"
+            statistic, p = (np.nan, np.nan) if note else test(values)
+            rows.append(
+                {
+                    "scale": scale,
+                    "test": name,
+                    "n": len(values),
+                    "statistic": float(statistic),
+                    "p_value": float(p),
+                    "note": note,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _counts(
+    trials: Trials, kind: str, no_response: str
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Names of the conditions; right and all answers (condition, observer) of one kind."""
+    names, number = condition_labels(trials.data)
+    people = trials.data["kind"].values == kind
+    if not people.any():
+        kinds = sorted(set(trials.data["kind"].values))
+        raise ValueError(
+            f"no observer is of kind {kind!r}; kinds are {listed(kinds)}{nearest(kind, kinds)}"
+        )
+    correct = correctness(trials.data["correct"].values[people], no_response)
+    right, shown = (
+        np.stack([np.bincount(number, weights, len(names)) for weights in mask], axis=1)
+        for mask in ((correct == 1).astype(float), (correct != LEFT_OUT).astype(float))
+    )
+    n_people = (shown > 0).sum(axis=1)
+    if (n_people < 2).any():
+        bad = int(np.argmax(n_people < 2))
+        raise ValueError(
+            f"difficulty needs at least 2 observers of kind {kind!r} in each condition, "
+            f"{names[bad]!r} has {n_people[bad]}; leave it out with trials.select(...)"
+        )
+    return names, right.astype(np.int64), shown.astype(np.int64)
+
+
+def _people(trials: Trials, kind: str) -> NDArray[np.object_]:
+    return trials.data["observer"].values[trials.data["kind"].values == kind].astype(object)
+
+
+def _resolve(reference: str | Sequence[str], names: list[str]) -> list[int]:
+    """Positions of the reference conditions."""
+    wanted = [reference] if isinstance(reference, str) else list(reference)
+    if not wanted:
+        raise ValueError("reference names no condition; give at least one, as dataset:condition")
+    chosen = []
+    for name in wanted:
+        # A condition may hold a colon itself: its full name comes first.
+        found = [i for i, full in enumerate(names) if name == full] or [
+            i for i, full in enumerate(names) if name in full.split(":", 1)
+        ]
+        if not found:
+            raise ValueError(
+                f"no condition {name!r} to refer to; there are: {listed(names)}"
+                f"{nearest(name, names)}"
+            )
+        if len(found) > 1:
+            raise ValueError(
+                f"reference {name!r} fits {len(found)} conditions ({names[found[0]]}, "
+                f"{names[found[1]]}, ...); write dataset:condition"
+            )
+        chosen.append(found[0])
+    return sorted(set(chosen))
+
+
+def _reference_scale(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean and standard deviation of the reference values, or why there is none."""
+    if len(values) < FEWEST_REFERENCE_VALUES:
+        raise ValueError(
+            f"the reference needs at least {FEWEST_REFERENCE_VALUES} values (one per condition and "
+            f"human), got {len(values)}; name more reference conditions"
+        )
+    if np.isinf(values).any():
+        raise ValueError(
+            f"{int(np.isinf(values).sum())} reference values are infinite: a human is always right "
+            "or never; use correction=0.5, or alikely.fit_spectrum, which needs none"
+        )
+    sd = float(values.std(ddof=1))
+    if sd < NO_SPREAD:
+        raise ValueError(
+            f"all {len(values)} reference values are equal, so that nothing can be measured in "
+            "their standard deviations; name more reference conditions"
+        )
+    return float(values.mean()), sd

@@ -1,0 +1,422 @@
+"""Posterior of the spectrum: deltas, regimes and their number, each with its uncertainty.
+
+References
+----------
+.. [LP94] Liu, Pierce (1994). A note on Gauss-Hermite quadrature. doi:10.1093/biomet/81.3.624
+.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
+   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
+.. [YVSG18] Yao, Vehtari, Simpson, Gelman (2018). Using stacking to average Bayesian predictive
+   distributions. doi:10.1214/17-BA1091
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import arviz_stats as azs
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState
+from alikely.inference.chains import nuts
+from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.mixtures import neighbour_probabilities, regime_names
+
+__all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
+
+
+# Chains pass slowly between groupings of the conditions that explain them alike: one draw in so
+# many is kept.
+THIN = 4
+TARGET_ACCEPT = 0.9
+# A few conditions say little about regimes and spreads: the posterior has corners that need short
+# steps.
+FEW_CONDITIONS, SHORT_STEPS = 20, 0.99
+# Importance weights with a heavier tail are decided by a few draws [VGG17].
+LARGEST_K = 0.7
+# Nodes for the ease of a condition, and for a person in it: enough for 1e-3 of a log likelihood.
+NODES_EASE, NODES_PERSON = 9, 5
+# Newton's method to where the nodes are placed: near enough, as the nodes forgive the rest.
+NEWTON_STEPS, PERSON_STEPS, LONGEST_STEP = 12, 4, 1.5
+
+
+def fit_spectrum(
+    spectrum: xr.Dataset,
+    k: int = 4,
+    *,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> xr.DataTree:
+    """Fit difficulty, its reference and its regimes together, `alikely.models.spectrum`.
+
+    Parameters
+    ----------
+    spectrum : xarray.Dataset
+        As from `alikely.difficulty_spectrum`, of which the counts are used. Observers of different
+        data sets are taken for different persons, whatever their names.
+    k : int
+        Number of regimes, at least 1.
+    n_draws : int
+        Total number of draws over 4 chains.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
+        conditions and persons (``dataset:observer``), and ``entries``: ``right, shown`` (entry),
+        with ``condition_of_entry, person_of_entry`` numbering them, and ``dataset, level,
+        is_reference`` (condition).
+
+    Raises
+    ------
+    ValueError
+        As in `alikely.models.spectrum`.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains did not do what they should.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> tree = al.fit_spectrum(spectrum, k=2, rng=1)
+    >>> al.spectrum.regime_probabilities(tree)["regime"].tolist()
+    ['regime 2', 'regime 1', 'regime 1']
+    """
+    # The models' room imports PyMC: only when needed.
+    from alikely.models import spectrum as spectrum_model
+
+    shown = spectrum["shown"].values
+    at, observer = np.nonzero(shown)
+    names = spectrum["dataset"].values[at] + ":" + spectrum["observer"].values[observer]
+    person, persons = pd.factorize(names)
+    right = spectrum["right"].values[at, observer]
+    seen = shown[at, observer]
+    model = spectrum_model(right, seen, at, person, spectrum["is_reference"].values, k)
+    target = SHORT_STEPS if len(shown) < FEW_CONDITIONS else TARGET_ACCEPT
+    sampled = nuts(model, THIN * n_draws, 1_000, rng, progressbar, target)
+    kept = sampled.isel(draw=slice(None, None, THIN))
+    conditions = spectrum["condition"].values
+    posterior = kept["posterior"].to_dataset()
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": posterior.assign_coords(condition=conditions, person=persons),
+            "sample_stats": kept["sample_stats"].to_dataset(),
+            "entries": xr.Dataset(
+                {
+                    "right": ("entry", right),
+                    "shown": ("entry", seen),
+                    "condition_of_entry": ("entry", at),
+                    "person_of_entry": ("entry", person),
+                    "is_reference": ("condition", spectrum["is_reference"].values),
+                },
+                coords={
+                    "condition": conditions,
+                    "dataset": ("condition", spectrum["dataset"].values),
+                    "level": ("condition", spectrum["level"].values),
+                },
+            ),
+        }
+    )
+    tree.attrs = {"k": k}
+    return tree
+
+
+def regime_probabilities(
+    tree: xr.DataTree, *, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+) -> pd.DataFrame:
+    """Posterior of each condition's delta, and the probability of each regime.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_spectrum`.
+    ci_prob : float
+        In (0, 1).
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per condition: ``condition, dataset, level, is_reference, delta`` (posterior mean),
+        its bounds ``posterior_{ci_kind}{percent}_lb, ..._ub``, the most probable ``regime``, and
+        ``p_...`` of each regime, hardest first: the mean over draws of
+        `alikely.stats.neighbour_probabilities`.
+
+    Raises
+    ------
+    ValueError
+        If `ci_prob` or `ci_kind` is out of range.
+
+    Examples
+    --------
+    See `fit_spectrum`.
+    """
+    check_interval(ci_prob, ci_kind)
+    posterior, entries = tree["posterior"].to_dataset(), tree["entries"].to_dataset()
+    names = regime_names(int(tree.attrs["k"]))
+    delta = _flat(posterior["delta"])
+    bounds = interval(delta, ci_prob, ci_kind)
+    mixture = [_flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
+    probability = neighbour_probabilities(_flat(posterior["logit_accuracy"]), *mixture).mean(axis=0)
+    frame = pd.DataFrame(
+        {
+            "condition": entries["condition"].values,
+            "dataset": entries["dataset"].values,
+            "level": entries["level"].values,
+            "is_reference": entries["is_reference"].values,
+            "delta": delta.mean(axis=0),
+            **bound_columns("posterior", ci_kind, ci_prob, bounds),
+            "regime": np.array(names, dtype=object)[probability.argmax(axis=1)],
+        }
+    )
+    for name, column in zip(names, probability.T, strict=True):
+        frame[f"p_{name}"] = column
+    return frame
+
+
+def compare_regimes(trees: Mapping[int, xr.DataTree]) -> pd.DataFrame:
+    """Compare numbers of regimes by how well each predicts a condition left out [VGG17]_.
+
+    Parameters
+    ----------
+    trees : mapping of int to xarray.DataTree
+        Fits of one spectrum by `fit_spectrum`, by their number of regimes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Best first: ``n_regimes, elpd`` (nats, over conditions), ``se, p`` (effective parameters),
+        ``elpd_diff`` to the best (0 or negative) and ``diff_se``, ``weight`` in the best mixture of
+        predictions (stacking [YVSG18]_), and ``pareto_k``, the largest: above 0.7 the leave-one-out
+        estimate of a condition is not to be trusted, and the ``note`` names it.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two fits, or they are of different conditions.
+
+    Notes
+    -----
+    A condition is predicted with its ease unknown, drawn from the regimes; of people's abilities is
+    known what they showed in other conditions. A difference below
+    twice its standard error, or below 4 nats, decides nothing.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, _ = al.simulate.difficulty(5, 4, rng=1)
+    >>> reference = [f"distortion_{d}:reference" for d in range(4)]
+    >>> spectrum = al.difficulty_spectrum(trials, reference, chance=1 / 16)
+    >>> trees = {k: al.fit_spectrum(spectrum, k, n_draws=2_000, rng=1) for k in (1, 2)}
+    >>> table = al.spectrum.compare_regimes(trees)
+    >>> sorted(table["n_regimes"])
+    [1, 2]
+    """
+    if len(trees) < 2:
+        raise ValueError(f"a comparison needs at least 2 fits, got {len(trees)}")
+    names = [tuple(tree["entries"].to_dataset()["condition"].values) for tree in trees.values()]
+    if len(set(names)) > 1:
+        raise ValueError("the fits are of different conditions; fit the same spectrum")
+    worst: dict[str, xr.DataArray] = {}
+    with_likelihood = {}
+    for k, tree in trees.items():
+        log_likelihood = condition_log_likelihood(tree)
+        n_kept = log_likelihood.sizes["draw"]
+        posterior = tree["posterior"].to_dataset().isel(draw=_spread(tree, n_kept))
+        groups = {
+            "posterior": posterior[["regime_mean"]],
+            "log_likelihood": log_likelihood.to_dataset(name="right"),
+        }
+        with_likelihood[str(k)] = xr.DataTree.from_dict(groups)
+        with warnings.catch_warnings():
+            # What the warning says stands in the table, with names.
+            warnings.filterwarnings("ignore", "Estimated shape parameter", UserWarning)
+            worst[str(k)] = azs.loo(with_likelihood[str(k)], pointwise=True).pareto_k
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Estimated shape parameter", UserWarning)
+        compared = azs.compare(with_likelihood, round_to="none")
+    rows = [
+        {
+            "n_regimes": int(name),
+            "elpd": row["elpd"],
+            "se": row["se"],
+            "p": row["p"],
+            "elpd_diff": 0.0 - abs(row["elpd_diff"]),
+            "diff_se": row["dse"],
+            "weight": row["weight"],
+            "pareto_k": float(worst[name].max()),
+            "note": _distrust(worst[name]),
+        }
+        for name, row in compared.iterrows()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _distrust(pareto_k: xr.DataArray) -> str:
+    """Which conditions' leave-one-out estimates are not to be trusted."""
+    bad = pareto_k["condition"].values[pareto_k.values > LARGEST_K].tolist()
+    if not bad:
+        return ""
+    return f"uncertain for {len(bad)} influential conditions: {listed(bad, most=3)}"
+
+
+def condition_log_likelihood(tree: xr.DataTree, n_draws: int = 1_000) -> xr.DataArray:
+    """Log likelihood of each condition's answers, its ease integrated over the regimes.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_spectrum`.
+    n_draws : int
+        About so many of the draws, evenly spread.
+
+    Returns
+    -------
+    xarray.DataArray, dims (chain, draw, condition)
+
+    Notes
+    -----
+    By adaptive Gauss-Hermite quadrature [LP94]_ over the ease of the condition in each regime and,
+    within it, over what is a person's own there: how the person takes the condition, and the
+    ability as far as the person's other conditions leave it open (normal approximation to their
+    counts). Nothing that is conditioned on has seen the condition's answers but through the
+    parameters that all share, so that leaving it out by importance weights is safe.
+    """
+    posterior, entries = tree["posterior"].to_dataset(), tree["entries"].to_dataset()
+    chosen = _spread(tree, max(n_draws // posterior.sizes["chain"], 1))
+    draws = posterior.isel(draw=chosen)
+    at = entries["condition_of_entry"].values
+    right, shown = (entries[name].values.astype(np.float64) for name in ("right", "shown"))
+    centre, own = _left_out_people(draws, entries, right, shown)
+    mixture = tuple(_flat(draws[f"regime_{part}"]) for part in ("weight", "mean", "sd"))
+
+    def one(entry: NDArray[np.intp]) -> Floats:
+        return _integrated(right[entry], shown[entry], centre[:, entry], own[:, entry], *mixture)
+
+    members = [(np.flatnonzero(at == c),) for c in range(entries.sizes["condition"])]
+    values = np.stack(list(in_parallel(one, members)), axis=1)
+    shape = (draws.sizes["chain"], draws.sizes["draw"], len(members))
+    return xr.DataArray(
+        values.reshape(shape),
+        dims=("chain", "draw", "condition"),
+        coords={"chain": draws["chain"], "draw": draws["draw"], "condition": entries["condition"]},
+    )
+
+
+def _left_out_people(
+    draws: xr.Dataset, entries: xr.Dataset, right: Floats, shown: Floats
+) -> tuple[Floats, Floats]:
+    """Mean and spread of each person in each condition, given the others: shape (draw, entry)."""
+    person, at = (entries[f"{name}_of_entry"].values for name in ("person", "condition"))
+    seen, information = _observed_logit(right, shown)
+    spread = _flat(draws["ability_sd"])[:, np.where(entries["is_reference"].values[at], 0, 1)]
+    own = _flat(draws["interaction_sd"]) ** 2
+    precision = spread**2 / (1 / information + own)
+    pull = spread / (1 / information + own) * (seen - _flat(draws["logit_accuracy"])[:, at])
+    same = (person[:, None] == person).astype(np.float64) - np.eye(len(person))
+    left = 1 + precision @ same
+    return spread * (pull @ same) / left, np.sqrt(own + spread**2 / left)
+
+
+def _observed_logit(right: Floats, shown: Floats) -> tuple[Floats, Floats]:
+    """Where a logit lies by its counts, and how surely; finite at 0 and 1."""
+    share = (right + 0.5) / (shown + 1)
+    return special.logit(share), shown * share * (1 - share)
+
+
+def _integrated(
+    right: Floats,
+    shown: Floats,
+    centre: Floats,
+    own: Floats,
+    weight: Floats,
+    mean: Floats,
+    sd: Floats,
+) -> Floats:
+    """Log likelihood of one condition: counts (entry,), centre and own (draw, entry), mixture."""
+    ease, narrowed, deviate = _modes(right, shown, centre, own, mean, sd)
+    node, log_weight = _hermite(NODES_EASE)
+    # Axes: draw, regime, node of the ease, entry, node of the person.
+    ease = ease[..., None] + narrowed[..., None] * node
+    prior = -(((ease - mean[..., None]) / sd[..., None]) ** 2) / 2 - np.log(sd)[..., None]
+    base = ease[..., None] + centre[:, None, None, :]
+    spread = own[:, None, None, :]
+    deviate, information = _person_modes(right, shown, base, spread, deviate[:, :, None, :])
+    tightened = 1 / np.sqrt(1 + spread**2 * information)
+    person_node, person_log_weight = _hermite(NODES_PERSON)
+    deviate = deviate[..., None] + tightened[..., None] * person_node
+    logit = base[..., None] + spread[..., None] * deviate
+    log_right = right[:, None] * logit - shown[:, None] * np.logaddexp(0, logit)
+    inner = special.logsumexp(log_right - deviate**2 / 2 + person_log_weight, axis=-1)
+    inner += np.log(tightened) - np.log(2 * np.pi) / 2
+    outer = special.logsumexp(prior + inner.sum(axis=-1) + log_weight, axis=-1)
+    by_regime = outer + np.log(narrowed) - np.log(2 * np.pi) / 2
+    ways = special.gammaln(shown + 1) - special.gammaln(right + 1)
+    ways -= special.gammaln(shown - right + 1)
+    return np.asarray(special.logsumexp(np.log(weight) + by_regime, axis=1) + ways.sum())
+
+
+def _modes(
+    right: Floats, shown: Floats, centre: Floats, own: Floats, mean: Floats, sd: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Most probable ease in each regime, its spread (draw, regime), and people (..., entry)."""
+    ease, base = mean, centre[:, None, :]
+    spread = own[:, None, :]
+    deviate = np.zeros((*mean.shape, len(right)))
+    for _ in range(NEWTON_STEPS):
+        deviate, information = _person_modes(right, shown, ease[..., None] + base, spread, deviate)
+        p = special.expit(ease[..., None] + base + spread * deviate)
+        slope = (right - shown * p).sum(axis=-1) - (ease - mean) / sd**2
+        curvature = (information / (1 + spread**2 * information)).sum(axis=-1) + 1 / sd**2
+        # From where nearly all or nothing is right a whole step would jump too far.
+        ease = ease + np.clip(slope / curvature, -LONGEST_STEP, LONGEST_STEP)
+    return ease, 1 / np.sqrt(curvature), deviate
+
+
+def _person_modes(
+    right: Floats, shown: Floats, base: Floats, spread: Floats, deviate: Floats
+) -> tuple[Floats, Floats]:
+    """Most probable deviate of each person by Newton's method, and the information there."""
+    longest = LONGEST_STEP / np.maximum(spread, 1e-6)
+    for _ in range(PERSON_STEPS):
+        p = special.expit(base + spread * deviate)
+        slope = spread * (right - shown * p) - deviate
+        step = slope / (1 + spread**2 * shown * p * (1 - p))
+        deviate = deviate + np.clip(step, -longest, longest)
+    p = special.expit(base + spread * deviate)
+    return deviate, shown * p * (1 - p)
+
+
+def _hermite(n_nodes: int) -> tuple[Floats, Floats]:
+    """Nodes, and logarithms of weights that integrate over the line."""
+    node, weight = np.polynomial.hermite_e.hermegauss(n_nodes)
+    return node, np.log(weight) + node**2 / 2
+
+
+def _spread(tree: xr.DataTree, n_kept: int) -> NDArray[np.intp]:
+    """Positions of draws of a chain, evenly spread."""
+    n = tree["posterior"].sizes["draw"]
+    return np.unique(np.linspace(0, n - 1, min(n_kept, n)).round().astype(np.intp))
+
+
+def _flat(values: xr.DataArray) -> Floats:
+    """Draws of all chains, one after the other: shape (draw, ...)."""
+    array = np.asarray(values.values, dtype=np.float64)
+    flat = array.reshape(-1, *array.shape[2:])
+    return flat if flat.ndim > 1 else flat[:, None]

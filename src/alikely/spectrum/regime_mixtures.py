@@ -1,0 +1,353 @@
+"""Regimes of difficulty: a normal mixture over the scale, and how sure its choice is.
+
+References
+----------
+.. [S78] Schwarz (1978). Estimating the dimension of a model. doi:10.1214/aos/1176344136
+.. [HT89] Hurvich, Tsai (1989). Regression and time series model selection in small samples.
+   doi:10.1093/biomet/76.2.297
+.. [R95] Raftery (1995). Bayesian model selection in social research. doi:10.2307/271063
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.stats.mixtures import mixture_boundaries, neighbour_probabilities, regime_names
+from alikely.stats.variance import mean_of_defined
+
+__all__ = ["TIE", "regimes"]
+
+
+MOST_REGIMES = 6
+# A difference of BIC below this is "not worth more than a bare mention" [R95].
+TIE = 2.0
+# Groupings from which EM reaches its best end may come up once in some hundred runs of k-means.
+N_STARTS = 5_000
+# Of the groupings that k-means ends in, so many of the closest are starts of EM.
+MOST_GROUPINGS = 100
+MOST_ROUNDS = 1_000
+# EM stops where a step gains less than this in log likelihood per condition: scikit-learn's choice.
+STOPPED = 1e-3
+# Tight enough for EM to arrive, from as many starts as were best before.
+ARRIVED = 1e-6
+N_ARRIVING = 10
+MOST_STEPS = 20_000
+# Added to variances: no regime is narrower than a twentieth of the reference's standard deviation,
+# far below the noise of one delta. Else two or three conditions that meet by chance make a regime.
+LEAST_VARIANCE = 0.05**2
+# Reference values that are equal differ by rounding of the logarithm.
+NO_SPREAD = 1e-12
+
+
+class _Mixture(NamedTuple):
+    """A fitted mixture, means in increasing order."""
+
+    weight: Floats
+    mean: Floats
+    sd: Floats
+    bic: float = np.nan
+    aicc: float = np.nan
+
+
+def regimes(
+    spectrum: xr.Dataset,
+    k: int | Literal["auto"] = "auto",
+    *,
+    n_starts: int = N_STARTS,
+    n_resamples: int = 200,
+    rng: RandomState = None,
+) -> xr.Dataset:
+    """Group conditions into regimes of difficulty by a normal mixture over Glass's delta.
+
+    Parameters
+    ----------
+    spectrum : xarray.Dataset
+        As from `alikely.difficulty_spectrum`, every delta defined.
+    k : int or "auto"
+        Number of regimes; with ``"auto"`` that of the lowest BIC [S78]_ among 1 to 6.
+    n_starts : int
+        Runs of k-means from random conditions. EM starts from each of the groupings in which they
+        end (from the 100 closest, if there are more), and the best mixture is kept.
+    n_resamples : int
+        Bootstrap replicates, in which the humans of each data set are drawn anew; 0 for none.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``condition``: ``delta, label`` (name of the regime, see
+        `alikely.stats.mixtures.regime_names`), ``probability`` (condition, regime) from
+        `alikely.stats.neighbour_probabilities`; from the replicates ``resampled`` (condition,
+        regime), the share of each label, and ``stability``, that of the condition's own. By
+        ``regime``, hardest first: ``weight, mean, sd, size``; ``position`` (boundary) between
+        neighbours. By ``n_regimes``, 1 to 6: ``bic, aicc`` [HT89]_, ``converged_bic`` (of the best
+        optimum when EM is let run to its end), and ``resampled_best``, the share of replicates in
+        which it has the lowest BIC. Attributes ``k``; ``ties``, the numbers of regimes whose BIC
+        is within 2 of the lowest [R95]_; ``n_resamples``, how many replicates have a delta for
+        every condition: the others, where the reference has no spread or a condition no human,
+        are not counted.
+
+    Raises
+    ------
+    ValueError
+        If `k` is below 1 or above the number of conditions (those of one delta counted once), a
+        delta is undefined, there is but one condition, or a number is out of range.
+
+    Notes
+    -----
+    `bic` is that of EM as scikit-learn stops it, once a step gains less than 1e-3; the likelihood
+    may have a higher summit than the one near which it stopped. (It would have none at all where a
+    component shrinks onto a single condition: 0.05 squared is added to each variance.) Where
+    ``converged_bic`` is much lower, the regimes are one of several groupings that describe the
+    scale. In each replicate EM starts from the mixture found, so that ``stability`` is that of its
+    regimes, not of the search for them.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> found = al.regimes(spectrum, k=2, n_resamples=0, rng=1)
+    >>> found["label"].values.tolist()
+    ['regime 2', 'regime 1', 'regime 1']
+    """
+    delta = spectrum["delta"].values
+    n_different = _checked(spectrum, k, n_starts, n_resamples)
+    start_seed, resample_seed = seed_sequence(rng).spawn(2)
+    # A mixture of as many components as conditions has no likelihood to speak of.
+    tried = list(range(1, max(1, min(MOST_REGIMES, n_different - 1)) + 1))
+    wanted = tried if k == "auto" or k in tried else [*tried, int(k)]
+    seeds = dict(zip(wanted, start_seed.spawn(len(wanted)), strict=True))
+    with _one_thread():
+        found = {number: _fits(delta, number, n_starts, seeds[number]) for number in wanted}
+    fitted = {number: fits[0] for number, fits in found.items()}
+    arrived = {number: found[number][1].bic for number in tried}
+    bic = {number: fitted[number].bic for number in tried}
+    chosen = min(bic, key=lambda number: bic[number]) if k == "auto" else int(k)
+    best = fitted[chosen]
+    probability = neighbour_probabilities(delta, best.weight, best.mean, best.sd)
+    label = probability.argmax(axis=1)
+    names = np.array(regime_names(chosen), dtype=object)
+    out = xr.Dataset(
+        {
+            "delta": ("condition", delta),
+            "label": ("condition", names[label]),
+            "probability": (("condition", "regime"), probability),
+            "weight": ("regime", best.weight),
+            "mean": ("regime", best.mean),
+            "sd": ("regime", best.sd),
+            "size": ("regime", np.bincount(label, minlength=chosen)),
+            "position": ("boundary", mixture_boundaries(best.weight, best.mean, best.sd)),
+            "bic": ("n_regimes", [fitted[number].bic for number in tried]),
+            "aicc": ("n_regimes", [fitted[number].aicc for number in tried]),
+            "converged_bic": ("n_regimes", list(arrived.values())),
+        },
+        coords={
+            "condition": spectrum["condition"].values,
+            "regime": names,
+            "boundary": names[:-1] + " | " + names[1:],
+            "n_regimes": tried,
+        },
+    )
+    lowest = min(bic.values())
+    out.attrs = {
+        "k": chosen,
+        "ties": [number for number in tried if bic[number] <= lowest + TIE],
+    }
+    if n_resamples:
+        replicates = _resampled_deltas(spectrum, n_resamples, resample_seed)
+        out.attrs["n_resamples"] = len(replicates)
+        with _one_thread():
+            labels, best_k = _refitted(replicates, fitted, tried, chosen)
+        share = _share(labels[:, :, None] == np.arange(chosen))
+        out["resampled"] = (("condition", "regime"), share)
+        out["stability"] = ("condition", share[np.arange(len(delta)), label])
+        out["resampled_best"] = ("n_regimes", _share(best_k[:, None] == tried))
+    return out
+
+
+def _checked(
+    spectrum: xr.Dataset, k: int | Literal["auto"], n_starts: int, n_resamples: int
+) -> int:
+    """Number of different deltas, once the options of `regimes` are known to fit them."""
+    delta = spectrum["delta"].values
+    n = len(delta)
+    n_different = len(np.unique(delta[~np.isnan(delta)]))
+    if n < 2:
+        raise ValueError(f"regimes group conditions: give a spectrum of at least 2, got {n}")
+    if np.isnan(delta).any():
+        bad = int(np.argmax(np.isnan(delta)))
+        raise ValueError(
+            f"condition {spectrum['condition'].values[bad]!r} has no delta "
+            f"({spectrum['reason'].values[bad]}); make the spectrum with correction=0.5, or use "
+            "alikely.fit_spectrum"
+        )
+    if k != "auto" and (isinstance(k, bool) or not isinstance(k, int | np.integer)):
+        raise ValueError(f"k must be a whole number or 'auto', got {k!r}")
+    if k != "auto" and not 1 <= k <= n_different:
+        same = "" if n_different == n else " with different deltas"
+        raise ValueError(
+            f"k must lie between 1 and the number of conditions{same}, {n_different}; got {k}"
+        )
+    if n_starts < 1 or n_resamples < 0:
+        raise ValueError(
+            f"n_starts must be at least 1 and n_resamples at least 0, got {n_starts} and "
+            f"{n_resamples}"
+        )
+    return n_different
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Fits this small take longer to share out than to do."""
+    # Only libraries that are loaded can be limited.
+    import sklearn.mixture  # noqa: F401
+
+    with threadpool_limits(limits=1):
+        yield
+
+
+def _share(mask: NDArray[np.bool_]) -> Floats:
+    """Mean over the first axis; NaN without any replicate."""
+    return mask.mean(axis=0) if len(mask) else np.full(mask.shape[1:], np.nan)
+
+
+def _fits(
+    x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence
+) -> tuple[_Mixture, _Mixture]:
+    """Best mixture where EM stops early, and where it is let run to its end."""
+    starts = _starts(x, k, n_starts, seed)
+    stopped = [_fit(x, start, STOPPED) for start in starts]
+    order = np.argsort([mixture.bic for mixture in stopped], kind="stable")
+    arrived = [_fit(x, stopped[i], ARRIVED) for i in order[:N_ARRIVING]]
+    return stopped[order[0]], min(arrived, key=lambda mixture: mixture.bic)
+
+
+def _starts(x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence) -> list[_Mixture]:
+    """Mixtures of the different groupings in which k-means of random centres ends."""
+    at = np.sort(x)
+    mixtures = []
+    for cut in _groupings(at, k, n_starts, np.random.default_rng(seed)):
+        parts = np.split(at, cut)
+        weight = np.array([len(part) / len(at) for part in parts])
+        variance = np.array([part.var() for part in parts])
+        mean = np.array([part.mean() for part in parts])
+        mixtures.append(
+            (weight @ variance, _Mixture(weight, mean, np.sqrt(variance + LEAST_VARIANCE)))
+        )
+    mixtures.sort(key=lambda pair: pair[0])
+    return [mixture for _, mixture in mixtures[:MOST_GROUPINGS]]
+
+
+def _groupings(
+    at: Floats, k: int, n_starts: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Different ends of k-means, as cuts of the sorted values: shape (grouping, k - 1)."""
+    values = np.unique(at)
+    if k in (1, len(values)):
+        # There is only one.
+        return np.searchsorted(at, values[1:])[None, : k - 1]
+    shuffled = generator.permuted(np.broadcast_to(values, (n_starts, len(values))), axis=1)
+    centre = np.sort(shuffled[:, :k], axis=1)
+    total = np.concatenate([[0.0], np.cumsum(at)])
+    edge = np.zeros((n_starts, k + 1), dtype=np.intp)
+    edge[:, -1] = len(at)
+    for _ in range(MOST_ROUNDS):
+        cut = np.searchsorted(at, (centre[:, 1:] + centre[:, :-1]) / 2)
+        if (cut == edge[:, 1:-1]).all():
+            break
+        edge[:, 1:-1] = cut
+        size = np.diff(edge, axis=1)
+        centre = np.where(size > 0, np.diff(total[edge], axis=1) / np.maximum(size, 1), centre)
+    full = (np.diff(edge, axis=1) > 0).all(axis=1)
+    if not full.any():
+        # Every run lost a group on its way: equal shares will do.
+        return np.linspace(0, len(at), k + 1).astype(np.intp)[None, 1:-1]
+    return np.unique(edge[full, 1:-1], axis=0)
+
+
+def _fit(x: Floats, start: _Mixture, tol: float) -> _Mixture:
+    """One run of EM from a given mixture."""
+    from sklearn.mixture import GaussianMixture
+
+    k = len(start.weight)
+    # Along a line all types are one; this has no matrices to decompose.
+    mixture = GaussianMixture(
+        k,
+        covariance_type="diag",
+        tol=tol,
+        reg_covar=LEAST_VARIANCE,
+        max_iter=MOST_STEPS,
+        weights_init=start.weight / start.weight.sum(),
+        means_init=start.mean[:, None],
+        precisions_init=(1 / start.sd**2)[:, None],
+    ).fit(x[:, None])
+    order = np.argsort(mixture.means_[:, 0])
+    n_parameters = 3 * k - 1
+    room = len(x) - n_parameters - 1
+    extra = 2 * n_parameters * (n_parameters + 1) / room if room > 0 else np.nan
+    return _Mixture(
+        mixture.weights_[order],
+        mixture.means_[order, 0],
+        np.sqrt(mixture.covariances_[order, 0]),
+        float(mixture.bic(x[:, None])),
+        float(mixture.aic(x[:, None]) + extra),
+    )
+
+
+def _resampled_deltas(
+    spectrum: xr.Dataset, n_resamples: int, seed: np.random.SeedSequence
+) -> Floats:
+    """Deltas with the humans of each data set drawn anew: shape (replicate, condition).
+
+    Without the replicates in which a condition has no delta: none of its humans was drawn (where
+    they saw only part of the data set), or the reference has no spread.
+    """
+    logit = spectrum["logit_accuracy"].values
+    part = ~np.isnan(logit)
+    generator = np.random.default_rng(seed)
+    times = np.zeros((n_resamples, *logit.shape))
+    dataset = spectrum["dataset"].values
+    for name in dict.fromkeys(dataset.tolist()):
+        rows = np.flatnonzero(dataset == name)
+        people = np.flatnonzero(part[rows].any(axis=0))
+        drawn = generator.multinomial(
+            len(people), np.full(len(people), 1 / len(people)), n_resamples
+        )
+        times[np.ix_(np.arange(n_resamples), rows, people)] = (
+            drawn[:, None, :] * part[np.ix_(rows, people)]
+        )
+    mean = mean_of_defined(logit, times, axis=2)
+    here = spectrum["is_reference"].values
+    weight = times[:, here].reshape(n_resamples, -1)
+    value = np.where(part, logit, 0.0)[here].ravel()
+    total = weight.sum(axis=1)
+    centre = weight @ value / total
+    spread = np.sqrt((weight * (value - centre[:, None]) ** 2).sum(axis=1) / (total - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        delta = (mean - centre[:, None]) / spread[:, None]
+    kept = np.isfinite(delta).all(axis=1) & (spread > NO_SPREAD)
+    return np.asarray(delta[kept])
+
+
+def _refitted(
+    replicates: Floats, fitted: dict[int, _Mixture], tried: list[int], chosen: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Labels in each replicate, and the number of regimes with the lowest BIC."""
+    labels = np.empty(replicates.shape, dtype=np.intp)
+    best_k = np.empty(len(replicates), dtype=np.intp)
+    for r, delta in enumerate(replicates):
+        again = {k: _fit(delta, start, STOPPED) for k, start in fitted.items()}
+        own = again[chosen]
+        labels[r] = neighbour_probabilities(delta, own.weight, own.mean, own.sd).argmax(axis=1)
+        best_k[r] = min(tried, key=lambda k: again[k].bic)
+    return labels, best_k

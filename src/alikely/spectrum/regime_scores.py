@@ -1,0 +1,310 @@
+"""How alike machines and humans err within regimes of difficulty, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.ranking import significantly_greater
+from alikely.spectrum.alignment_tables import condition_groups, machines_of
+from alikely.spectrum.families import family_ranks
+from alikely.spectrum.regime_parts import Conditions, Deltas, RegimePart, mean_draws, regime_parts
+from alikely.stats.distances import Groups
+from alikely.stats.intervals import CiKind, bound_columns, check_interval
+from alikely.stats.shares import OPEN, bounds, share_bounds, shares
+
+__all__ = ["regime_alignment", "regime_family_contrasts"]
+
+
+def regime_alignment(
+    alignment: xr.Dataset,
+    labels: Groups,
+    *,
+    conditions: Conditions = "all",
+    delta: Deltas | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Alignment of every machine within regimes of difficulty, with ranks.
+
+    Parameters
+    ----------
+    alignment : xarray.Dataset
+        As from `alikely.condition_alignment`, with replicates.
+    labels : mapping, pandas.Series or xarray.DataArray
+        Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
+    conditions : {"all", "representative"}
+        All conditions of a regime, or one for each data set, see `representative_conditions`.
+    delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
+        Difficulty of each condition, or the spectrum that holds it; for ``"representative"``.
+    ci_prob : float
+        In (0, 1).
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density interval of the replicates.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the rank sets.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per metric, regime (in order of first occurrence) and machine: ``metric, regime,
+        system, n_conditions``; ``estimate`` and ``ceiling``: means over the conditions between
+        machine and humans and among humans; ``ratio_of_means``, one over the other, and
+        ``mean_ratio``, the mean of the ratios of the conditions whose human-human value is above
+        0, neither clipped nor made absolute. Bounds of each from the joint replicates, as
+        ``ceiling_eti95_lb``, those of the estimate as ``bootstrap_eti95_lb``; of a ratio infinite
+        where the humans' interval (of `mean_ratio`: in any condition) reaches 0. ``rank`` of the
+        estimate, and so of `ratio_of_means`, within metric and regime, with its joint confidence
+        set ``rank_lb, rank_ub``, that of `alikely.benchmark.rank_sets`; ``undefined_replicates``:
+        share of the replicates of its conditions in which its value, or that of human-human, is
+        undefined; ``note``: conditions left out and why.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a condition has no label, a machine lacks a condition that others have, there are no
+        replicates, `delta` is missing, or an option is out of range.
+
+    Notes
+    -----
+    A condition without machines is left aside; one in which any value is undefined is left out
+    for all, so that all machines are compared on the same conditions. The labels are taken as
+    given: that they are uncertain too is in no interval.
+
+    A replicate that leaves some conditions undefined (one human alone, no joint error) changes the
+    mean by the mean change of the others, see `alikely.spectrum.regime_parts.mean_draws`.
+
+    A few hard conditions, where humans hardly agree, decide `mean_ratio`: it has no finite
+    variance where a human-human value may be 0.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
+    >>> regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+    >>> table = al.spectrum.regime_alignment(alignment, regime, rng=1)
+    >>> table[["regime", "n_conditions"]].drop_duplicates().values.tolist()
+    [['easy', 1], ['hard', 2], ['easy', 0]]
+    """
+    check_interval(ci_prob, ci_kind)
+    parts = regime_parts(alignment, labels, conditions, delta)
+    frames = []
+    for part, seed in zip(parts, seed_sequence(rng).spawn(len(parts)), strict=True):
+        means = mean_draws(part.draws, part.value)
+        human_means = mean_draws(part.human_draws, part.human)
+        ceiling = part.human.mean()
+        ceiling_limits = bounds(human_means[:, None], ci_prob, ci_kind)[0]
+        reach = np.full(len(part.machines), ceiling_limits[0] <= 0)
+        value = part.value.mean(axis=0)
+        ratio, mean_ratio = part.shares_of_mean(value), np.full(len(part.machines), np.nan)
+        ratio_draws = shares(means, human_means[:, None])
+        ratio_limits = share_bounds(ratio_draws, reach, ci_prob, ci_kind)
+        ratio_limits[np.isnan(ratio)] = np.nan
+        mean_limits = np.full((len(part.machines), 2), np.nan)
+        above = np.flatnonzero(part.human > 0)
+        lowest = bounds(part.human_draws[:, above], ci_prob, ci_kind)[:, 0]
+        if len(above):
+            each = part.value[above] / part.human[above, None]
+            mean_ratio = each.mean(axis=0)
+            drawn = shares(part.draws[:, above], part.human_draws[:, above, None])
+            any_reach = np.full(len(part.machines), (lowest <= 0).any())
+            mean_limits = share_bounds(mean_draws(drawn, each), any_reach, ci_prob, ci_kind)
+        limits = bounds(means, ci_prob, ci_kind)
+        frame = pd.DataFrame(
+            {
+                "metric": part.metric,
+                "regime": part.regime,
+                "system": part.machines,
+                "n_conditions": part.n_conditions,
+                "estimate": value,
+                **bound_columns("bootstrap", ci_kind, ci_prob, limits),
+                "ceiling": ceiling,
+                **bound_columns("ceiling", ci_kind, ci_prob, ceiling_limits),
+                "ratio_of_means": ratio,
+                **bound_columns("ratio_of_means", ci_kind, ci_prob, ratio_limits),
+                "mean_ratio": mean_ratio,
+                **bound_columns("mean_ratio", ci_kind, ci_prob, mean_limits),
+            }
+        )
+        ranks, reason = _ranks(part, means, ci_prob, seed)
+        for name, rank in ranks.items():
+            frame[name] = rank
+        hole = np.isnan(part.draws) | np.isnan(part.human_draws)[..., None]
+        frame["undefined_replicates"] = hole.mean(axis=(0, 1))
+        note = _note(part, bool(reach[0]), ceiling, int((lowest <= 0).sum()))
+        frame["note"] = "; ".join(filter(None, [note, reason]))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _ranks(
+    part: RegimePart, means: Floats, ci_prob: float, seed: np.random.SeedSequence
+) -> tuple[dict[str, Any], str]:
+    """Ranks with their joint confidence set, and why there is none where it is NaN."""
+    n, complete = len(part.machines), means[~np.isnan(means).any(axis=1)]
+    value = part.value.mean(axis=0)
+    # Of equals each has the better rank.
+    rank = np.where(np.isnan(value), np.nan, stats.rankdata(-value, method="min"))
+    none = {"rank": rank, "rank_lb": np.nan, "rank_ub": np.nan}
+    if not part.n_conditions:
+        return none, ""
+    if n == 1:
+        return dict.fromkeys(none, 1), ""
+    if len(complete) < 2:
+        return none, "no rank sets: fewer than 2 replicates have all machines defined"
+    covariance = np.cov(complete, rowvar=False)
+    own = np.diag(covariance)
+    total = own[:, None] + own
+    flat = np.argwhere(np.triu(total - 2 * covariance <= 1e-12 * total, k=1))
+    if len(flat):
+        one, other = (part.machines[m] for m in flat[0])
+        return none, f"no rank sets: {one!r} and {other!r} differ by the same in all replicates"
+    greater = significantly_greater(value, covariance, ci_prob=ci_prob, rng=seed)
+    sets = {"rank_lb": 1 + greater.sum(axis=0), "rank_ub": n - greater.sum(axis=1)}
+    return {"rank": rank} | sets, ""
+
+
+def _note(part: RegimePart, reach: bool, ceiling: float, n_reach: int | None = None) -> str:
+    """Why a number is undefined or unbounded; `n_reach` where there is a mean of ratios."""
+    notes = []
+    if part.left_out:
+        notes.append(f"{len(part.left_out)} left out, undefined: {listed(part.left_out, most=5)}")
+    if not part.n_conditions:
+        return "; ".join([*notes, "no condition is left"])
+    not_above = int((part.human <= 0).sum())
+    if ceiling <= 0:
+        notes.append("the human-human mean is not above 0: no share of it")
+    elif reach:
+        notes.append(OPEN)
+    if not_above and n_reach is not None:
+        notes.append(f"mean_ratio leaves out {not_above} with human-human values not above 0")
+    if n_reach:
+        notes.append(
+            f"mean_ratio may be anything: human-human values of {n_reach} cannot be told from 0"
+        )
+    return "; ".join(notes)
+
+
+def regime_family_contrasts(
+    alignment: xr.Dataset,
+    labels: Groups,
+    families: Groups | str,
+    *,
+    conditions: Conditions = "all",
+    delta: Deltas | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+) -> pd.DataFrame:
+    """Compare families of machines within regimes of difficulty.
+
+    Parameters
+    ----------
+    alignment, labels, conditions, delta, ci_prob, ci_kind
+        As in `regime_alignment`.
+    families : mapping, pandas.Series, xarray.DataArray or str
+        Family of each machine, or the name of a label of the alignment that holds it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per metric, regime and pair of families: ``metric, regime, n_conditions, family,
+        other``; ``difference`` of the families' means of `ratio_of_means`, with bounds from the
+        joint replicates, as ``difference_eti95_lb`` (other images and humans, these machines),
+        infinite where the humans' interval reaches 0; ``estimate_difference`` of the means of the
+        estimates, and its bounds, which need no ceiling; the test of ranks of
+        `alikely.spectrum.family_ranks` (other machines, these images and humans): ``n, n_other,
+        median_rank, median_rank_other, superiority, p_value, p_value_bh`` (adjusted within metric
+        and regime); ``note``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `regime_alignment` and `alikely.spectrum.family_ranks`, or if the alignment has no
+        such label.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
+    >>> regime = dict.fromkeys(alignment["condition"].values, "all")
+    >>> table = al.spectrum.regime_family_contrasts(alignment, regime, "family")
+    >>> table[["family", "other"]].values.tolist()[0]
+    ['convnet', 'transformer']
+    """
+    check_interval(ci_prob, ci_kind)
+    if isinstance(families, str):
+        families = _family_label(alignment, families)
+    frames = []
+    for part in regime_parts(alignment, labels, conditions, delta):
+        if not part.n_conditions:
+            continue
+        estimate = pd.Series(part.value.mean(axis=0), index=part.machines)
+        table = family_ranks(estimate, families)
+        given = condition_groups(part.machines, families)
+        means = mean_draws(part.draws, part.value)
+        human_means = mean_draws(part.human_draws, part.human)
+        ceiling = part.human.mean()
+        reach = bool(bounds(human_means[:, None], ci_prob, ci_kind)[0, 0] <= 0)
+        weight = np.stack([_contrast(part.machines, given, *pair) for pair in _pairs(table)])
+        difference, draws = weight @ estimate.to_numpy(), means @ weight.T
+        limits = bounds(draws, ci_prob, ci_kind)
+        # Of a difference: its share of the ceiling, replicate by replicate.
+        open_ended = np.full(len(weight), reach)
+        share_limits = share_bounds(
+            shares(draws, human_means[:, None]), open_ended, ci_prob, ci_kind
+        )
+        share = part.shares_of_mean(difference)
+        share_limits[np.isnan(share)] = np.nan
+        head = pd.DataFrame(
+            {
+                "metric": part.metric,
+                "regime": part.regime,
+                "n_conditions": part.n_conditions,
+                "family": table["family"],
+                "other": table["other"],
+                "difference": share,
+                **bound_columns("difference", ci_kind, ci_prob, share_limits),
+                "estimate_difference": difference,
+                **bound_columns("estimate_difference", ci_kind, ci_prob, limits),
+            }
+        )
+        frame = pd.concat([head, table.drop(columns=["family", "other"])], axis=1)
+        frame["note"] = _note(part, reach, ceiling)
+        frames.append(frame)
+    if not frames:
+        raise ValueError("no regime has a condition in which every value is defined")
+    return pd.concat(frames, ignore_index=True)
+
+
+def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(table["family"], table["other"], strict=True))
+
+
+def _contrast(machines: list[str], family: dict[str, str], one: str, other: str) -> Floats:
+    """Weights of the difference between the means of two families."""
+    member = np.array([[family[name] == label for name in machines] for label in (one, other)])
+    weight = member / member.sum(axis=1, keepdims=True)
+    return np.asarray(weight[0] - weight[1])
+
+
+def _family_label(alignment: xr.Dataset, name: str) -> dict[str, str]:
+    known = [str(c) for c in alignment.coords if alignment[c].dims == ("system",) and c != "system"]
+    if name not in known:
+        raise ValueError(
+            f"the alignment has no label {name!r} of its systems; it has "
+            f"{listed(known)}: read it with the data, or give a mapping{nearest(name, known)}"
+        )
+    values = dict(zip(alignment["system"].values.tolist(), alignment[name].values, strict=True))
+    machines = machines_of(alignment)
+    empty = [machine for machine in machines if pd.isna(values[machine]) or values[machine] == ""]
+    if empty:
+        raise ValueError(f"label {name!r} of {empty[0]!r} is empty; give a mapping instead")
+    return {machine: str(values[machine]) for machine in machines}

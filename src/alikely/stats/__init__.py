@@ -1,0 +1,7 @@
+"""General statistics that know no trials: intervals, multiplicity, groupings, mixtures."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,261 @@
+"""Labelled matrices of distances and labels of groups: what users may pass, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+
+__all__ = [
+    "Distances",
+    "Groups",
+    "checked_groups",
+    "group_codes",
+    "group_mapping",
+    "labelled_matrix",
+    "shuffled_means",
+    "split_pairs",
+    "unique_names",
+]
+
+type Distances = xr.DataArray | pd.DataFrame
+type Groups = Mapping[Any, Any] | pd.Series | xr.DataArray
+
+CHUNK = 1_000_000  # distances looked up at once
+
+
+def unique_names(index: Iterable[Any], what: str) -> list[str]:
+    """Names as text, each of which stands there once (`ValueError`)."""
+    names = [str(name) for name in index]
+    twice = pd.Index(names).duplicated()
+    if twice.any():
+        raise ValueError(f"{what} have {names[int(np.argmax(twice))]!r} twice; rename one")
+    return names
+
+
+def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
+    """Names and values of a symmetric matrix.
+
+    Parameters
+    ----------
+    distances : xarray.DataArray or pandas.DataFrame
+        Square, with the same names in the same order along both sides. The diagonal is ignored.
+
+    Returns
+    -------
+    names : list of str
+    values : ndarray of float64, shape (name, name)
+        With a diagonal of 0.
+
+    Raises
+    ------
+    TypeError
+        If the matrix carries no names.
+    ValueError
+        If it is not square, names differ or repeat, an entry is undefined or it is not symmetric.
+    """
+    if isinstance(distances, pd.DataFrame):
+        sides = [list(distances.index), list(distances.columns)]
+    elif isinstance(distances, xr.DataArray):
+        bare = [dim for dim in distances.dims if dim not in distances.coords]
+        if bare:
+            raise TypeError(f"distances have no names along {bare[0]!r}; assign coords to it")
+        sides = [distances[dim].values.tolist() for dim in distances.dims]
+    else:
+        raise TypeError(
+            "distances must be a DataFrame or DataArray with names along both sides, got "
+            f"{type(distances).__name__}; use pandas.DataFrame(values, names, names)"
+        )
+    if len(sides) != 2 or len(sides[0]) != len(sides[1]):
+        raise ValueError(f"distances must be a square matrix, got shape {distances.shape}")
+    names = unique_names(sides[0], "distances")
+    if names != [str(name) for name in sides[1]]:
+        raise ValueError(
+            "distances must have the same names in the same order along both sides; reindex them"
+        )
+    values = np.array(distances, dtype=np.float64)
+    np.fill_diagonal(values, 0)
+    unknown = np.argwhere(~np.isfinite(values))
+    if len(unknown):
+        one, other = unknown[0]
+        raise ValueError(
+            f"the distance of {names[one]!r} and {names[other]!r} is {values[one, other]:g}; leave "
+            "one of them out"
+        )
+    uneven = np.abs(values - values.T) > 1e-9 * np.abs(values).max(initial=0)
+    if uneven.any():
+        one, other = np.argwhere(uneven)[0]
+        raise ValueError(
+            f"distances must be symmetric, but {names[one]!r} to {names[other]!r} is "
+            f"{values[one, other]:g} and back {values[other, one]:g}; average both"
+        )
+    return names, values
+
+
+def group_mapping(groups: Groups) -> dict[str, str]:
+    """Groups as a plain mapping.
+
+    Parameters
+    ----------
+    groups : mapping, pandas.Series or xarray.DataArray
+        Group by name. A DataArray has one dim with names, such as an observer label of
+        `alikely.Trials.data`.
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    ValueError
+        If a name stands there twice or has no group.
+    """
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(groups, xr.DataArray):
+        if groups.ndim != 1 or groups.dims[0] not in groups.coords:
+            raise TypeError(f"groups must have one dim with names, got the dims {groups.dims}")
+        pairs = zip(groups[groups.dims[0]].values.tolist(), groups.values.tolist(), strict=True)
+    elif isinstance(groups, Mapping | pd.Series):
+        pairs = groups.items()
+    else:
+        raise TypeError(
+            "groups must be a mapping of names to groups, a Series or a DataArray, got "
+            f"{type(groups).__name__}"
+        )
+    out: dict[str, str] = {}
+    for name, group in pairs:
+        if str(name) in out:
+            raise ValueError(f"groups have {str(name)!r} twice; name each once")
+        if pd.isna(group):
+            raise ValueError(f"{str(name)!r} has no group; give it one, or leave it out")
+        out[str(name)] = str(group)
+    return out
+
+
+def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArray[np.intp]:
+    """Number of the group of each of several names; all of them, and no other.
+
+    Parameters
+    ----------
+    names : list of str
+    groups : mapping, pandas.Series or xarray.DataArray
+        As in `group_mapping`.
+    what : str
+        Of what, for messages.
+
+    Returns
+    -------
+    ndarray of int, shape (name,)
+        In order of first occurrence.
+
+    Raises
+    ------
+    ValueError
+        If the names of both differ.
+    """
+    given, known = group_mapping(groups), set(names)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(
+            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+        )
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ValueError(
+            f"{what} of an unknown {unknown[0]!r}; known are {listed(names)}"
+            f"{nearest(unknown[0], names)}"
+        )
+    labels = np.array([given[name] for name in names], dtype=object)
+    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
+
+
+def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
+    """Number of the group of each name, if pairs of one group can be told from others.
+
+    Parameters
+    ----------
+    names, groups
+        As in `group_codes`.
+
+    Returns
+    -------
+    ndarray of int, shape (name,)
+
+    Raises
+    ------
+    ValueError
+        As in `group_codes`, or if there are fewer than two groups or none has two members.
+    """
+    codes = group_codes(names, groups)
+    sizes = np.bincount(codes)
+    if len(sizes) < 2:
+        raise ValueError(f"a test of groups needs at least two, got {len(sizes)}")
+    if sizes.max() < 2:
+        raise ValueError(
+            f"no group has two members ({len(sizes)} groups of one): there is no distance within a "
+            "group; use coarser groups"
+        )
+    return codes
+
+
+def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Distances of the pairs of one group, and of those of two.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (name, name)
+    codes : ndarray of int, shape (name,)
+
+    Returns
+    -------
+    within, between : ndarray of float64, shape (pair,)
+    """
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    return values[one[same], other[same]], values[one[~same], other[~same]]
+
+
+def shuffled_means(
+    values: Floats,
+    codes: NDArray[np.intp],
+    strata: NDArray[np.intp],
+    n_permutations: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Mean distance within groups when labels are shuffled within strata.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (name, name)
+        Distances.
+    codes, strata : ndarray of int, shape (name,)
+        Group and stratum.
+    n_permutations : int
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float64, shape (permutation,)
+    """
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    one, other = one[same], other[same]
+    place = np.argsort(strata, kind="stable")
+    step = max(1, CHUNK // len(one))
+    out = np.empty(n_permutations)
+    for start in range(0, n_permutations, step):
+        part = out[start : start + step]
+        # Sorted by stratum, and by chance within: a name takes the place of one of its stratum.
+        moved = np.empty((len(part), len(codes)), dtype=np.intp)
+        moved[:, place] = np.argsort(strata + generator.random(moved.shape), axis=1)
+        part[:] = values[moved[:, one], moved[:, other]].mean(axis=1)
+    return out

@@ -1,0 +1,173 @@
+"""Normal mixtures along a line: which component has which stretch of it.
+
+References
+----------
+.. [F58] Fisher (1958). On grouping for maximum homogeneity. doi:10.1080/01621459.1958.10501479
+.. [MP00] McLachlan, Peel (2000). Finite mixture models. doi:10.1002/0471721182
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alikely._base.arrays import Floats
+
+__all__ = ["mixture_boundaries", "neighbour_probabilities", "regime_names", "tightest_groups"]
+
+
+LEAST = np.finfo(np.float64).min
+
+
+def neighbour_probabilities(
+    x: ArrayLike, weights: ArrayLike, means: ArrayLike, sds: ArrayLike
+) -> Floats:
+    """Probability of each component at a point, shared between the two whose means enclose it.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., point)
+        Points.
+    weights, means, sds : array_like, shape (..., component)
+        Of the components, with the means in increasing order.
+
+    Returns
+    -------
+    ndarray, shape (..., point, component)
+        Sums to 1. Below the lowest mean all of it is the lowest component's, above the highest
+        the highest's.
+
+    Notes
+    -----
+    The usual responsibilities [MP00]_ give a wide component what lies beyond its narrower
+    neighbours on either side. Along a scale of difficulty that is no regime: here the probability
+    of being in a component or one above it never falls along the line.
+
+    Examples
+    --------
+    >>> p = neighbour_probabilities([-9.0, 0.0, 1.0, 9.0], [0.5, 0.5], [0.0, 2.0], [1.0, 5.0])
+    >>> p[:, 1].round(2).tolist()
+    [0.0, 0.16, 0.24, 1.0]
+    """
+    point = np.asarray(x, dtype=np.float64)[..., None]
+    mean, sd, weight = (
+        np.asarray(values, dtype=np.float64)[..., None, :] for values in (means, sds, weights)
+    )
+    with np.errstate(divide="ignore", over="ignore"):
+        density = np.log(weight) - np.log(sd) - ((point - mean) / sd) ** 2 / 2
+    below = (point >= mean).sum(axis=-1, keepdims=True)
+    component = np.arange(mean.shape[-1])
+    # The one to the left and the one to the right; at either end there is only one.
+    candidate = (component == below - 1) | (component == below)
+    # Far points have densities of nothing, of which one is still the larger.
+    density = np.where(candidate, np.maximum(density, LEAST), -np.inf)
+    shared = np.exp(density - density.max(axis=-1, keepdims=True))
+    return np.asarray(shared / shared.sum(axis=-1, keepdims=True))
+
+
+def mixture_boundaries(weights: ArrayLike, means: ArrayLike, sds: ArrayLike) -> Floats:
+    """Points between successive means at which neighbours are equally probable.
+
+    Parameters
+    ----------
+    weights, means, sds : array_like, shape (component,)
+        Of the components, with the means in increasing order.
+
+    Returns
+    -------
+    ndarray, shape (component - 1,)
+        The mean of a component whose neighbour is more probable than itself even there.
+
+    Examples
+    --------
+    >>> mixture_boundaries([0.5, 0.5], [0.0, 2.0], [1.0, 1.0]).round(6).tolist()
+    [1.0]
+    """
+    weight, mean, sd = (np.asarray(v, dtype=np.float64) for v in (weights, means, sds))
+    low, high = mean[:-1].copy(), mean[1:].copy()
+
+    def lead(at: Floats) -> Floats:
+        left = np.log(weight[:-1] / sd[:-1]) - ((at - mean[:-1]) / sd[:-1]) ** 2 / 2
+        right = np.log(weight[1:] / sd[1:]) - ((at - mean[1:]) / sd[1:]) ** 2 / 2
+        return np.asarray(right - left)
+
+    # Between the means the lead of the right one only grows: bisection, to rounding.
+    for _ in range(100):
+        middle = (low + high) / 2
+        ahead = lead(middle) > 0
+        high, low = np.where(ahead, middle, high), np.where(ahead, low, middle)
+    return (low + high) / 2
+
+
+def tightest_groups(values: ArrayLike, k: int) -> list[Floats]:
+    """Cut a line of values into the groups with the least sum of squares within them [F58]_.
+
+    Parameters
+    ----------
+    values : array_like, shape (value,)
+    k : int
+        Number of groups, between 1 and the number of values.
+
+    Returns
+    -------
+    list of ndarray
+        Each group sorted, the lowest first.
+
+    Raises
+    ------
+    ValueError
+        If `k` is out of range.
+
+    Notes
+    -----
+    What k-means looks for, found for certain: the best cut of the first values into fewer groups is
+    part of the best cut of all.
+
+    Examples
+    --------
+    >>> [group.tolist() for group in tightest_groups([5.0, 0.1, 5.2, 0.0, 9.0], 3)]
+    [[0.0, 0.1], [5.0, 5.2], [9.0]]
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    n = len(x)
+    if not 1 <= k <= n:
+        raise ValueError(f"k must lie between 1 and the number of values, {n}; got {k}")
+    # Sums of squares of x[i:j] about its mean, by running sums of centred values.
+    centred = x - x.mean()
+    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (centred, centred**2))
+    i, j = np.ogrid[: n + 1, : n + 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        within = square[j] - square[i] - (total[j] - total[i]) ** 2 / (j - i)
+    within = np.where(j > i, within, np.inf)
+    least, cuts = within[0], []
+    for _ in range(k - 1):
+        cost = least[:, None] + within
+        cuts.append(cost.argmin(axis=0))
+        least = cost.min(axis=0)
+    edges = [n]
+    for cut in reversed(cuts):
+        edges.append(int(cut[edges[-1]]))
+    return np.split(x, edges[:0:-1])
+
+
+def regime_names(n_regimes: int) -> list[str]:
+    """Names of regimes from the hardest to the easiest.
+
+    Parameters
+    ----------
+    n_regimes : int
+        At least 1.
+
+    Returns
+    -------
+    list of str
+        ``extreme, far, near, reference`` for four, else ``regime 1`` (the hardest) and so on.
+
+    Examples
+    --------
+    >>> regime_names(4), regime_names(2)
+    (['extreme', 'far', 'near', 'reference'], ['regime 1', 'regime 2'])
+    """
+    if n_regimes == 4:
+        return ["extreme", "far", "near", "reference"]
+    return [f"regime {i + 1}" for i in range(n_regimes)]

@@ -1,0 +1,123 @@
+"""Means and variances of what is defined, and of what two factors vary.
+
+References
+----------
+.. [SK23] Schütt, Kipnis, Diedrichsen, Kriegeskorte (2023). Statistical inference on
+   representational geometries. doi:10.7554/eLife.82566
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alikely._base.arrays import Floats
+
+__all__ = ["mean_of_defined", "two_factor_variance", "variance_of_defined"]
+
+
+def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) -> Floats:
+    """Weighted mean of the values that are defined.
+
+    Parameters
+    ----------
+    values : array_like
+        NaN where undefined, and then without weight.
+    weights : array_like
+        At least 0; broadcast against `values`. Equal by default.
+    axis : int
+        Over which the mean is taken, of values and weights broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+        Without `axis`; NaN where no value with weight is defined.
+
+    Examples
+    --------
+    >>> mean_of_defined([[0.2, np.nan], [0.4, np.nan]]).round(3).tolist()
+    [0.3, nan]
+    """
+    array = np.asarray(values)
+    defined = ~np.isnan(array)
+    weight = np.where(defined, weights, 0.0)
+    total = weight.sum(axis=axis, dtype=np.float64)
+    out = np.full(total.shape, np.nan)
+    sums = (weight * np.where(defined, array, 0.0)).sum(axis=axis, dtype=np.float64)
+    np.divide(sums, total, out=out, where=total > 0)
+    return out
+
+
+def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floats:
+    """Variance of the values that are defined.
+
+    Parameters
+    ----------
+    values : array_like
+        NaN where undefined.
+    axis : int
+        Over which the variance is taken.
+    ddof : int
+        Subtracted from the number of defined values in the divisor: 1 for the variance of what
+        they were drawn from, 0 for their own.
+
+    Returns
+    -------
+    ndarray of float64
+        Of the shape of `values` without `axis`; NaN where no more than `ddof` values are defined
+        or one of them is infinite.
+
+    Examples
+    --------
+    >>> variance_of_defined([[1.0, 1.0], [3.0, np.nan], [np.nan, np.nan]]).tolist()
+    [2.0, nan]
+    """
+    array = np.asarray(values)
+    defined = ~np.isnan(array)
+    centre = np.expand_dims(mean_of_defined(array, axis=axis), axis)
+    with np.errstate(invalid="ignore"):  # of infinite values
+        square = np.where(defined, array - centre, 0.0) ** 2
+    count = defined.sum(axis=axis) - ddof
+    out = np.full(count.shape, np.nan)
+    np.divide(square.sum(axis=axis), count, out=out, where=count > 0)
+    return out
+
+
+def two_factor_variance(
+    both: ArrayLike, observers: ArrayLike, trials: ArrayLike, n_observers: int, n_trials: int
+) -> Floats:
+    """Variance over new observers and new trials, from three bootstraps [SK23]_.
+
+    Resampling both factors at once counts their interaction and the noise of single answers twice
+    too often; the three variances together set that right.
+
+    Parameters
+    ----------
+    both, observers, trials : array_like
+        Variances of replicates that resample both factors, observers only, trials only.
+    n_observers, n_trials : int
+        Numbers of either, at least 2.
+
+    Returns
+    -------
+    ndarray
+        At least the larger of the corrected single-factor variances, at most `both`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two observers or trials.
+
+    Examples
+    --------
+    >>> two_factor_variance(0.05, 0.02, 0.02, 10, 100).round(4).item()
+    0.0312
+    """
+    if n_observers < 2 or n_trials < 2:
+        raise ValueError(
+            f"two factors need at least 2 observers and 2 trials, got {n_observers} and {n_trials}"
+        )
+    v0, v1, v2 = (np.asarray(v, dtype=np.float64) for v in (both, observers, trials))
+    r, s = n_observers / (n_observers - 1), n_trials / (n_trials - 1)
+    corrected = r * v1 + s * v2 - r * s * (v0 - v1 - v2)
+    return np.minimum(np.maximum(corrected, np.maximum(r * v1, s * v2)), v0)

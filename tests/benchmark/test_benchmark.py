@@ -1,0 +1,495 @@
+"""Benchmark scores: golden figures, plain loops, coverage over images and humans, bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.ceilings import fieller_interval
+from alikely.data.tables import joint_correctness
+from alikely.data.trials import Trials
+from alikely.datasets.exclusions import exclude_conditions
+from alikely.metrics import consistency
+
+
+@pytest.fixture(scope="module")
+def example() -> Trials:
+    return al.load_example().select(condition=["blur", "noise"])
+
+
+@pytest.fixture(scope="module")
+def scores(example: Trials) -> Benchmark:
+    return al.benchmark_scores(example, rng=1)
+
+
+def two_datasets(seed: int = 1, n_humans: int = 5) -> Trials:
+    """Two data sets with humans of their own, several conditions, three machines."""
+    rng = np.random.default_rng(seed)
+    n_trials = 240
+    z = rng.standard_normal(n_trials)
+    right = 0.8 * z + 0.6 * rng.standard_normal((2 * n_humans + 3, n_trials)) > -0.6
+    mask = np.zeros_like(right)
+    first = np.arange(n_trials) < 120
+    mask[:n_humans, ~first] = True
+    mask[n_humans : 2 * n_humans, first] = True
+    return Trials.from_correct(
+        np.ma.masked_array(right.astype(float), mask=mask),
+        dataset=np.where(first, "one", "two").tolist(),
+        condition=[str(i % 3) for i in range(n_trials)],
+        kind=["human"] * (2 * n_humans) + ["model"] * 3,
+    )
+
+
+def test_scores_equal_nested_means_by_hand() -> None:
+    trials = two_datasets()
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+    table = joint_correctness(trials, ["human-model", "human-human"])
+    frame = pd.DataFrame(
+        {n: table[n].values for n in ("dataset", "condition", "observer_a", "observer_b")}
+    ).assign(ec=consistency.error_consistency(table["cells"].values))
+    mixed = frame[frame["observer_b"].isin(trials.observers[-3:])]
+    by_human = mixed.groupby(["dataset", "observer_b", "observer_a"])["ec"].mean()
+    by_dataset = by_human.groupby(["dataset", "observer_b"]).mean()
+    for model in trials.observers[-3:]:
+        for dataset in ("one", "two"):
+            value = scores.estimates["estimate"].sel(level=dataset, system=model)
+            assert float(value) == pytest.approx(by_dataset[dataset, model], abs=1e-12)
+        overall = scores.estimates["estimate"].sel(level="overall", system=model)
+        assert float(overall) == pytest.approx(by_dataset.xs(model, level=1).mean(), abs=1e-12)
+    alike = frame[~frame["observer_b"].isin(trials.observers[-3:])]
+    per_pair = alike.groupby(["dataset", "observer_a", "observer_b"])["ec"].mean()
+    row = scores.estimates["estimate"].sel(system="human-human")
+    np.testing.assert_allclose(row.sel(level=["one", "two"]), per_pair.groupby("dataset").mean())
+    np.testing.assert_allclose(row.sel(level="overall"), per_pair.groupby("dataset").mean().mean())
+
+
+def test_image_variance_agrees_with_the_bootstrap(scores: Benchmark) -> None:
+    draws = scores.draws("bootstrap", "images")
+    names = scores.estimates["system"].values
+    se = np.sqrt(np.diag(scores.covariance("images")))
+    # 10,000 replicates, and the delta method's own error at 160 trials a condition.
+    np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(20_000) + 2 / 160)
+    correlation = np.corrcoef(draws.T)
+    analytic = scores.covariance("images").values / np.outer(se, se)
+    noise = 4 / np.sqrt(10_000)
+    assert np.abs(correlation - analytic).max() < noise + 2 / 160
+    assert names.tolist()[-2:] == ["human-human", "ceiling"]
+
+
+def test_human_variance_of_machines_is_that_of_a_mean(scores: Benchmark) -> None:
+    result = al.error_consistency(
+        al.load_example().select(condition=["blur", "noise"]),
+        "human-model",
+        n_resamples=0,
+        n_draws=0,
+        n_null=0,
+    )
+    frame = result.summary()
+    per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
+    expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
+    matrix = scores.covariance("humans")
+    for model in scores.models:
+        value = float(matrix.sel(system=model, system_other=model))
+        assert value == pytest.approx(expected[model], rel=1e-9)
+
+
+def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> None:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    humans = [name for name in trials.observers if name.startswith("human")]
+
+    def mean_without(left_out: str | None) -> float:
+        kept = trials.select(observer=[h for h in humans if h != left_out])
+        cells = joint_correctness(kept, "human-human")["cells"].values
+        return float(consistency.error_consistency(cells).mean())
+
+    full = mean_without(None)
+    shifts = np.array([mean_without(h) - full for h in humans])
+    expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
+    matrix = scores.covariance("humans")
+    value = float(matrix.sel(system="human-human", system_other="human-human"))
+    assert value == pytest.approx(expected, rel=1e-9)
+
+
+def test_round_trip_through_netcdf(scores: Benchmark, tmp_path: Path) -> None:
+    scores.save(tmp_path / "scores.nc")
+    again = Benchmark.load(tmp_path / "scores.nc")
+    pd.testing.assert_frame_equal(again.summary(level=None), scores.summary(level=None))
+    result = al.error_consistency(al.load_example(), "human-human", n_draws=4, n_null=0)
+    result.save(tmp_path / "other.nc")
+    with pytest.raises(ValueError, match="is not a Benchmark of alikely"):
+        Benchmark.load(tmp_path / "other.nc")
+    with pytest.raises(ValueError, match="is not a Result of alikely"):
+        al.Result.load(tmp_path / "scores.nc")
+
+
+def test_crossed_is_at_least_either(scores: Benchmark) -> None:
+    crossed, images, humans = (
+        np.diag(scores.covariance(p)) for p in ("crossed", "images", "humans")
+    )
+    assert (crossed >= np.maximum(images, humans) - 1e-15).all()
+    for population in ("images", "humans", "crossed"):
+        matrix = scores.covariance(population).values  # type: ignore[arg-type]
+        assert np.linalg.eigvalsh(matrix).min() > -1e-12 * np.abs(matrix).max()
+
+
+def experiment(rng: np.random.Generator, n_humans: int, n_items: int, shared: float) -> np.ndarray:
+    """Humans differ in ability and in how much they share with everybody else."""
+    z = rng.standard_normal(n_items)
+    loading = np.clip(rng.normal(shared, 0.15, n_humans), 0, 0.98)
+    loading = np.append(loading, shared)
+    ability = np.append(rng.normal(0, 0.4, n_humans), 0.0)
+    noise = rng.standard_normal((n_humans + 1, n_items))
+    latent = loading[:, None] * z + np.sqrt(1 - loading**2)[:, None] * noise
+    return latent + ability[:, None] > -0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [0.594, 0.888])
+def test_coverage_for_new_images_and_new_humans(
+    shared: float, figure: Callable[[str], None]
+) -> None:
+    """Crossed intervals cover the mean over all humans and images; images-only ones do not."""
+    truth_rng = np.random.default_rng(5)
+    right = experiment(truth_rng, 3000, 20_000, shared).astype(np.float32)
+    both = right[:-1] @ right[-1] / right.shape[1]
+    p_a, p_b = right[:-1].mean(axis=1), right[-1].mean()
+    cells = np.stack([both, p_a - both, p_b - both, 1 - p_a - p_b + both], axis=-1)
+    truth = consistency.error_consistency(cells).mean()
+    # Pairs of 200 of these humans for the ceiling.
+    some = right[:200]
+    joint = some @ some.T / some.shape[1]
+    i, j = np.triu_indices(200, 1)
+    p = some.mean(axis=1)
+    pairs = np.stack(
+        [joint[i, j], p[i] - joint[i, j], p[j] - joint[i, j], 1 - p[i] - p[j] + joint[i, j]], -1
+    )
+    ceiled_truth = truth / consistency.error_consistency(np.maximum(pairs, 0)).mean()
+    # Twenty experiments at a time, each a data set with a level of its own.
+    n_sets, at_once, lines = 400, 20, []
+    for n_humans in (4, 10, 20):
+        rng = np.random.default_rng(6)
+        hits = {"crossed": 0, "images": 0, "ceiled": 0}
+        for _ in range(n_sets // at_once):
+            sets = [experiment(rng, n_humans, 160, shared) for _ in range(at_once)]
+            trials = Trials.from_correct(
+                np.concatenate(sets, axis=1),
+                kind=["human"] * n_humans + ["model"],
+                dataset=np.repeat(np.arange(at_once), 160).astype(str),
+            )
+            scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+            for population in ("crossed", "images"):
+                table = scores.summary(population, level=None)  # type: ignore[arg-type]
+                model = table.query(f"system == 'observer_{n_humans}' and level != 'overall'")
+                assert len(model) == at_once
+                hits[population] += model.eval(
+                    "analytic_ci95_lb <= @truth <= analytic_ci95_ub"
+                ).sum()
+                if population == "crossed":
+                    hits["ceiled"] += model.eval(
+                        "ceiled_ci95_lb <= @ceiled_truth <= ceiled_ci95_ub"
+                    ).sum()
+        covered = {name: round(float(count) / n_sets, 3) for name, count in hits.items()}
+        lines.append(f"  EC {truth:.2f}, ceiled {ceiled_truth:.2f}, {n_humans} humans: {covered}")
+        if n_humans >= 10:
+            # The band asked for, widened by two binomial standard errors of this many data sets.
+            assert 0.92 - 2 * 0.0109 <= covered["crossed"] <= 0.97 + 2 * 0.0109
+            assert covered["images"] < covered["crossed"]
+    figure("\n  ".join(line.strip() for line in lines))
+
+
+def test_independent_machines_score_zero_on_the_ceiled_scale(
+    figure: Callable[[str], None],
+) -> None:
+    """No absolute value, no clipping: the convention that takes both scores above 0."""
+    rng = np.random.default_rng(3)
+    n_machines = 200
+    z = rng.standard_normal(400)
+    humans = 0.8 * z + 0.6 * rng.standard_normal((6, 400)) > -0.6
+    machines = rng.random((n_machines, 400)) < 0.7
+    trials = Trials.from_correct(
+        np.vstack([humans, machines]), kind=["human"] * 6 + ["model"] * n_machines
+    )
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+    ceiled = scores.summary("images").set_index("system").loc[scores.models, "ceiled"]
+    noise = 4 * ceiled.std() / np.sqrt(n_machines)
+    assert abs(ceiled.mean()) < noise
+    # The leaderboard's convention: made absolute, and clipped at 1.
+    convention = np.minimum(np.abs(ceiled), 1).mean()
+    figure(f"independent machines: {ceiled.mean():+.3f} +- {noise / 4:.3f} of the ceiling; "
+              f"made absolute and clipped: {convention:+.3f}")  # fmt: skip
+    assert convention > noise
+
+
+def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(600)
+    humans = 0.5 * z + 0.85 * rng.standard_normal((5, 600)) > -0.6
+    trials = Trials.from_correct(np.vstack([humans, [z > -0.6]]), kind=["human"] * 5 + ["model"])
+    row = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary().iloc[0]
+    assert row["ceiled"] > 1
+    assert "above the ceiling" in row["note"]
+
+
+def test_fieller_equals_its_definition_and_covers() -> None:
+    z2 = 1.959963984540054**2
+    lower, upper = fieller_interval(0.2, 0.45, 0.03**2, 0.05**2, 0.0004)
+    for ratio in (lower, upper):
+        distance = (0.2 - ratio * 0.45) ** 2
+        variance = 0.03**2 - 2 * ratio * 0.0004 + ratio**2 * 0.05**2
+        assert distance == pytest.approx(z2 * variance, rel=1e-9)
+    assert fieller_interval(0.2, 0.05, 0.03**2, 0.05**2, 0.0) == (-np.inf, np.inf)
+    rng = np.random.default_rng(1)
+    x, y = 0.2 + 0.03 * rng.standard_normal(4000), 0.3 + 0.05 * rng.standard_normal(4000)
+    inside = [
+        lo <= 2 / 3 <= hi
+        for lo, hi in (
+            fieller_interval(a, b, 0.03**2, 0.05**2, 0.0) for a, b in zip(x, y, strict=True)
+        )
+    ]
+    assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
+
+
+def test_posterior_carries_the_joint_draws_through_the_nesting(
+    scores: Benchmark,
+) -> None:
+    draws = scores.draws("posterior", "score")
+    se = np.sqrt(np.diag(scores.covariance("images")))
+    # Same data, same population: spreads agree up to Monte-Carlo error and the prior's two trials.
+    np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(8000) + 0.05)
+    estimate = scores.estimates["estimate"].sel(level="overall").values
+    np.testing.assert_allclose(draws.mean(axis=0), estimate, atol=0.02)
+
+
+def test_ranks_and_replicates_fit_together(scores: Benchmark) -> None:
+    table = scores.ranks("images", rng=1)
+    assert sorted(table["system"]) == sorted(scores.models)
+    columns = [scores.estimates["system"].values.tolist().index(m) for m in scores.models]
+    draws = scores.draws("posterior", "score")[:, columns]
+    tau = al.benchmark.kendall_tau(
+        scores.estimates["estimate"].sel(level="overall").values[columns], draws
+    )
+    assert 0 < tau.mean() < 1
+
+
+def test_differences_use_the_covariance(scores: Benchmark) -> None:
+    table = scores.differences("images", rng=1)
+    assert len(table) == 15
+    matrix = scores.covariance("images")
+    row = table.iloc[3]
+    v = [
+        float(matrix.sel(system=a, system_other=b))
+        for a in (row["system"], row["other"])
+        for b in (row["system"], row["other"])
+    ]
+    assert row["se"] == pytest.approx(np.sqrt(v[0] + v[3] - 2 * v[1]), rel=1e-9)
+    half = (table["simultaneous_ci95_ub"] - table["difference"]) / table["se"]
+    np.testing.assert_allclose(half, half[0])
+    # Between one comparison and Bonferroni's bound for fifteen.
+    assert 1.96 < half[0] < 2.94
+    assert (table["p_value_bh"] >= table["p_value"]).all()
+
+
+def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: Benchmark) -> None:
+    """Draw new estimates from the fitted normal and count how often any interval misses."""
+    models = scores.models
+    matrix = scores.covariance("images").sel(system=models, system_other=models).values
+    table = scores.differences("images", rng=2)
+    half = (table["simultaneous_ci95_ub"] - table["difference"]).to_numpy()
+    rng = np.random.default_rng(3)
+    new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
+    j, k = np.triu_indices(len(models), 1)
+    held = (np.abs(new[:, j] - new[:, k]) <= half).all(axis=1).mean()
+    # Two simulations of 20,000.
+    assert held == pytest.approx(0.95, abs=4 * np.sqrt(2 * 0.95 * 0.05 / 20_000))
+
+
+def test_identical_machines_are_said_to_be_so() -> None:
+    trials = two_datasets()
+    table = trials.to_table()
+    twin = table[table["observer"] == trials.observers[-1]].assign(observer="twin")
+    scores = al.benchmark_scores(
+        Trials.from_table(pd.concat([table, twin])), n_resamples=0, n_draws=0
+    )
+    rows = scores.differences("images", rng=1).set_index(["system", "other"])
+    row = rows.loc[(trials.observers[-1], "twin")]
+    assert row["difference"] == 0
+    assert np.isnan(row["p_value"])
+    assert row["note"] == "identical answers: the difference has no variance"
+    assert (rows["note"] == "").sum() == len(rows) - 1
+    with pytest.raises(ValueError, match="have a difference without variance"):
+        scores.ranks("images", rng=1)
+
+
+def test_crossed_replicates_drop_pairs_of_a_human_with_itself() -> None:
+    """Duplicates counted as pairs would pull the human row towards 1."""
+    trials = two_datasets(n_humans=4)
+    scores = al.benchmark_scores(trials, n_draws=0, n_resamples=4000, rng=1)
+    row = scores.estimates["system"].values.tolist().index("human-human")
+    draws = scores.draws("bootstrap", "humans")[:, row]
+    estimate = float(scores.estimates["estimate"].sel(level="overall", system="human-human"))
+    defined = draws[~np.isnan(draws)]
+    # All four drawn alike leaves no pair: 4 / 4**4 in either data set.
+    undefined = 1 - (1 - 4 / 256) ** 2
+    noise = 4 * np.sqrt(undefined / 4000)
+    assert np.isnan(draws).mean() == pytest.approx(undefined, abs=noise)
+    assert defined.mean() == pytest.approx(estimate, abs=4 * defined.std() / np.sqrt(4000) + 0.01)
+
+
+def test_real_benchmark(shared_data: Path) -> None:
+    trials = al.datasets.model_vs_human(shared_data / "model_vs_human")
+    scores = al.benchmark_scores(trials, exclude="model-vs-human", n_resamples=0, n_draws=0)
+    row = scores.estimates["estimate"].sel(system="human-human")
+    assert round(float(row.sel(level="overall")), 4) == 0.4312
+    assert round(float(row.sel(level="edge")), 4) == 0.3184
+    matrix = scores.data["covariance"]["covariance"]
+    se = np.sqrt(matrix.sel(population="images", system="human-human", system_other="human-human"))
+    # Golden figures of the design notes: standard errors over images, within a tenth.
+    golden = {
+        "edge": 0.048,
+        "sketch": 0.037,
+        "stylized": 0.018,
+        "cue-conflict": 0.014,
+        "silhouette": 0.032,
+        "rotation": 0.024,
+    }
+    for level, value in golden.items():
+        assert float(se.sel(level=level)) == pytest.approx(value, rel=0.1)
+    assert len(scores.models) == 22
+    levels = scores.estimates["level"].values.tolist()
+    assert len(levels) == 18
+    assert np.isnan(scores.estimates["estimate"].sel(level="edge", system="vgg11"))
+
+
+def test_exclusions_are_compared_after_normalising() -> None:
+    trials = Trials.from_correct(
+        np.eye(2, 4), dataset=["uniform-noise"] * 4, condition=["0.00", "0.10", "0.60", "0.1"]
+    )
+    kept = exclude_conditions(trials, "model-vs-human")
+    assert sorted(set(kept.data["condition"].values)) == ["0.1", "0.10"]
+
+
+def drop_humans(trials: Trials, n: int) -> Trials:
+    humans = [name for name in trials.observers if name.startswith("human")]
+    return trials.select(observer=[o for o in trials.observers if o not in humans[n:]])
+
+
+def test_few_humans_are_refused_or_flagged() -> None:
+    trials = al.load_example().select(condition="noise")
+    three = al.benchmark_scores(drop_humans(trials, 3), n_resamples=0, n_draws=0)
+    crossed = three.summary("crossed")
+    assert crossed["se"].isna().all()
+    assert (crossed["note"] == "only 3 humans: no statement about new ones").all()
+    assert three.summary("images")["se"].notna().all()
+    four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed")
+    assert (four["note"] == "only 4 humans: rough").all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda t: al.benchmark_scores(drop_humans(t, 1)),
+            "at least two observers of kind 'human', got 1",
+        ),
+        (lambda t: al.benchmark_scores(t.select(kind="human")), "the kinds here are 'human'"),
+        (lambda t: al.benchmark_scores(t, models="net"), "the kinds here are 'human', 'model'"),
+        (
+            lambda t: al.benchmark_scores(t, missing="drop"),
+            "missing must be 'error' or 'available'",
+        ),
+        (lambda t: al.benchmark_scores(t, exclude="imagenet"), "exclude must be one of model-vs-h"),
+        (
+            lambda t: al.benchmark_scores(t, exclude={"all": ["fog"]}),
+            "data set 'all' has no condition 'fog' to exclude",
+        ),
+        (
+            lambda t: al.benchmark_scores(t, exclude={"all": ["blur", "noise"]}),
+            "nothing is left: every condition is excluded",
+        ),
+        (lambda t: al.benchmark_scores(t).summary("people"), "population must be one of images, h"),
+        (
+            lambda t: al.benchmark_scores(t).summary(level="edge"),
+            "level must be one of all, overall; got 'edge'",
+        ),
+        (
+            lambda t: al.benchmark_scores(
+                t.select(observer=["human_1", "human_2", "human_3", "human_4", "model_1"])
+            ).differences(),
+            "differences need two machines with a score and its error, got 1",
+        ),
+        (
+            lambda t: al.benchmark_scores(t, n_draws=0).draws("posterior", "score"),
+            "no posterior draws of 'score'",
+        ),
+        (lambda _: fieller_interval(1, 1, -1, 1, 0), "variances must not be negative"),
+        (lambda _: fieller_interval(1, 1, 1, 1, 0, 2), "ci_prob must lie strictly between"),
+    ],
+)
+def test_bad_input(example: Trials, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(example)
+
+
+def test_a_score_that_hangs_on_one_human_has_no_error_over_humans() -> None:
+    generator = np.random.default_rng(1)
+    correct = np.ones((6, 80))
+    # Perfect machine and perfect humans: only the pair with the first human is defined.
+    correct[0], correct[4] = generator.random((2, 80)) < 0.7
+    trials = Trials.from_correct(
+        correct,
+        observers=["h0", "h1", "h2", "h3", "some_errors", "perfect"],
+        kind=["human"] * 4 + ["model"] * 2,
+    )
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+    images = scores.summary("images").set_index("system")
+    crossed = scores.summary("crossed").set_index("system")
+    assert images.loc["perfect", "estimate"] == 0
+    assert np.isnan(crossed.loc["perfect", "se"])
+    assert crossed.loc["some_errors", "se"] >= images.loc["some_errors", "se"] > 0
+
+
+def test_machines_that_lack_a_dataset() -> None:
+    trials = two_datasets()
+    table = trials.to_table()
+    gone = (table["observer"] == trials.observers[-1]) & (table["dataset"] == "two")
+    holed = Trials.from_table(table[~gone])
+    with pytest.raises(ValueError, match="is missing in data set 'two'; its mean would be over"):
+        al.benchmark_scores(holed)
+    scores = al.benchmark_scores(holed, missing="available", n_resamples=0, n_draws=0)
+    estimate = scores.estimates["estimate"].sel(system=trials.observers[-1])
+    assert np.isnan(estimate.sel(level="two"))
+    assert float(estimate.sel(level="overall")) == float(estimate.sel(level="one"))
+
+
+@pytest.mark.parametrize("metric", ["misclassification_agreement", "error_similarity"])
+def test_scores_of_other_metrics_are_means_of_their_pairs(metric: str) -> None:
+    """The nesting by hand; images-only errors from the bootstrap of the same pairs."""
+    trials = al.load_example()
+    scores = al.benchmark_scores(trials, metric=metric, n_resamples=1000, n_draws=400, rng=1)  # type: ignore[arg-type]
+    pairs = getattr(al, metric)(trials, "human-model", n_resamples=0, n_draws=0)
+    frame = pairs.pairs.assign(value=pairs.estimates["estimate"].values)
+    own = frame.groupby(["observer_b", "observer_a"])["value"].mean()
+    expected = own.groupby("observer_b").mean()
+    found = scores.summary("images").set_index("system")
+    np.testing.assert_allclose(found.loc[expected.index, "estimate"], expected)
+    assert ("posterior" in scores.data.children) == (metric == "misclassification_agreement")
+    spread = scores.data["bootstrap"]["images"].sel(level="overall").std("resample")
+    if metric == "misclassification_agreement":
+        # Within conditions some machines have few joint errors, where the two part.
+        ratio = found["se"] / spread.sel(system=found.index).values
+        assert 0.5 < ratio.median() < 2
+    assert scores.data.attrs["metric"] == metric
+
+
+def test_bad_metric() -> None:
+    with pytest.raises(ValueError, match="metric must be one of 'error_consistency'"):
+        al.benchmark_scores(al.load_example(), metric="kappa")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the cohort model predicts error consistency"):
+        al.benchmark_scores(al.load_example(), metric="misclassification_agreement", cohort=True)

@@ -1,0 +1,334 @@
+"""Cohort copy model: closed forms, agreement with the pairwise posterior, comparison.
+
+Parameters are recovered in the calibration of the catalogue.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, special, stats
+
+import alikely as al
+from alikely.benchmark.cohorts import cohort_draws
+from alikely.data.tables import cohort_counts
+from alikely.models.cohorts import _joint_probability
+
+PROBABILITIES = st.floats(0.01, 0.99)
+SYMBOLS = [pt.dscalar(name) for name in "pqr"]
+joint_probability = pytensor.function(SYMBOLS, _joint_probability(*SYMBOLS), mode="FAST_COMPILE")
+
+
+@given(PROBABILITIES, PROBABILITIES, st.floats(-9, 9))
+def test_joint_probability_has_the_margins_and_the_odds_ratio(
+    p: float, q: float, log: float
+) -> None:
+    both = float(joint_probability(p, q, np.exp(log)))
+    neither = 1 - p - q + both
+    assert max(0, p + q - 1) - 1e-9 <= both <= min(p, q) + 1e-9
+    odds = np.exp(log)
+    # Cross-multiplied, because a cell may underflow at such odds.
+    np.testing.assert_allclose(both * neither, odds * (p - both) * (q - both), atol=1e-6)
+
+
+def test_counts_by_hand() -> None:
+    correct = np.ma.masked_invalid(np.array(
+        [[1, 1, 0, 0, 1.0], [1, 0, 0, np.nan, 1], [1, 1, 0, 1, 0], [0, 1, 0, 1, 1]]
+    ))  # fmt: skip
+    correct[2, 4] = np.ma.masked
+    trials = al.Trials.from_correct(
+        correct, kind=["human", "human", "human", "model"], condition=["x", "x", "x", "y", "y"]
+    )
+    counts = cohort_counts(trials)
+    found = {
+        (c, h, s): (n, shown, right)
+        for c, h, s, n, shown, right in zip(
+            counts["stratum_condition"].values.tolist(), counts["n_humans"].values.tolist(),
+            counts["n_right"].values.tolist(), counts["n_trials"].values.tolist(),
+            counts["shown"].values[0].tolist(), counts["right"].values[0].tolist(), strict=True,
+        )
+        if n
+    }  # fmt: skip
+    assert found == {
+        (0, 3, 3): (1, 1, 0),
+        (0, 3, 2): (1, 1, 1),
+        (0, 3, 0): (1, 1, 0),
+        (1, 2, 1): (1, 1, 1),
+        (1, 2, 2): (1, 1, 1),
+    }
+    assert counts["human_shown"].values.tolist() == [[3, 2], [3, 1], [3, 1]]
+    with pytest.raises(ValueError, match="human effects need every human on every trial"):
+        al.models.cohort(counts, human_effects=True)
+
+
+def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -> None:
+    """At a point: probabilities of s against quadrature, and EC with a new human by its cells."""
+    counts = cohort_counts(al.simulate.cohort([0.4, 0.1], [0.7, 0.5], 0.7, 0.4, rng=1))
+    model = al.models.cohort(counts)
+    rng = np.random.default_rng(1)
+    point = {name: rng.normal(0, 0.7, np.shape(v)) for name, v in model.initial_point().items()}
+    names = ["human_accuracy", "human_error_consistency", "accuracy", "copy_probability",
+             "right_alone", "error_consistency", "row_probability"]  # fmt: skip
+    values = model.compile_fn(
+        model.replace_rvs_by_values([model[name] for name in names]),
+        inputs=model.value_vars,
+        on_unused_input="ignore",
+    )(point)
+    mu, ec, accuracy, c, alone, alike, rows = values
+    phi = 1 / ec[0] - 1
+    beta = stats.beta(mu[0] * phi, (1 - mu[0]) * phi)
+    for m in range(2):
+        right = integrate.quad(lambda p, m=m: p * (alone[m] + c[m] * p) * beta.pdf(p), 0, 1)[0]
+        p11, h, a = right, mu[0], accuracy[m]
+        by_cells = al.metrics.ERROR_CONSISTENCY.value(
+            np.array([p11, h - p11, a - p11, 1 - h - a + p11])
+        )
+        # Quadrature meets a pole at either end of the density.
+        assert alike[m] == pytest.approx(float(by_cells), abs=2e-5)
+        for s in range(5):
+            posterior = stats.beta(mu[0] * phi + s, (1 - mu[0]) * phi + 4 - s)
+            assert rows[5 * m + s] == pytest.approx(alone[m] + c[m] * posterior.mean())
+
+
+def test_rasch_population_against_brute_force() -> None:
+    """Human effects: P(s), which humans, and the expected answer, by summing over all patterns."""
+    rng = np.random.default_rng(2)
+    correct = rng.integers(0, 2, (4, 60))
+    trials = al.Trials.from_correct(correct, kind=["human"] * 3 + ["model"])
+    counts = cohort_counts(trials)
+    model = al.models.cohort(counts, human_effects=True)
+    point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
+    wanted = [model[n] for n in ("human_level", "human_effect", "human_spread_mean",
+              "human_spread_sd", "human_spread_dataset_share", "human_spread_dataset",
+              "human_spread_condition",
+              "human_accuracy", "human_error_consistency", "right_alone", "copy_probability",
+              "row_probability", "error_consistency", "accuracy")]  # fmt: skip
+    fn = model.compile_fn(
+        model.replace_rvs_by_values(wanted), inputs=model.value_vars, on_unused_input="ignore"
+    )
+    (level, effect, mean, sd, share, shared, own, mu, ec, alone, c, rows, alike, acc) = fn(point)
+    spread = np.exp(mean + sd * (np.sqrt(share) * shared[0] + np.sqrt(1 - share) * own[0]))
+    intercept = level[0] * np.sqrt(1 + 0.346 * spread**2)
+
+    def expect(f: Any) -> float:
+        return float(integrate.quad(lambda z: f(z) * stats.norm.pdf(z), -8, 8, limit=200)[0])
+
+    def p(h: int, z: float) -> float:
+        return float(special.expit(intercept + effect[h] + spread * z))
+
+    accuracies = [expect(lambda z, h=h: p(h, z)) for h in range(3)]
+    assert mu[0] == pytest.approx(np.mean(accuracies), abs=1e-5)
+    kappas = []
+    for i, j in itertools.combinations(range(3), 2):
+        cov = expect(lambda z, i=i, j=j: p(i, z) * p(j, z)) - accuracies[i] * accuracies[j]
+        chance = accuracies[i] * (1 - accuracies[j]) + accuracies[j] * (1 - accuracies[i])
+        kappas.append(2 * cov / chance)
+    assert ec[0] == pytest.approx(np.mean(kappas), abs=1e-5)
+    machine = []
+    for h in range(3):
+        cov = c[0] * (
+            expect(lambda z, h=h: np.mean([p(i, z) for i in range(3)]) * p(h, z))
+            - mu[0] * accuracies[h]
+        )
+        machine.append(2 * cov / (accuracies[h] * (1 - acc[0]) + acc[0] * (1 - accuracies[h])))
+    assert alike[0] == pytest.approx(np.mean(machine), abs=1e-5)
+
+    log_likelihood = 0.0
+    total, by_s = np.zeros(4), np.zeros(4)
+    for pattern in itertools.product([0, 1], repeat=3):
+
+        def of(z: float, pattern: Any = pattern) -> float:
+            return float(np.prod([p(h, z) if x else 1 - p(h, z) for h, x in enumerate(pattern)]))
+
+        probability = expect(of)
+        total[sum(pattern)] += probability
+        by_s[sum(pattern)] += expect(lambda z, of=of: of(z) * np.mean([p(h, z) for h in range(3)]))
+        n = int((pattern == correct[:3].T).all(axis=1).sum())
+        log_likelihood += n * np.log(probability)
+    np.testing.assert_allclose(rows, alone[0] + c[0] * by_s / total, atol=1e-5)
+    seen = counts["n_trials"].values
+    combinations = special.gammaln(61) - special.gammaln(seen + 1).sum()
+    parts = model.compile_logp(vars=[model["human_counts_3"]])(point) + float(
+        model.compile_fn(
+            model.replace_rvs_by_values([model["who_was_right"]]),
+            inputs=model.value_vars,
+            on_unused_input="ignore",
+        )(point)[0]
+    )
+    assert parts == pytest.approx(log_likelihood + combinations, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_one_human_agrees_with_the_pairwise_posterior() -> None:
+    """With one human the population is unknown, but error consistency with that human is not."""
+    trials = al.simulate.cohort([0.9], [0.7], 0.7, 0.6, n_humans=1, n_trials=2000, rng=3)
+    model = al.models.cohort(cohort_counts(trials))
+    tree = al.inference.nuts(model, n_draws=8000, rng=1, target_accept=0.99)
+    cohort = tree["posterior"]["error_consistency"].values.ravel()
+    exact = al.error_consistency(trials, "human-model", n_null=0, n_draws=8000, rng=1)
+    pairwise = exact.data["posterior"]["error_consistency"].values.ravel()
+    ess = float(azs.ess(tree["posterior"].to_dataset()["error_consistency"]).min())
+    sd = pairwise.std()
+    # Monte-Carlo error, and a prior that weighs like a few of 2,000 trials.
+    assert abs(cohort.mean() - pairwise.mean()) < 4 * sd / np.sqrt(ess) + 0.1 * sd
+    assert cohort.std() == pytest.approx(sd, rel=4 * np.sqrt(0.5 / ess) + 0.1)
+
+
+@pytest.mark.parametrize("fit", ["cohort_tree", pytest.param("cohort_fit", marks=pytest.mark.slow)])
+def test_draws_are_nested_means(fit: str, request: pytest.FixtureRequest) -> None:
+    cohort_tree = request.getfixturevalue(fit)
+    draws = cohort_draws(cohort_tree)
+    posterior, layout = cohort_tree["posterior"], cohort_tree["layout"]
+    machine = draws["system"].values[0]
+    own = np.flatnonzero(layout["machine"].values == machine)
+    expected = posterior["copy_probability"].values[..., own].mean(axis=-1)
+    found = draws["copy_probability"].sel(level="overall", system=machine).values
+    np.testing.assert_allclose(found, expected)
+    humans = posterior["human_error_consistency"].values.mean(axis=-1)
+    np.testing.assert_allclose(
+        draws["error_consistency"].sel(level="overall", system="human-human").values, humans
+    )
+    ratio = posterior["error_consistency"].values[..., own].mean(axis=-1) / humans
+    np.testing.assert_allclose(draws["ceiled"].sel(level="overall", system=machine).values, ratio)
+
+
+@pytest.mark.slow
+def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.DataTree) -> None:
+    table = al.benchmark.cohort_check(cohort_fit, rng=1)
+    layout = cohort_fit["layout"].to_dataset()
+    assert table["n_answers"].sum() == layout["shown"].values.sum()
+    first = layout["n_right"].values == 0
+    observed = layout["right"].values[first].sum() / layout["shown"].values[first].sum()
+    assert table["observed"][0] == pytest.approx(observed)
+    assert al.benchmark.cohort_check(cohort_fit, "machine", rng=1)["group"].nunique() == 6
+    # The same fit against answers that rise and fall with the number of right humans.
+    wrong = cohort_fit.copy(deep=True)
+    wrong["layout"]["right"].values[:] = np.where(layout["n_right"] == 2, layout["shown"], 0)
+    assert al.benchmark.cohort_check(wrong, rng=1)["p_value"].max() < 0.01
+
+
+@pytest.mark.slow
+def test_comparison_equals_loo_over_single_answers(cohort_fit: xr.DataTree) -> None:
+    half = cohort_fit.isel(draw=slice(500))
+    table = al.benchmark.compare_cohorts({"all": cohort_fit, "half": half}).set_index("model")
+    layout = cohort_fit["layout"].to_dataset()
+    for name, tree in (("all", cohort_fit), ("half", half)):
+        p = tree["posterior"].to_dataset()["row_probability"]
+        right = layout["right"].values
+        wrong = layout["shown"].values - right
+        single = np.concatenate(
+            [
+                np.repeat(np.log(p.values), right, axis=-1),
+                np.repeat(np.log1p(-p.values), wrong, axis=-1),
+            ],
+            axis=-1,
+        )
+        likelihood = xr.Dataset({"y": (("chain", "draw", "answer"), single)})
+        whole = xr.DataTree.from_dict(
+            {
+                "posterior": tree["posterior"].to_dataset()[["level_mean"]],
+                "log_likelihood": likelihood,
+            }
+        )
+        # The relative efficiency of the draws enters the fit of the tail; here it is taken as 1.
+        loo = azs.loo(whole, reff=1)
+        assert table.loc[name, "elpd"] == pytest.approx(loo.elpd, abs=1e-6)
+        assert table.loc[name, "se"] == pytest.approx(loo.se, rel=1e-3)
+        assert table.loc[name, "p"] == pytest.approx(loo.p, abs=1e-6)
+
+
+def test_exchangeability_is_cochrans_q() -> None:
+    rng = np.random.default_rng(4)
+    right = (rng.random((5, 80)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None]).astype(int)
+    trials = al.Trials.from_correct(right, kind=["human"] * 5)
+    row = al.benchmark.exchangeability(trials).iloc[0]
+    g, per_trial, k = right.sum(axis=1), right.sum(axis=0), 5
+    q = (k - 1) * (k * (g**2).sum() - g.sum() ** 2) / (k * per_trial.sum() - (per_trial**2).sum())
+    assert row["q"] == pytest.approx(q)
+    assert row["p_value"] == pytest.approx(stats.chi2.sf(q, 4))
+    # Alike humans: the p-value is uniform (Kolmogorov-Smirnov at 1e-4).
+    p = [
+        al.benchmark.exchangeability(
+            al.Trials.from_correct(rng.integers(0, 2, (4, 300)), kind=["human"] * 4)
+        )["p_value"][0]
+        for _ in range(200)
+    ]
+    assert stats.kstest(p, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.slow
+def test_pooled_pairs_steady_the_estimates_without_moving_their_mean() -> None:
+    """Many trials: as the exact posterior pair by pair. The mean over pairs in any case."""
+    trials = al.simulate.cohort(np.full((3, 2), 0.4), np.full((3, 2), 0.7), [0.6, 0.8], 0.5, rng=5)
+    table = al.data.joint_correctness(trials, "human-model", "condition")
+    tree = al.inference.nuts(al.models.pooled_pairs(table), rng=1, target_accept=0.99)
+    draws = tree["posterior"]["error_consistency"]
+    exact = al.inference.estimate(table)
+    pooled = draws.mean(("chain", "draw")).values
+    assert pooled.std() < exact["estimate"].values.std()
+    se = np.sqrt((exact["se"].values ** 2).sum()) / len(pooled)
+    assert abs(pooled.mean() - exact["estimate"].values.mean()) < 2 * se
+    with pytest.raises(ValueError, match="is a reference in one pair and the other observer"):
+        al.models.pooled_pairs(al.data.joint_correctness(trials, "all", "condition"))
+
+
+def test_the_benchmark_shows_the_cohort_beside_its_own_intervals(chains: bool) -> None:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    scores = al.benchmark_scores(trials, cohort=True, n_resamples=0, rng=1)
+    table = scores.summary("crossed").set_index("system")
+    assert table["cohort_eti95_lb"].notna().all()
+    assert "cohort_eti95_lb" not in scores.summary("images")
+    if chains:
+        inside = (table["cohort_eti95_lb"] < table["estimate"]) & (
+            table["estimate"] < table["cohort_eti95_ub"]
+        )
+        assert inside.all()
+    assert table.loc["ceiling", "cohort_eti95_lb"] == table.loc["human-human", "cohort_eti95_lb"]
+
+
+def no_machine(tree: Any) -> None:
+    al.fit_cohort(al.load_example(), models="robot")
+
+
+def unequal_columns(tree: Any) -> None:
+    al.simulate.cohort(np.zeros((1, 3)), np.zeros((1, 3)), [0.5, 0.6], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (no_machine, "no observer is of kind 'robot'"),
+        (unequal_columns, "one column per condition: expected 2, got 3"),
+        (
+            lambda tree: al.benchmark.cohort_scores(tree, "nowhere"),
+            "level must be one of all, overall",
+        ),
+        (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is no cohort fit"),
+        (
+            lambda tree: al.benchmark.cohort_check(tree, "human"),
+            "by must be 'all', 'machine' or 'condition'",
+        ),
+        (lambda tree: al.plot_cohort(tree, "machine", "x"), "group must be one of model_1"),
+        (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
+        (
+            lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),
+            "no condition has two observers of kind 'robot'",
+        ),
+        (
+            lambda tree: al.simulate.cohort([1.5], [0.5], 0.5, 0.5),
+            r"copy_probability must lie in \[-1, 1\], got 1.5",
+        ),
+    ],
+)
+def test_bad_input(cohort_tree: xr.DataTree, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(cohort_tree)

@@ -1,0 +1,202 @@
+"""Contrasts of scores: by hand from covariances and draws, levels, names, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.benchmark.benchmark import Benchmark
+from alikely.data.trials import Trials
+from alikely.stats.intervals import bound_columns, bound_names, describe_draws
+
+
+@pytest.fixture(scope="module")
+def scores() -> Benchmark:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    return al.benchmark_scores(trials, n_resamples=2000, n_draws=400, rng=1)
+
+
+def two_datasets() -> Trials:
+    """Two data sets with humans of their own; the last machine saw the second alone."""
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(240)
+    right = (0.8 * z + 0.6 * rng.standard_normal((13, 240)) > -0.6).astype(float)
+    first = np.arange(240) < 120
+    right[:5, ~first] = right[5:10, first] = right[12, first] = -9
+    return Trials.from_correct(
+        np.ma.masked_equal(right, -9),
+        dataset=np.where(first, "one", "two").tolist(),
+        observers=[f"h{i}" for i in range(10)] + ["m0", "m1", "m2"],
+        kind=["human"] * 10 + ["model"] * 3,
+    )
+
+
+def test_a_difference_equals_its_row_among_all_pairs(scores: Benchmark) -> None:
+    for population in ("images", "humans", "crossed"):
+        rows = scores.differences(population, rng=1).set_index(["system", "other"])  # type: ignore[arg-type]
+        row = rows.loc[("model_1", "model_3")]
+        found = scores.contrast("model_1", "model_3", population=population).loc["analytic"]  # type: ignore[arg-type]
+        assert found["estimate"] == pytest.approx(row["difference"], rel=1e-12)
+        assert found["se"] == pytest.approx(row["se"], rel=1e-9)
+        assert found["p_value"] == pytest.approx(row["p_value"], rel=1e-9)
+        half = stats.norm.ppf(0.975) * found["se"]
+        assert found["eti95_ub"] - found["estimate"] == pytest.approx(half)
+        assert found["estimate"] - found["eti95_lb"] == pytest.approx(half)
+
+
+def test_draws_are_combined_one_by_one(scores: Benchmark) -> None:
+    systems = scores.estimates["system"].values.tolist()
+    w = np.zeros(len(systems))
+    w[[systems.index("model_1"), systems.index("model_2")]] = 0.5
+    w[systems.index("ceiling")] = -1
+    table = scores.contrast(
+        ["model_1", "model_2"], "ceiling", population="images", rope=(-0.1, 0.1), ci_prob=0.9
+    )
+    assert table.index.tolist() == ["analytic", "bootstrap", "posterior"]
+    for school, variable in (("bootstrap", "images"), ("posterior", "score")):
+        draws = scores.draws(school, variable) @ w  # type: ignore[arg-type]
+        row = table.loc[school]
+        tails = np.quantile(draws, [0.05, 0.95])
+        np.testing.assert_allclose([row["eti90_lb"], row["eti90_ub"]], tails)
+        assert row["p_positive"] == (draws > 0).mean()
+        assert row["rope_mass"] == (np.abs(draws) < 0.1).mean()
+        assert row["undefined_share"] == 0
+    assert table.loc["posterior", "estimate"] == np.median(draws)
+    n = float(scores.estimates["n_images"].sel(level="overall"))
+    spread = (scores.draws("bootstrap", "images") @ w).std() * np.sqrt(n / (n - 1))
+    assert table.loc["bootstrap", "se"] == pytest.approx(spread, rel=1e-9)
+    matrix = scores.covariance("images").values
+    assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
+
+
+def test_each_school_speaks_for_its_population(scores: Benchmark) -> None:
+    assert scores.contrast("model_1", "model_2").index.tolist() == ["analytic", "bootstrap"]
+    table = scores.contrast("model_1", "model_2", ci_kind="hdi")
+    assert table.columns.tolist() == [
+        "estimate", "se", "hdi95_lb", "hdi95_ub", "p_value", "p_positive", "rope_mass",
+        "undefined_share", "note",
+    ]  # fmt: skip
+    assert (table["note"] == "only 4 humans: rough").all()
+
+
+def test_columns_are_those_of_a_contrast_of_entries(scores: Benchmark) -> None:
+    result = al.error_consistency(al.load_example(), "human-human", n_null=0, n_resamples=50, rng=1)
+    entries = al.contrast(result, np.eye(result.table.sizes["pair"])[0])
+    own = scores.contrast("model_1")
+    assert own.columns.tolist() == entries.columns.tolist()
+    assert [own[name].dtype for name in own.columns[:6]] == [np.float64] * 6
+
+
+def test_one_system_has_its_row_of_the_summary(scores: Benchmark) -> None:
+    for population in ("images", "humans", "crossed"):
+        summary = scores.summary(population).set_index("system")  # type: ignore[arg-type]
+        for system in ("model_4", "human-human"):
+            table = scores.contrast(system, population=population)  # type: ignore[arg-type]
+            row = summary.loc[system]
+            assert table.loc["analytic", "estimate"] == row["estimate"]
+            assert table.loc["analytic", "se"] == pytest.approx(row["se"], rel=1e-9)
+            assert table.loc["bootstrap", "se"] == pytest.approx(row["bootstrap_se"], rel=1e-9)
+            bounds = table.loc["bootstrap", ["eti95_lb", "eti95_ub"]].to_numpy(float)
+            expected = row[["bootstrap_eti95_lb", "bootstrap_eti95_ub"]].to_numpy(float)
+            np.testing.assert_allclose(bounds, expected)
+
+
+def test_the_mean_over_data_sets_adds_their_variances() -> None:
+    scores = al.benchmark_scores(
+        two_datasets(), missing="available", n_resamples=500, n_draws=0, rng=1
+    )
+    both, one, two = (
+        scores.contrast("m0", "m1", level=level).loc["bootstrap", "se"]
+        for level in ("overall", "one", "two")
+    )
+    assert both == pytest.approx(np.hypot(one, two) / 2, rel=1e-9)
+    # m2 has no part in the first data set, where m0 has half its weight.
+    mixed = scores.contrast("m0", "m2")
+    assert mixed.loc["bootstrap", "se"] == pytest.approx(
+        np.hypot(
+            scores.contrast("m0", level="one").loc["bootstrap", "se"] / 2,
+            _weighted_se(scores, {"m0": 0.5, "m2": -1.0}),
+        ),
+        rel=1e-9,
+    )
+    absent = scores.contrast("m2", level="one")
+    assert absent["estimate"].isna().all()
+    assert absent["note"].str.contains("m2 has no score here|no defined draws").all()
+
+
+def _weighted_se(scores: Benchmark, weights: dict[str, float]) -> float:
+    """Two-factor standard error in the second data set, from its replicates."""
+    systems = scores.estimates["system"].values.tolist()
+    at = scores.estimates.sel(level="two")
+    v = {
+        name: (
+            scores.draws("bootstrap", name, "two")[:, [systems.index(s) for s in weights]]
+            @ np.array([*weights.values()])
+        ).var()
+        for name in ("crossed", "humans", "images")
+    }
+    return float(
+        np.sqrt(
+            al.stats.two_factor_variance(
+                v["crossed"], v["humans"], v["images"], int(at["n_humans"]), int(at["n_images"])
+            )
+        )
+    )
+
+
+def test_identical_machines_have_no_error() -> None:
+    table = al.load_example().select(condition="noise").to_table()
+    twin = table[table["observer"] == "model_1"].assign(observer="twin")
+    scores = al.benchmark_scores(
+        Trials.from_table(pd.concat([table, twin])), n_resamples=50, n_draws=0, rng=1
+    )
+    row = scores.contrast("model_1", "twin", population="images").loc["analytic"]
+    assert row["estimate"] == 0
+    assert np.isnan(row["se"])
+    assert row["note"] == "identical answers: the difference has no variance"
+
+
+def test_overall_is_the_name_of_the_mean_over_data_sets(scores: Benchmark) -> None:
+    pd.testing.assert_frame_equal(scores.summary(level="overall"), scores.summary())
+    assert scores.summary(level=None)["level"].unique().tolist() == ["all", "overall"]
+    assert scores.datasets == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.contrast("model_11"), "no system is named 'model_11'; .*did you mean 'model_"),
+        (lambda s: s.contrast("model_1", "model_1"), "first and second are the same"),
+        (lambda s: s.contrast([]), "each side of a contrast must name systems, each once"),
+        (lambda s: s.contrast(["model_1"] * 2), "must name systems, each once; got"),
+        (lambda s: s.contrast("model_1", population="people"), "population must be one of images"),
+        (lambda s: s.contrast("model_1", level="edge"), "level must be one of all, overall; got"),
+        (lambda s: s.contrast("model_1", rope=(1, 0)), "rope must be .* with lower below upper"),
+        (lambda s: s.contrast("model_1", ci_prob=95), "ci_prob must lie strictly between 0 and 1"),
+        (lambda s: s.draws("bootstrap", "images", "edge"), "level must be one of all, overall"),
+    ],
+)
+def test_bad_input(scores: Benchmark, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(scores)
+
+
+def test_names_of_bounds() -> None:
+    assert bound_names("analytic", "ci", 0.975) == ("analytic_ci97.5_lb", "analytic_ci97.5_ub")
+    assert bound_names("", "hdi", 0.9) == ("hdi90_lb", "hdi90_ub")
+    columns = bound_columns("x", "ci", 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert {name: values.tolist() for name, values in columns.items()} == {
+        "x_ci50_lb": [1.0, 3.0],
+        "x_ci50_ub": [2.0, 4.0],
+    }
+
+
+def test_draws_without_a_defined_value_say_so() -> None:
+    row = describe_draws(np.array([np.nan, 1.0, np.nan, np.nan]), 0.95, "eti")
+    assert row["undefined_share"] == 0.75
+    assert row["note"] == "no defined draws"

@@ -1,0 +1,247 @@
+"""The layout of parts: names of rows, free labels, both orders of a pair, any level."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.benchmark.layout import laid_out, layout_of
+from alikely.benchmark.nesting import covariances, nested_scores
+from alikely.data.tables import joint_correctness
+from alikely.data.trials import Trials
+from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, copying
+
+EC, CP = "error_consistency", "copy_probability"
+
+
+def renamed(**names: str) -> Trials:
+    """The example with other names of observers."""
+    table = al.load_example().select(condition=["blur", "noise"]).to_table()
+    return Trials.from_table(table.replace({"observer": names}), labels=["family"])
+
+
+def labelled(name: str) -> Trials:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    correct = trials.data["correct"].values
+    return Trials.from_correct(
+        np.where(correct < 0, np.nan, correct),
+        observers=trials.observers,
+        kind=trials.data["kind"].values.tolist(),
+        condition=trials.data["condition"].values.tolist(),
+        labels={name: ["x"] * len(correct)},
+    )
+
+
+def benchmark(trials: Trials) -> Any:
+    return al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+
+
+def alignment(trials: Trials) -> xr.Dataset:
+    return al.condition_alignment(trials, metrics=EC, n_resamples=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        (
+            "human-human",
+            [
+                benchmark,
+                alignment,
+                al.benchmark.sensitivity,
+                al.planning.variance_components,
+                al.fit_cohort,
+            ],
+        ),
+        ("ceiling", [benchmark, al.benchmark.sensitivity]),
+    ],
+)
+def test_a_machine_may_not_be_called_like_a_row(
+    name: str, calls: list[Callable[[Trials], object]]
+) -> None:
+    for call in calls:
+        with pytest.raises(ValueError, match=f"no machine may be called '{name}', a row that"):
+            call(renamed(model_2=name))
+
+
+def test_a_data_set_may_not_be_called_overall() -> None:
+    table = al.load_example().select(condition=["blur", "noise"]).to_table()
+    trials = Trials.from_table(table.assign(dataset="overall"))
+    for call in (benchmark, al.fit_cohort):
+        with pytest.raises(ValueError, match="no data set may be called 'overall', a row that ta"):
+            call(trials)
+    # Where no row bears the name it is a name like any other.
+    assert alignment(trials)["condition"].values.tolist() == ["overall:blur", "overall:noise"]
+
+
+def test_humans_may_have_any_name() -> None:
+    """They are no rows of the tables."""
+    plain = benchmark(renamed())
+    other = benchmark(renamed(human_1="ceiling", human_2="human-human", human_3="overall"))
+    pd.testing.assert_frame_equal(plain.summary(), other.summary())
+
+
+@pytest.mark.parametrize(
+    "name", ["class", "observer", "item", "dataset", "condition", "kind", "truth", "trial"]
+)
+def test_a_label_may_not_overwrite_what_trials_hold(name: str) -> None:
+    with pytest.raises(ValueError, match=f"label of observers must not be called '{name}'"):
+        labelled(name)
+    with pytest.raises(ValueError, match=f"label of observers must not be called '{name}'"):
+        Trials.from_table(al.load_example().to_table(), labels=[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("level", [benchmark, alignment]),
+        ("system", [benchmark, alignment]),
+        ("estimate", [benchmark, alignment]),
+        ("n_humans", [benchmark, alignment]),
+        ("lower_se", [benchmark]),
+        ("metric", [alignment]),
+        ("resample", [alignment]),
+    ],
+)
+def test_a_label_may_not_overwrite_what_scores_hold(
+    name: str, calls: list[Callable[[Trials], object]]
+) -> None:
+    for call in calls:
+        with pytest.raises(ValueError, match=f"label '{name}' of the observers has the name of a"):
+            call(labelled(name))
+
+
+def by_pair(trials: Trials) -> pd.Series:
+    """Copy probability of every ordered pair and condition, counted plainly."""
+    correct = trials.data["correct"].values == 1
+    condition = trials.data["condition"].values
+    rows = {}
+    for place in dict.fromkeys(condition.tolist()):
+        here = correct[:, condition == place]
+        for i, j in itertools.permutations(range(len(here)), 2):
+            a, b = here[i], here[j]
+            cells = [(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()]
+            rows[place, trials.observers[i], trials.observers[j]] = float(
+                copying.copy_probability(cells)
+            )
+    return pd.Series(rows).rename_axis(["condition", "a", "b"])
+
+
+def names_of(trials: Trials) -> tuple[list[str], list[str]]:
+    humans = [name for name in trials.observers if name.startswith("human")]
+    return humans, [name for name in trials.observers if name not in humans]
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    return al.load_example().select(condition=["blur", "noise"])
+
+
+def test_directed_metrics_take_pairs_of_humans_in_both_orders(trials: Trials) -> None:
+    humans, machines = names_of(trials)
+    value = by_pair(trials).groupby(["a", "b"]).mean()
+    both = [value[a, b] for a, b in itertools.permutations(humans, 2)]
+    once = [value[a, b] for a, b in itertools.combinations(humans, 2)]
+    assert not np.isclose(np.mean(both), np.mean(once))
+    scores = al.benchmark_scores(trials, metric=CP, n_resamples=0, n_draws=0)
+    found = scores.estimates["estimate"].sel(level="overall")
+    assert float(found.sel(system="human-human")) == pytest.approx(np.mean(both), rel=1e-12)
+    for machine in machines:
+        # The human is the reference: the machine copies.
+        expected = np.mean([value[human, machine] for human in humans])
+        assert float(found.sel(system=machine)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_order_of_observers_does_not_matter_to_a_directed_metric(trials: Trials) -> None:
+    table = trials.to_table()
+    backwards = Trials.from_table(table.iloc[::-1], labels=["family"])
+    one, other = (
+        al.benchmark_scores(t, metric=CP, n_resamples=0, n_draws=0) for t in (trials, backwards)
+    )
+    for population in ("images", "humans", "crossed"):
+        a, b = (
+            s.summary(population).set_index("system")[["estimate", "se"]]  # type: ignore[arg-type]
+            for s in (one, other)
+        )
+        pd.testing.assert_frame_equal(a, b.loc[a.index], rtol=1e-10)
+
+
+def test_errors_of_directed_metrics(trials: Trials) -> None:
+    """Over images as the bootstrap of the same entries, over humans the jackknife by hand."""
+    humans, machines = names_of(trials)
+    scores = al.benchmark_scores(trials, metric=CP, n_resamples=4000, n_draws=400, rng=1)
+    se = np.sqrt(np.diag(scores.covariance("images")))
+    spread = scores.draws("bootstrap", "images").std(axis=0)
+    # Monte-Carlo error of a standard deviation, and the delta method's own at 160 trials.
+    np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
+    assert scores.draws("posterior", "score").shape == (400, len(machines) + 2)
+
+    value = by_pair(trials).groupby(["a", "b"]).mean()
+
+    def mean_without(left_out: str | None) -> float:
+        kept = [name for name in humans if name != left_out]
+        return float(np.mean([value[a, b] for a, b in itertools.permutations(kept, 2)]))
+
+    shifts = np.array([mean_without(name) for name in humans]) - mean_without(None)
+    expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
+    own = {"system": "human-human", "system_other": "human-human"}
+    assert float(scores.covariance("humans").sel(own)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_alignment_of_a_directed_metric_leaves_the_others_alone(trials: Trials) -> None:
+    humans, _ = names_of(trials)
+    both = al.condition_alignment(trials, metrics=[CP, EC], n_resamples=100, rng=1)
+    value = by_pair(trials)
+    for place in ("blur", "noise"):
+        expected = np.mean([value[place, a, b] for a, b in itertools.permutations(humans, 2)])
+        found = both["estimate"].sel(metric=CP, condition=f"all:{place}", system="human-human")
+        assert float(found) == pytest.approx(expected, rel=1e-12)
+    alone = al.condition_alignment(trials, metrics=EC, n_resamples=100, rng=1)
+    xr.testing.assert_identical(both.sel(metric=[EC]), alone)
+
+
+def test_parts_of_any_level(trials: Trials) -> None:
+    """A condition as a part has the scores and covariances of that condition alone."""
+    table, layout = laid_out(trials, models="model", humans="human", level="condition")
+    assert [part.name for part in layout.parts] == ["all:blur", "all:noise"]
+    found = covariances(table, layout, ERROR_CONSISTENCY)
+    value = ERROR_CONSISTENCY.value(table["cells"].values)
+    scores = nested_scores(layout, value[None])[0]
+    for d, place in enumerate(("blur", "noise")):
+        alone = benchmark(trials.select(condition=place))
+        np.testing.assert_allclose(scores[d], alone.estimates["estimate"].sel(level="all"))
+        for p, population in enumerate(("images", "humans", "crossed")):
+            expected = alone.covariance(population).values
+            np.testing.assert_allclose(found[p, d], expected, rtol=1e-9, atol=1e-15)
+
+
+def test_a_table_in_both_orders_serves_symmetric_metrics_too(trials: Trials) -> None:
+    kind = dict(zip(trials.observers, trials.data["kind"].values.tolist(), strict=True))
+    plain, layout = laid_out(trials, models="model", humans="human")
+    both, _ = laid_out(trials, models="model", humans="human", both_orders=True)
+    assert both.sizes["pair"] == plain.sizes["pair"] + 2 * 6
+    own = layout_of(both, kind, "human")
+    values = [ERROR_CONSISTENCY.value(t["cells"].values)[None] for t in (plain, both)]
+    np.testing.assert_array_equal(nested_scores(layout, values[0]), nested_scores(own, values[1]))
+    turned = both.isel(pair=both["first"].values > both["second"].values)
+    pairs = list(zip(turned["observer_a"].values, turned["observer_b"].values, strict=True))
+    again = joint_correctness(trials, pairs[:6])
+    cells = again["cells"].values[again["condition"].values == turned["condition"].values[0]]
+    np.testing.assert_array_equal(turned["cells"].values[:6], cells)
+
+
+def test_metrics_of_margins_are_refused(trials: Trials) -> None:
+    for call in (
+        lambda: al.benchmark_scores(trials, metric="decision_margin_consistency"),
+        lambda: al.condition_alignment(trials, metrics=["decision_margin_consistency"]),
+    ):
+        with pytest.raises(ValueError, match="metric must be one of answers to trials, and dec"):
+            call()
+    assert COPY_PROBABILITY.symmetric is False

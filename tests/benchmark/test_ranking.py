@@ -1,0 +1,132 @@
+"""Rank sets: coverage under ties, identities, bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from alikely.benchmark import ranking
+
+
+@pytest.mark.slow
+def test_ten_systems_in_two_tie_groups(figure: Callable[[str], None]) -> None:
+    """True ranks 1-5 and 6-10: joint coverage of the step-down; percentile ranks beside it."""
+    n_sets, sd = 500, 0.05
+    rng = np.random.default_rng(1)
+    truth = np.repeat([0.3, 0.2], 5)
+    # Scores on the same images: correlated.
+    covariance = sd**2 * (0.5 * np.eye(10) + 0.5)
+    root = np.linalg.cholesky(covariance)
+    best, worst = np.repeat([1, 6], 5), np.repeat([5, 10], 5)
+    hits = {"step-down": 0, "percentile": 0}
+    for _ in range(n_sets):
+        x = truth + root @ rng.standard_normal(10)
+        sets = ranking.rank_sets(x, covariance, n_draws=2000, rng=rng)
+        sets = sets.set_index(sets["system"].astype(int)).sort_index()
+        hits["step-down"] += bool(((sets["rank_lb"] <= best) & (sets["rank_ub"] >= worst)).all())
+        replicates = x + rng.standard_normal((500, 10)) @ root.T
+        naive = ranking.percentile_ranks(replicates)
+        hits["percentile"] += bool(((naive[:, 0] <= best) & (naive[:, 1] >= worst)).all())
+    covered = {name: count / n_sets for name, count in hits.items()}
+    figure(f"joint coverage of ten ranks in two tie groups: {covered}")
+    assert covered["step-down"] >= 0.94
+
+
+def test_marginal_sets_are_no_wider_than_joint_ones_and_clear_orders_are_found() -> None:
+    x = np.array([0.1, 0.5, 0.3, 0.31])
+    table = ranking.rank_sets(x, np.eye(4) * 0.02**2, list("abcd"), rng=1)
+    assert table["system"].tolist() == ["b", "d", "c", "a"]
+    assert table[["rank_lb", "rank_ub"]].values.tolist() == [[1, 1], [2, 3], [2, 3], [4, 4]]
+    assert (table["marginal_lb"] >= table["rank_lb"]).all()
+    assert (table["marginal_ub"] <= table["rank_ub"]).all()
+    assert table["tier"].tolist() == [1, 2, 2, 3]
+    assert table["tied_with_top"].tolist() == [True, False, False, False]
+    assert ranking.tau_best(table, 1) == ["b"]
+    assert ranking.tau_best(table, 2) == ["b", "d", "c"]
+
+
+def test_step_down_declares_more_than_one_step() -> None:
+    """Once the clear differences have left, the quantile over the rest is smaller."""
+    n, sd = 5, 0.1
+    z = np.random.default_rng(3).standard_normal((200_000, n)) * sd
+    j, k = np.nonzero(~np.eye(n, dtype=bool))
+    standardised = (z[:, j] - z[:, k]) / (sd * np.sqrt(2))
+    # Systems 0 to 2 lie far above the others and apart: these claims are made in the first step.
+    clear = (j < 3) & (k > j)
+    first = np.quantile(standardised.max(axis=1), 0.95)
+    second = np.quantile(standardised[:, ~clear].max(axis=1), 0.95)
+    assert second < first - 0.1
+    gap = (first + second) / 2 * sd * np.sqrt(2)
+    x = np.array([9.0, 8.0, 7.0, 0.0, gap])
+    greater = ranking.significantly_greater(x, np.eye(n) * sd**2, n_draws=50_000, rng=4)
+    assert greater[4, 3]
+    assert greater.sum() == clear.sum() + 1
+
+
+def test_ranks_and_ties() -> None:
+    ranks = ranking._ranks(np.array([[0.3, 0.1, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]]))
+    assert ranks.tolist() == [[1, 4, 1, 3], [4, 3, 2, 1]]
+
+
+def test_posterior_ranks_are_shares_of_draws() -> None:
+    draws = np.random.default_rng(1).normal([0.3, 0.2, 0.2], 0.1, (5000, 3))
+    table = ranking.posterior_ranks(draws, list("abc"))
+    shares = table[["p_rank_1", "p_rank_2", "p_rank_3"]].to_numpy()
+    np.testing.assert_allclose(shares.sum(axis=0), 1)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_allclose(table["expected_rank"], shares @ [1, 2, 3])
+    greater = ranking.probability_greater(draws)
+    np.testing.assert_allclose(greater[0, 1] + greater[1, 0], 1)
+    exact = stats.norm.cdf(0.1 / (0.1 * np.sqrt(2)))
+    assert greater[0, 1] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 5000))
+
+
+def test_kendall_tau_equals_scipy_with_ties() -> None:
+    rng = np.random.default_rng(2)
+    x, draws = rng.integers(0, 5, 8), rng.integers(0, 5, (200, 8))
+    reference = [stats.kendalltau(x, row).statistic for row in draws]
+    np.testing.assert_allclose(ranking.kendall_tau(x, draws), reference, atol=1e-12)
+
+
+def test_undefined_draws_are_left_out() -> None:
+    draws = np.random.default_rng(1).normal([0.3, 0.2], 0.1, (100, 2))
+    holed = np.vstack([draws, [[np.nan, 1.0]] * 50])
+    assert ranking.posterior_ranks(holed).equals(ranking.posterior_ranks(draws))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ranking.rank_sets([0.1], [[1]]), "at least 2 estimates and their square"),
+        (lambda: ranking.rank_sets([0.1, 0.2], np.eye(3)), r"got shapes \(2,\) and \(3, 3\)"),
+        (lambda: ranking.rank_sets([0.1, np.nan], np.eye(2)), "must be finite; leave out systems"),
+        (
+            lambda: ranking.rank_sets([0.1, 0.2], [[1, 2], [2, 1]]),
+            "symmetric and positive semi-definite",
+        ),
+        (
+            lambda: ranking.rank_sets([0.1, 0.2, 0.3], [[1, 1, 0], [1, 1, 0], [0, 0, 1]]),
+            "systems 0 and 1 have a difference without variance: they gave the same answers",
+        ),
+        (lambda: ranking.rank_sets([0.1, 0.2], np.eye(2), ["a"]), "expected 2, got 1"),
+        (lambda: ranking.rank_sets([0.1, 0.2], np.eye(2), ci_prob=1), "ci_prob must lie strictly"),
+        (lambda: ranking.rank_sets([0.1, 0.2], np.eye(2), n_draws=9), "at least 100, got 9"),
+        (
+            lambda: ranking.tau_best(ranking.rank_sets([0.1, 0.2], np.eye(2), rng=1), 3),
+            "tau must lie between 1 and 2, got 3",
+        ),
+        (lambda: ranking.posterior_ranks([0.1, 0.2]), r"shape \(draw, system\) .* got \(2,\)"),
+        (
+            lambda: ranking.posterior_ranks(np.ones((2, 5))),
+            "ranking 5 systems needs at least as many complete draws, got 2",
+        ),
+        (lambda: ranking.kendall_tau([1, 2, 3], np.ones((4, 2))), r"must have shape \(2,\)"),
+    ],
+)
+def test_bad_input(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,307 @@
+"""Ceilings, contrasts, sensitivity, reconstruction and correlations of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import alikely as al
+from alikely.benchmark import contrasts
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.ceilings import consensus_ceilings
+from alikely.data.trials import Trials
+from alikely.metrics import ERROR_CONSISTENCY
+from alikely.stats.variance import two_factor_variance
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    return al.load_example().select(condition=["blur", "noise"])
+
+
+@pytest.fixture(scope="module")
+def scores(trials: Trials) -> Benchmark:
+    return al.benchmark_scores(trials, n_resamples=4000, rng=1)
+
+
+def kappa(a: np.ndarray, b: np.ndarray) -> float:
+    p, q = a.mean(), b.mean()
+    expected = p * q + (1 - p) * (1 - q)
+    return float(((a * b + (1 - a) * (1 - b)).mean() - expected) / (1 - expected))
+
+
+def test_consensus_ceilings_by_hand() -> None:
+    right = np.random.default_rng(1).integers(0, 2, (4, 50)).astype(float)
+    table = consensus_ceilings(
+        Trials.from_correct(right.astype(int), kind=["human"] * 4), ERROR_CONSISTENCY
+    )
+    upper = (1 + np.sign(2 * right.sum(axis=0) - 4)) / 2
+    lower = [(1 + np.sign(2 * (right.sum(axis=0) - own) - 3)) / 2 for own in right]
+    assert table["upper"][0] == pytest.approx(np.mean([kappa(own, upper) for own in right]))
+    assert table["lower"][0] == pytest.approx(
+        np.mean([kappa(own, rest) for own, rest in zip(right, lower, strict=True)])
+    )
+    assert table.loc[0, ["lower", "upper"]].tolist() == table.loc[1, ["lower", "upper"]].tolist()
+
+
+@pytest.mark.slow
+def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
+    one = trials.select(condition="noise")
+    table = consensus_ceilings(one, ERROR_CONSISTENCY).set_index("level")
+    correct = np.maximum(one.data["correct"].values[one.data["kind"].values == "human"], 0)
+    rng = np.random.default_rng(2)
+    n = correct.shape[1]
+    replicates = []
+    for _ in range(1000):
+        drawn = Trials.from_correct(correct[:, rng.integers(0, n, n)], kind=["human"] * 4)
+        row = consensus_ceilings(drawn, ERROR_CONSISTENCY).iloc[0]
+        replicates.append((row["lower"], row["upper"]))
+    sd = np.std(replicates, axis=0)
+    # Monte-Carlo error of a standard deviation, and the second order that influences leave out.
+    slack = 4 / np.sqrt(2 * 1000) + 1 / np.sqrt(n)
+    np.testing.assert_allclose(
+        table.loc["overall", ["lower_se", "upper_se"]].astype(float), sd, rtol=slack
+    )
+
+
+def test_ceilings_are_tested_against_zero(scores: Benchmark, trials: Trials) -> None:
+    table = scores.ceilings("images").set_index("level")
+    row = table.loc["overall"]
+    assert row["p_value"] == pytest.approx(stats.norm.sf(row["estimate"] / row["se"]))
+    assert row["p_value"] < 1e-6
+    assert row["lower"] < row["upper"]
+    coins = Trials.from_correct(
+        np.random.default_rng(3).integers(0, 2, (6, 400)), kind=["human"] * 5 + ["model"]
+    )
+    guessing = al.benchmark_scores(coins, n_resamples=0, n_draws=0).ceilings("images")
+    assert (guessing["p_value"] > 1e-3).all()
+    two = al.benchmark_scores(
+        trials.select(observer=["human_1", "human_2", "model_1", "model_2"]),
+        n_resamples=0,
+        n_draws=0,
+    )
+    assert two.ceilings("images")[["lower", "upper"]].isna().all().all()
+
+
+def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
+    right = np.random.default_rng(1).integers(0, 2, (7, 30))
+    right[3], right[[1, 2, 4]] = right[0], 1 - right[0]
+    kind = ["human"] * 5 + ["model"] * 2
+    opposed = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
+    table = opposed.summary("crossed")
+    assert table["ceiled"].isna().all()
+    assert table["note"].str.contains("the ceiling is not above 0").all()
+    right = np.random.default_rng(9).integers(0, 2, (7, 30))
+    right[1, :24] = right[0, :24]
+    guessing = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
+    table = guessing.summary("images")
+    assert table.set_index("system").loc["ceiling", "estimate"] > 0
+    assert np.isinf(table["ceiled_ci95_ub"][0])
+    assert table["note"].str.contains("cannot be told from 0").all()
+
+
+def test_equality_of_two_is_a_z_test_and_hotelling_that_of_paired_t() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal([0.2, 0.4], 0.3, (12, 2))
+    matrix = np.cov(x.T) / 12
+    test = contrasts.equality_test(x.mean(axis=0), matrix)
+    z = (x[:, 0] - x[:, 1]).mean() / np.sqrt(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1])
+    assert test.statistic == pytest.approx(z**2)
+    assert test.p_value == pytest.approx(2 * stats.norm.sf(abs(z)))
+    small = contrasts.equality_test(x.mean(axis=0), matrix, 12)
+    assert small.p_value == pytest.approx(stats.ttest_rel(x[:, 0], x[:, 1]).pvalue)
+
+
+def test_equality_p_values_are_uniform_when_it_holds() -> None:
+    rng = np.random.default_rng(5)
+    root = rng.normal(size=(5, 5))
+    draws = rng.standard_normal((800, 5)) @ root.T + 0.3
+    p = [contrasts.equality_test(x, root @ root.T).p_value for x in draws]
+    assert stats.kstest(p, "uniform").pvalue > 1e-4
+
+
+def test_groups_are_means_with_their_covariance(scores: Benchmark) -> None:
+    families = {f"model_{i}": "a" if i < 4 else "b" for i in range(1, 7)}
+    row = scores.group_differences(families, "images", rng=1).iloc[0]
+    values = scores.estimates["estimate"].sel(level="overall", system=scores.models).values
+    weights = np.repeat([1 / 3, -1 / 3], 3)
+    matrix = scores.covariance("images").sel(system=scores.models, system_other=scores.models)
+    assert row["difference"] == pytest.approx(weights @ values)
+    assert row["se"] == pytest.approx(np.sqrt(weights @ matrix.values @ weights))
+    by_label = scores.group_differences("family", "images", rng=1)
+    assert set(by_label["system"]) | set(by_label["other"]) == set(
+        al.load_example().data["family"].values[4:]
+    )
+    assert 0 <= scores.equality("images").p_value <= 1
+    assert scores.equality("images", groups=families).df == 1
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(2, 50), st.integers(2, 500))
+def test_two_factor_variance_keeps_its_bounds(
+    a: float, b: float, more: float, r: int, s: int
+) -> None:
+    both = max(a * r / (r - 1), b * s / (s - 1)) + more
+    value = float(two_factor_variance(both, a, b, r, s))
+    assert max(a * r / (r - 1), b * s / (s - 1)) - 1e-12 <= value <= both + 1e-12
+
+
+def test_two_factor_variance_is_right_for_a_crossed_sum() -> None:
+    """Mean of row + column + noise: three bootstraps of it give the variance of new rows, columns.
+
+    Expected bootstrap variances for R rows and S columns are known; the correction must give
+    sigma_r^2/R + sigma_s^2/S + sigma_e^2/(RS).
+    """
+    r, s, row, column, noise = 8, 40, 0.5, 0.7, 2.0
+    # Plug-in variances of row means, of column means, and of what is left.
+    left = noise * (r - 1) * (s - 1) / (r * s)
+    rows = (row + noise / s) * (r - 1) / r
+    columns = (column + noise / r) * (s - 1) / s
+    v1, v2 = rows / r, columns / s
+    v0 = v1 + v2 + left / (r * s)
+    truth = row / r + column / s + noise / (r * s)
+    assert float(two_factor_variance(v0, v1, v2, r, s)) == pytest.approx(truth)
+
+
+def test_bootstrap_errors_agree_with_analytic_ones(scores: Benchmark) -> None:
+    for population in ("images", "humans", "crossed"):
+        table = scores.summary(population).set_index("system").loc[scores.models]
+        # Four humans: the two ways differ in the second order, and in 4,000 replicates.
+        ratio = table["bootstrap_se"] / table["se"]
+        assert ratio.between(0.75, 1.33).all(), population
+
+
+def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
+    scores: Benchmark, trials: Trials
+) -> None:
+    table = al.benchmark.sensitivity(trials, exclude={"all": ["blur"]})
+    assert len(table) == 16 * 8
+    plain = al.benchmark.sensitivity(trials)
+    first = plain.head(8).set_index("system")["score"]
+    expected = scores.estimates["estimate"].sel(level="overall")
+    for system in first.index:
+        assert first[system] == pytest.approx(float(expected.sel(system=system)))
+    band = al.benchmark.sensitivity_band(table).set_index("system")
+    assert (band["lowest"] <= band["score"]).all()
+    assert (band["score"] <= band["highest"]).all()
+    assert set(band["decides"]) <= {"no_response", "conditions", "grouping", "both_perfect"}
+    pooled = plain[plain["grouping"] == "per dataset"].groupby("system")["score"].mean()
+    # Pooling conditions of unequal difficulty inflates error consistency.
+    assert pooled["human-human"] > first["human-human"]
+
+
+def test_both_perfect_counts_as_one_or_not_at_all() -> None:
+    right = np.ones((4, 20), dtype=int)
+    right[2:, :5] = 0
+    right[3, 5:10] = 0
+    trials = Trials.from_correct(right, kind=["human", "human", "human", "model"])
+    table = al.benchmark.sensitivity(trials).set_index(["both_perfect", "system"])["score"]
+    assert np.unique(table["one", "human-human"]).tolist() == pytest.approx([1 / 3])
+    assert np.unique(table["undefined", "human-human"]).tolist() == [0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulation", ["shared", "pairs"])
+def test_reconstruction_covers(simulation: Any, figure: Callable[[str], None]) -> None:
+    """100 machines whose trials are hidden: humans' accuracies, ceilings and scores are printed."""
+    mu, top = np.tile([0.6, 0.7, 0.8, 0.9], 2), np.full(8, 0.43)
+    rng = np.random.default_rng(3)
+    covered = {"middle": 0, "optimistic": 0}
+    for i in range(100):
+        c = rng.uniform(0.2, 0.7, (1, 8))
+        q = np.clip(mu + rng.uniform(-0.15, 0.05, 8), 0.3, 0.95)[None]
+        trials = al.simulate.cohort(c, q, mu, top, n_humans=5, rng=np.random.SeedSequence((5, i)))
+        counted = al.data.joint_correctness(trials, ["human-model"], "condition")
+        cells = counted["cells"].values
+        value = ERROR_CONSISTENCY.value(cells).reshape(8, 5)
+        human = (cells[:, :2].sum(axis=1) / 160).reshape(8, 5)
+        right = (c * mu + (1 - c) * q)[0]
+        chance = mu * (1 - right) + (1 - mu) * right
+        truth = (2 * c[0] * top * mu * (1 - mu) / chance).mean()
+        for assumption in covered:
+            x = al.benchmark.reconstruct_score(
+                np.nanmean(value, axis=1) / top, top, np.clip(human, 0.01, 0.99), 160,
+                assumption=assumption, simulation=simulation, n_samples=400, rng=i,
+            )  # fmt: skip
+            covered[assumption] += x.lower <= truth <= x.upper
+    figure(f"reconstruction, {simulation}: covers the truth in {covered} of 100")
+    if simulation == "shared":
+        assert 90 <= covered["middle"] <= 98
+        assert covered["optimistic"] <= covered["middle"]
+    else:
+        # All humans meet the same answers of the machine; simulating them apart is overconfident.
+        assert covered["middle"] < 85
+
+
+def test_correlations_and_stability(scores: Benchmark) -> None:
+    right = np.random.default_rng(6).integers(0, 2, (10, 400))
+    right[:4] = right[0] | (np.random.default_rng(7).random((4, 400)) < 0.2)
+    for i in range(4, 10):
+        copied = np.random.default_rng(i).random(400) < (i - 3) / 8
+        right[i] = np.where(copied, right[0], right[i])
+    trials = Trials.from_correct(
+        right, kind=["human"] * 4 + ["model"] * 6, dataset=["x"] * 200 + ["y"] * 200
+    )
+    two = al.benchmark_scores(trials, n_resamples=500, n_draws=0, rng=1)
+    table = two.correlations()
+    assert len(table) == 1
+    by_level = two.estimates["estimate"].sel(system=two.models)
+    expected = stats.spearmanr(by_level.sel(level="x"), by_level.sel(level="y")).statistic
+    assert table["correlation"][0] == pytest.approx(expected)
+    assert table["bootstrap_ci95_lb"][0] < expected <= table["bootstrap_ci95_ub"][0]
+    tau = scores.stability("images")
+    assert ((tau >= -1) & (tau <= 1)).all()
+    assert 0 < np.median(tau) <= 1
+
+
+def test_plots(scores: Benchmark, trials: Trials) -> None:
+    ax = al.plot_stability(scores)
+    heights = [patch.get_height() * patch.get_width() for patch in ax.patches]
+    assert sum(heights) == pytest.approx(1)
+    table = pd.DataFrame(
+        {"level": ["a"], "other": ["b"], "correlation": [0.9], "x_lb": [0.5], "x_ub": [0.95]}
+    )
+    image = np.asarray(al.plot_correlations(table).images[0].get_array())
+    assert image[0, 1] == image[1, 0] == 0.9
+    ax = al.plot_sensitivity(al.benchmark.sensitivity(trials))
+    assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.models
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda s: s.group_differences("colour"),
+            r"a label of the observers \(family\), got 'colour'",
+        ),
+        (lambda s: s.group_differences({"x": "a"}), "no system is named 'x'"),
+        (lambda s: s.group_differences({"model_1": "a"}), "at least two, got a"),
+        (lambda s: contrasts.equality_test(np.zeros(2), np.ones((2, 2))), "identical answers"),
+        (lambda s: contrasts.equality_test(np.zeros(3), np.eye(3), 2), "need more than 2 units"),
+        (lambda s: s.correlations(), "no two data sets share 4 machines"),
+        (lambda s: two_factor_variance(1, 1, 1, 1, 5), "at least 2 observers and 2 trials"),
+        (
+            lambda s: al.benchmark.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
+            "one entry per condition",
+        ),
+        (
+            lambda s: al.benchmark.reconstruct_score([1], [1.5], [[0.5]], 9),
+            r"ceiling must lie in \(0, 1\)",
+        ),
+        (
+            lambda s: consensus_ceilings(
+                Trials.from_correct([[1, 0], [1, 1]], kind=["human"] * 2), ERROR_CONSISTENCY
+            ),
+            "at least 3 humans",
+        ),
+    ],
+)
+def test_bad_input(scores: Benchmark, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(scores)

@@ -1,0 +1,228 @@
+"""The catalogue's files: what they say is so, and of the models as they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import alikely as al
+from alikely.calibration import cards, index
+from alikely.calibration.cases import CASES
+from alikely.calibration.described import HEADINGS, TO_WRITE, described, redescribe, unwritten
+from alikely.inference.chains import SamplingWarning, nuts
+from alikely.models.priors import DEFAULT_PRIOR
+
+ROOT = Path(__file__).parents[2]
+CARDS = ROOT / "models"
+NAMES = sorted(al.models.__all__)
+
+
+def evidence(name: str, kind: str = "calibration") -> dict[str, Any]:
+    return json.loads((CARDS / name / f"{kind}.json").read_text())
+
+
+def test_every_model_has_a_card_and_a_case_and_no_others_have() -> None:
+    assert {path.name for path in CARDS.iterdir() if path.is_dir()} == set(NAMES) == set(CASES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_tells_the_truth(name: str, tmp_path: Path) -> None:
+    """The card's graph, parameters and priors are those of the model that is built."""
+    model = CASES[name].example()
+    text = (CARDS / name / "README.md").read_text()
+    # The order of nodes in a plate varies from process to process.
+    drawn = text.partition("```mermaid\n")[2].partition("\n```")[0]
+    assert sorted(drawn.splitlines()) == sorted(pm.model_to_mermaid(model).strip().splitlines())
+    card = json.loads((CARDS / name / "model.json").read_text())
+    assert described(name, model, card) == card, f"python -m alikely.calibration run {name}"
+    assert set(card["parameters"]) == {variable.name for variable in model.free_RVs}
+    assert card["deterministics"] == [variable.name for variable in model.deterministics]
+    assert card["dims"] == list(model.coords)
+    assert list(card["data"]) == [variable.name for variable in model.data_vars]
+    # Nothing is left to bring up to date.
+    shutil.copytree(CARDS / name, tmp_path / name)
+    redescribe(tmp_path / name, name, model)
+    for file in ("README.md", "model.json"):
+        assert (tmp_path / name / file).read_text() == (CARDS / name / file).read_text()
+
+
+def test_the_card_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
+    card = json.loads((CARDS / "copying" / "model.json").read_text())
+    assert {k: tuple(v["beta"]) for k, v in card["priors"].items()} == DEFAULT_PRIOR
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_of_the_card_is_written(name: str) -> None:
+    assert unwritten(CARDS / name) == []
+    found = re.findall(r"^## (.+)$", (CARDS / name / "README.md").read_text(), re.MULTILINE)
+    assert [heading for heading in found if heading in HEADINGS] == list(HEADINGS)
+    card = json.loads((CARDS / name / "model.json").read_text())
+    assert card["name"] == name
+    assert all(field["meaning"] for field in card["data"].values())
+    assert all(re.match(r"10\.\d{4,}/\S+$", doi) for doi in card["references"])
+
+
+@pytest.mark.parametrize("name", ["README.md", *(f"{name}/README.md" for name in NAMES)])
+def test_names_and_files_that_a_card_speaks_of_exist(name: str) -> None:
+    text = (CARDS / name).read_text()
+    for dotted in set(re.findall(r"\b(?:alikely|al)((?:\.[A-Za-z_]\w*)+)", text)):
+        spoken: Any = al
+        for part in dotted[1:].split("."):
+            spoken = getattr(spoken, part)
+    for file in set(re.findall(r"\bsrc/[\w/.]*\w", text)):
+        assert (ROOT / file).exists(), file
+
+
+def test_priors_of_a_card_are_read_from_the_model() -> None:
+    """Against numbers written down: with the same, with several, with none that are fixed."""
+    with pm.Model(coords={"x": range(2)}) as model:
+        mean = pm.Normal("mean", 0, 1.3)
+        pm.Gamma("spread", alpha=2, beta=4)
+        pm.Beta("share", [1, 2], 0.1, dims="x")
+        pm.Exponential("time", 1 / pm.math.exp(mean))
+        pm.ZeroSumNormal("effect", 1, dims="x")
+        pm.Data("counts", [1, 2], dims="x")
+    found = described("toy", model)
+    assert found["priors"] == {
+        "mean": {"normal": [0.0, 1.3]},
+        "spread": {"gamma": [2.0, 0.25]},
+        "share": {"beta": [[1.0, 2.0], 0.1]},
+    }
+    assert list(found["parameters"]) == ["mean", "spread", "share", "time", "effect"]
+    assert found["parameters"]["effect"] == {"dims": ["x"]}
+    assert TO_WRITE in found["data"]["counts"]["meaning"]
+    # What people wrote stays, of what is still there.
+    written = found | {"question": "Why?", "parameters": {"mean": {"meaning": "a mean"}, "old": {}}}
+    again = described("toy", model, written)
+    assert again["question"] == "Why?"
+    assert again["parameters"]["mean"] == {"dims": [], "meaning": "a mean"}
+    assert "old" not in again["parameters"]
+
+
+def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Path) -> None:
+    folder = shutil.copytree(CARDS / "independence", tmp_path / "independence")
+    before = {file: (folder / file).read_text() for file in ("README.md", "model.json")}
+    model = al.models.independence([100, 20, 20, 20], prior=(2, 3))
+    with model:
+        pm.Normal("shift", 0, 1)
+    redescribe(folder, "independence", model)
+    card, content = (folder / "README.md").read_text(), (folder / "model.json").read_text()
+    assert "shift([shift ~ Normal])" in card
+    assert card.partition("```mermaid")[0] == before["README.md"].partition("```mermaid")[0]
+    old, new = json.loads(before["model.json"]), json.loads(content)
+    assert new["priors"] == {
+        "p_a": {"beta": [2.0, 3.0]}, "p_b": {"beta": [2.0, 3.0]}, "shift": {"normal": [0.0, 1.0]},
+    }  # fmt: skip
+    assert new["parameters"] == old["parameters"] | {"shift": {"dims": []}}
+    assert {k: new[k] for k in ("question", "when", "data", "references")} == {
+        k: old[k] for k in ("question", "when", "data", "references")
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["calibration", "reference"])
+def test_evidence_is_of_the_model_as_it_stands(name: str, kind: str) -> None:
+    assert evidence(name, kind)["text"] == cards.model_digest(name), (
+        f"the text of {name} has changed: recalibrate, python -m alikely.calibration run {name}"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_evidence_is_whole_and_says_what_the_card_says(name: str) -> None:
+    found = evidence(name)
+    assert found["n_simulations"] >= max(CASES[name].n, 200)
+    rows = pd.DataFrame(found["quantities"])
+    posterior = rows[rows["school"] == "posterior"]
+    case = CASES[name]
+    assert set(posterior["quantity"]) == {*case.quantities, *case.derived, "log_likelihood"}
+    assert found["passed"] == bool(posterior["inside_all"].all())
+    # Calibrated ranks are also calibrated intervals.
+    for level in (50, 80, 95):
+        away = (posterior[f"coverage_{level}"] - level / 100).abs()
+        assert (away <= 4 * posterior[f"coverage_{level}_mcse"]).all()
+    assert cards.card_section(found) in (CARDS / name / "README.md").read_text()
+    assert CASES[name].words == found["design"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_short_fit_reproduces_the_reference(name: str) -> None:
+    """Quantiles, within 4 Monte-Carlo errors of both."""
+    case, stated = CASES[name], evidence(name, "reference")
+    model = case.example()
+    for variable in model.data_vars:
+        np.testing.assert_allclose(variable.get_value(), stated["data"][variable.name])
+    with warnings.catch_warnings():
+        # Short chains may be told to go on; their errors know of it.
+        warnings.simplefilter("ignore", SamplingWarning)
+        posterior = nuts(model, 4_000, rng=2)["posterior"].to_dataset()
+    assert set(stated["figures"]) == set(case.quantities)
+    for quantity, figures in stated["figures"].items():
+        draws = cards.one_element(posterior[quantity])
+        for p in cards.QUANTILES:
+            # By the share of draws below: its error is better known than that of a quantile.
+            below = (draws <= figures[f"q{100 * p:g}"]).astype(float)
+            ess = float(azs.ess(below.to_dataset(name="x"))["x"])
+            error = np.sqrt(p * (1 - p) / ess)
+            # The reference's own error, in draws of the same quality.
+            error *= np.sqrt(1 + 4_000 / stated["n_draws"])
+            assert float(below.mean()) == pytest.approx(p, abs=4 * error), (quantity, p)
+
+
+def test_the_index_is_made_by_the_code() -> None:
+    assert (CARDS / "README.md").read_text() == index.index_text(CARDS)
+    assert (CARDS / index.FIGURE).stat().st_size > 10_000
+
+
+def test_the_default_interval_keeps_its_promise() -> None:
+    study = pd.read_csv(CARDS / index.STUDY)
+    assert len(study) == 88 * 10 * 3
+    summary = al.calibration.coverage_summary(study).set_index("method")
+    assert summary.loc["posterior", "least_coverage"] >= 0.93
+    assert summary.loc["posterior", "mean_abs_error"] <= 0.012
+    assert summary.index[0] == "posterior"
+
+
+def test_a_changed_model_has_another_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers and helpers count; comments, docstrings and other models do not."""
+    folder = tmp_path / "models"
+    shutil.copytree(Path(str(al.models.__file__)).parent, folder)
+    monkeypatch.setattr(cards.models, "__file__", str(folder / "__init__.py"))
+
+    def changed(file: str, old: str, new: str) -> set[str]:
+        path = folder / file
+        text = path.read_text()
+        assert old in text
+        before = {name: cards.model_digest(name) for name in NAMES}
+        path.write_text(text.replace(old, new, 1))
+        after = {name for name in NAMES if cards.model_digest(name) != before[name]}
+        path.write_text(text)
+        return after
+
+    assert changed("margins.py", '"strength_mean", 1, 2', '"strength_mean", 1, 3') == {
+        "item_margins"
+    }
+    assert changed("_strengths.py", "FLOOR = 1e-6", "FLOOR = 1e-5") == {
+        "item_margins", "observer_margins", "class_criteria",
+    }  # fmt: skip
+    # However a helper is named.
+    path = folder / "pairs.py"
+    whole = path.read_text()
+    for line in ("from ._strengths import FLOOR", "from alikely.models import _strengths"):
+        path.write_text(f"{whole}\n{line}\n")
+        assert "pooled_pairs" in changed("_strengths.py", "FLOOR = 1e-6", "FLOOR = 1e-5")
+    path.write_text(whole)
+    assert changed("copies.py", "# EC = c f", "# Another comment") == set()
+    assert changed("copies.py", "Signed copy model of pairs", "Another docstring of pairs") == set()

@@ -1,0 +1,216 @@
+"""Studies that are interrupted, damaged, spread over processes and clusters: same numbers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+
+CELLS = [{"n": n, "times": 20} for n in range(10, 50)]
+
+
+def mean_of(n: int, times: int, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
+    """Two rows a cell; slow enough to be killed in the middle."""
+    time.sleep(0.02)
+    values = np.random.default_rng(seed).random((times, n))
+    return [{"what": name, "value": float(getattr(values, name)())} for name in ("mean", "std")]
+
+
+@pytest.fixture(scope="module")
+def whole() -> pd.DataFrame:
+    with joblib.parallel_config(n_jobs=1):
+        return al.calibration.run_study(mean_of, CELLS, rng=5)
+
+
+def test_rows_come_in_order_with_their_cells(whole: pd.DataFrame) -> None:
+    assert list(whole) == ["n", "times", "what", "value"]
+    assert whole["n"].tolist() == [n for n in range(10, 50) for _ in range(2)]
+    seeds = np.random.SeedSequence(5).spawn(len(CELLS))
+    rows = [mean_of(**cell, seed=seed) for cell, seed in zip(CELLS, seeds, strict=True)]
+    assert whole["value"].tolist() == [row["value"] for both in rows for row in both]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_workers_do_not_change_the_numbers(whole: pd.DataFrame, backend: str) -> None:
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert al.calibration.run_study(mean_of, CELLS, rng=5).equals(whole)
+
+
+def run(folder: Path) -> pd.DataFrame:
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        return al.calibration.run_study(mean_of, CELLS, folder, rng=5)
+
+
+@pytest.mark.slow
+def test_a_study_that_is_killed_goes_on_where_it_was(whole: pd.DataFrame, tmp_path: Path) -> None:
+    """kill -9 at ten random moments, then to the end."""
+    # Processes that start at once: their parent has imported everything.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "alikely.calibration.studies"])
+    folder, rng, kept = tmp_path / "study", np.random.default_rng(6), 0
+    for _ in range(10):
+        process = context.Process(target=run, args=(folder,))
+        process.start()
+        # From the next finished cell on, so that each attempt dies while it works.
+        while len(list(folder.glob("*.parquet"))) <= kept and process.is_alive():
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.03))
+        process.kill()
+        process.join()
+        now = len(list(folder.glob("*.parquet")))
+        assert now >= kept
+        kept = now
+    assert 10 <= kept <= len(CELLS)
+    pd.testing.assert_frame_equal(run(folder), whole, check_exact=True)
+
+
+def test_a_study_that_is_done_is_read(whole: pd.DataFrame, tmp_path: Path) -> None:
+    run(tmp_path)
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert run(tmp_path).equals(whole)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == written
+
+
+def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        al.calibration.run_study(mean_of, CELLS, folder, rng=5)
+        files = sorted(folder.glob("*.parquet"))
+        content = bytearray(files[3].read_bytes())
+        content[len(content) // 2] ^= 1
+        files[3].write_bytes(content)
+        files[7].write_bytes(files[7].read_bytes()[:50])
+        files[9].unlink()
+        (folder / "000001.123.part").write_bytes(b"half a file")
+        assert al.calibration.run_study(mean_of, CELLS, folder, rng=5).equals(whole)
+    assert len(list(folder.glob("*.parquet"))) == len(CELLS)
+
+
+def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:
+    cells = CELLS[:3]
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        first = al.calibration.run_study(mean_of, cells, tmp_path)
+        next(tmp_path.glob("000001-*.parquet")).unlink()
+        assert al.calibration.run_study(mean_of, cells, tmp_path).equals(first)
+
+
+def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
+    with joblib.parallel_config(n_jobs=1):
+        al.calibration.run_study(mean_of, CELLS[:2], tmp_path, rng=1)
+        with pytest.raises(ValueError, match="holds another study"):
+            al.calibration.run_study(mean_of, CELLS[:2], tmp_path, rng=2)
+        with pytest.raises(ValueError, match="it differs in cells"):
+            al.calibration.run_study(mean_of, CELLS[:3], tmp_path, rng=1)
+        with pytest.raises(ValueError, match="cells is empty"):
+            al.calibration.run_study(mean_of, [], tmp_path)
+
+
+def test_files_of_others_are_never_touched(whole: pd.DataFrame, tmp_path: Path) -> None:
+    """A user's tables, in the folder before the study or put there later."""
+    user = tmp_path / "trials.parquet"
+    user.write_bytes(b"years of work")
+    with pytest.raises(ValueError, match=r"must be new, empty or of this study.*'trials.parquet'"):
+        run(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["trials.parquet"]
+    folder = tmp_path / "study"
+    run(folder)
+    later = ["trials.parquet", "1-2.parquet", "000001-0123.parquet", "notes.txt"]
+    for name in later:
+        (folder / name).write_bytes(b"years of work")
+    assert run(folder).equals(whole)
+    for name in later:
+        assert (folder / name).read_bytes() == b"years of work"
+    assert user.read_bytes() == b"years of work"
+
+
+def test_a_study_in_the_users_own_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"x": [1]}).to_parquet("trials.parquet")
+    with pytest.raises(ValueError, match="give another folder"):
+        al.calibration.coverage_study(folder=".")
+    assert [path.name for path in tmp_path.iterdir()] == ["trials.parquet"]
+    with pytest.raises(ValueError, match=r"folder must be a folder, got the file 'trials.parquet'"):
+        run(Path("trials.parquet"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"entropy": 1, "spawn_key": []}', '{"entropy": [-1], "spawn_key": []}'],
+)
+def test_a_damaged_description_is_one_line(tmp_path: Path, text: str) -> None:
+    run(tmp_path)
+    kept = sorted(path.name for path in tmp_path.glob("*.parquet"))
+    (tmp_path / "study.json").write_text(text)
+    with pytest.raises(ValueError, match=r"study.json' is damaged.*give another folder") as caught:
+        run(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert sorted(path.name for path in tmp_path.glob("*.parquet")) == kept
+
+
+def test_a_study_killed_at_its_description_starts_again(
+    whole: pd.DataFrame, tmp_path: Path
+) -> None:
+    (tmp_path / "study.json.0123abcd.part").write_text("{")
+    assert run(tmp_path).equals(whole)
+
+
+def test_ctrl_c_leaves_what_is_done(whole: pd.DataFrame, tmp_path: Path) -> None:
+    context = multiprocessing.get_context("forkserver")
+    process = context.Process(target=run, args=(tmp_path,))
+    process.start()
+    while len(list(tmp_path.glob("*.parquet"))) < 5 and process.is_alive():
+        time.sleep(0.002)
+    os.kill(process.pid or 0, signal.SIGINT)
+    process.join(30)
+    assert process.exitcode not in (0, None)
+    assert 5 <= len(list(tmp_path.glob("*.parquet"))) < len(CELLS)
+    assert run(tmp_path).equals(whole)
+
+
+def test_progress_counts_what_was_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with joblib.parallel_config(n_jobs=1):
+        al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5, progressbar=True)
+        next(tmp_path.glob("*.parquet")).unlink()
+        capfd.readouterr()
+        al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5, progressbar=True)
+    shown = capfd.readouterr().err
+    assert "3/4" in shown
+    assert "4/4" in shown
+
+
+def dying(n: int, times: int, seed: np.random.SeedSequence, once: str) -> list[dict[str, Any]]:
+    """Kills its own worker, the first time that cell 20 is run."""
+    flag = Path(once)
+    if n == 20 and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return mean_of(n, times, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_on_a_cluster_whose_worker_dies(whole: pd.DataFrame, tmp_path: Path) -> None:
+    """Two worker processes of dask.distributed, one of which is killed in the middle."""
+    from distributed import Client, LocalCluster
+
+    cells = [cell | {"once": str(tmp_path / "died")} for cell in CELLS]
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+        joblib.parallel_config(backend="dask", wait_for_workers_timeout=60),
+    ):
+        found = al.calibration.run_study(dying, cells, tmp_path / "study", rng=5)
+    assert (tmp_path / "died").exists()
+    assert found.drop(columns="once").equals(whole)

@@ -1,0 +1,102 @@
+"""alikely margins: table, ceilings, files, bad input, in 80 columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.cli import main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("margins")
+    rho = {"a_machine_with_a_long_name": 0.8, "other": 0.3}
+    trials, margins = al.simulate.detection_experiment(8, 60, 1, rho=rho, rng=1)
+    trials.to_table().to_csv(folder / "trials.csv", index=False)
+    margins.to_parquet(folder / "margins.parquet")
+    return folder / "trials.csv", folder / "margins.parquet"
+
+
+@pytest.mark.usefixtures("chains")
+def test_what_python_computes_is_printed_and_written(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--out", str(tmp_path)]
+    assert main([*arguments, "--draws", "2000", "--resamples", "500", "--seed", "2"]) == 0
+    printed = capsys.readouterr().out
+    # Paths are as long as they are.
+    lines = [line for line in printed.splitlines() if not line.startswith("Written to")]
+    assert max(map(len, lines)) <= 80
+    again = al.decision_margin_consistency(
+        al.Trials.read(files[0]), files[1], n_draws=0, n_resamples=500, rng=2
+    )
+    expected = al.Result.load(tmp_path / "decision_margin_consistency.nc")
+    pd.testing.assert_series_equal(
+        expected.summary()["bootstrap_eti95_lb"], again.summary()["bootstrap_eti95_lb"]
+    )
+    row = expected.summary().iloc[0]
+    line = next(line for line in printed.splitlines() if "a_machine" in line)
+    assert line.split()[1] == "human"
+    assert f"{row['estimate']:.2f}" in line
+    assert f"[{row['posterior_eti95_lb']:5.2f}, {row['posterior_eti95_ub']:5.2f}]" in line
+    ceiling = expected.data["ceilings"]["reliability"].values[0]
+    assert f"{ceiling:.2f} [" in printed.split("Ceilings")[1]
+    assert "noise-free" in printed
+    frame = pd.read_csv(tmp_path / "consistency.csv")
+    table = al.estimates.consistency_table(al.Trials.read(files[0]), expected)
+    np.testing.assert_allclose(frame["error_consistency"], table["error_consistency"])
+    for name in ("consistency.png", "decision_margin_consistency.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert expected.table.sizes["pair"] == 3
+    assert len(expected.draws("posterior")) == 2000
+
+
+def test_logits_with_coarse_categories(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials = al.Trials.read(files[0])
+    rng = np.random.default_rng(3)
+    classes = [f"{name}{half}" for name in trials.classes for half in "xy"]
+    items = list(dict.fromkeys(trials.data["item"].values))
+    logits = pd.DataFrame(
+        [
+            {"observer": "net", "item": item, "class": name, "logit": rng.normal()}
+            for item in items
+            for name in classes
+        ]
+    )
+    logits.to_csv(tmp_path / "logits.csv", index=False)
+    table = pd.DataFrame({"class": classes, "category": [name[:-1] for name in classes]})
+    table.to_csv(tmp_path / "classes.csv", index=False)
+    # Labels of the simulated trials, which name no data set.
+    arguments = ["margins", str(files[0]), "--margins", str(tmp_path / "logits.csv")]
+    arguments += ["--coarse", str(tmp_path / "classes.csv"), "--how", "max", "--draws", "0"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    margins = al.margins.decision_margins(
+        logits, trials=trials, coarse=dict(zip(*table.T.values.tolist(), strict=True)), how="max"
+    )
+    expected = al.decision_margin_consistency(trials, margins, n_draws=0, rng=1).summary()
+    assert f"{expected['estimate'][0]:5.2f}" in next(
+        line for line in printed.splitlines() if " net " in line
+    )
+
+
+def test_bad_input_is_one_line(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, message in [
+        ([str(files[0])], "needs at least two systems, got human"),
+        ([str(files[0]), "--margins", str(tmp_path / "none.csv")], "no file"),
+        ([str(files[0]), "--margins", str(files[1]), "--alternatives", "1"], "at least 2"),
+        ([str(files[0]), "--margins", str(files[1]), "--group", "lab"], "no column 'lab'"),
+    ]:
+        assert main(["margins", *arguments, "--resamples", "0", "--draws", "4"]) == 2
+        printed = capsys.readouterr().err
+        assert message in printed
+        assert printed.count("\n") == 1

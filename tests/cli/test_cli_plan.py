@@ -1,0 +1,136 @@
+"""alikely plan: a sentence, then a table, in 80 columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.cli import main
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plan") / "pilot.csv"
+    al.load_example().select(condition=["blur", "noise"]).to_table().to_csv(path, index=False)
+    return path
+
+
+def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["plan", *arguments.split()]) == 0
+    out = capsys.readouterr().out
+    # Paths are as long as they are.
+    lines = [line for line in out.splitlines() if not line.startswith("Written to")]
+    assert max(map(len, lines)) <= 80
+    return " ".join(out.split())
+
+
+def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = f"--accuracy .75 .75 --ec .5 --width .1 --out {tmp_path}"
+    printed = printed_by(arguments, capsys)
+    assert printed.startswith(
+        "Show 1,537 trials to both: if they are each right on 75 % of them and their error "
+        "consistency is 0.5, what you measure will lie between about 0.45 and 0.55 in 95 of 100 "
+        "such experiments."
+    )
+    table = pd.read_csv(tmp_path / "plan.csv")
+    assert table["n_trials"].tolist() == [160, 400, 1000, 1537, 2500]
+    expected = al.planning.interval_width(0.75, 0.75, 0.5, table["n_trials"])
+    np.testing.assert_allclose(table["width"], expected["width"])
+    assert (tmp_path / "plan.png").stat().st_size > 10_000
+
+
+def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = printed_by("--accuracy .98 .95 --ec .3 --trials 40", capsys)
+    assert printed.startswith("Show 40 trials to both: if they are right on 98 % and 95 % of them")
+    assert "* simulated: too few trials of a kind for the formula" in printed
+    assert "Nothing was written" in printed
+
+
+def test_a_test(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = printed_by("--accuracy .75 .75 --ec .1 --power .9", capsys)
+    n = al.trials_for_power(0.75, 0.75, 0.1, power=0.9, n_coverage=0)["n_trials"][0]
+    assert printed.startswith(
+        f"Show {n:,} trials to both: if things are as you say, 90 of 100 such experiments will "
+        "find that the two err more alike than chance has it."
+    )
+    assert "less alike" in printed_by("--accuracy .5 .5 --ec -.2", capsys)
+
+
+@pytest.mark.slow
+def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = "--difference --accuracy .75 .75 .75 --ec .3 .5"
+    printed = printed_by(f"{arguments} .4 --out {tmp_path}", capsys)
+    assert printed.startswith(
+        "Show 278 trials to all three: if things are as you say, 80 of 100 such experiments will "
+        "find that the second model errs more like the human (0.5 against 0.3)."
+    )
+    assert pd.read_csv(tmp_path / "plan.csv")["target"].tolist() == [0.5, 0.8, 0.9, 0.95]
+    assert (tmp_path / "plan.png").exists()
+    assert "fewer trials do" in printed_by(arguments, capsys)
+
+
+@pytest.mark.slow
+def test_a_pilot(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = f"--pilot {pilot} --pairs human-human"
+    printed = printed_by(f"{arguments} --trials 400 --out {tmp_path}", capsys)
+    table = pd.read_csv(tmp_path / "plan.csv")
+    assert len(table) == 12
+    worst = table.loc[table["assured_width"].idxmax()]
+    assert printed.startswith(
+        f"After 400 trials the 95 % interval of {worst['observer_a']} and {worst['observer_b']} in "
+        f"{worst['condition']}, the least certain pair, is no wider than "
+        f"{worst['assured_width']:.2f} in 80 of 100 such studies."
+    )
+    one = pilot.with_name("one.csv")
+    trials = al.Trials.read(pilot).select(observer=["human_1", "human_2"], condition=["noise"])
+    trials.to_table().to_csv(one, index=False)
+    printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assured .9", capsys)
+    assert "more trials: then even for human_1 and human_2 in noise" in printed
+    assert "in 90 of 100 such studies" in printed
+
+
+def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = f"--pilot {pilot} --budget 2000 --cost-trial .05 --cost-observer 20"
+    printed = printed_by(f"{arguments} --out {tmp_path}", capsys)
+    table = pd.read_csv(tmp_path / "plan.csv")
+    assert set(table["system"]) == {"6 machines", "human-human"}
+    best = table[table["system"] == "human-human"].iloc[0]
+    assert printed.startswith(
+        f"For 2000, test {best['n_observers']:.0f} people with {best['n_images']:,.0f} images of "
+        "each condition"
+    )
+    assert (tmp_path / "plan.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "--accuracy must be two accuracies, such as .75 .75; got nothing"),
+        ("--accuracy .7 --ec .5", "--accuracy must be two accuracies"),
+        ("--accuracy .7 .7", "--ec must be one error consistency, such as .5; got nothing"),
+        ("--accuracy .95 .5 --ec .5", "must lie in [-0.1000, 0.1000]"),
+        ("--accuracy 1 .5 --ec .5", "accuracy_a must lie strictly between 0 and 1"),
+        ("--accuracy .7 .7 --ec .5 --width 3", "width must lie in (0, 2]"),
+        ("--accuracy .7 .7 --ec .5 --power 1", "power must lie strictly between 0 and 1"),
+        ("--accuracy .7 .7 --ec 0", "a difference of zero"),
+        ("--difference --accuracy .7 .7 --ec .5 .3", "accuracies of the human and both models"),
+        ("--difference --accuracy .7 .7 .7 --ec .5 .3 --width .1", "leave out --width"),
+        ("--difference --accuracy .7 .7 .7 --ec .9 .1 .9", "model a and model b must lie in ["),
+        ("--budget 100", "--budget needs --pilot FILE"),
+        ("--pilot {pilot}", "--pilot needs --width W, --trials N or --budget COST"),
+        ("--pilot {pilot} --budget 3", "budget must be at least 40"),
+        ("--pilot nowhere.csv --width .1", "nowhere.csv"),
+    ],
+)
+def test_bad_input_is_one_line(
+    pilot: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
+) -> None:
+    assert main(["plan", *arguments.format(pilot=pilot).split()]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""

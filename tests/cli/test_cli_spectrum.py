@@ -1,0 +1,101 @@
+"""alikely spectrum: tables, files, bad input, in 80 columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.cli import main
+
+REFERENCE = ",".join(f"distortion_{d}:reference" for d in range(4))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People alone, correctness only."""
+    path = tmp_path_factory.mktemp("spectrum") / "people.csv"
+    two = {"means": (-1.5, 2.0), "sds": (0.3, 0.3), "weights": (0.5, 0.5)}
+    trials, _ = al.simulate.difficulty(6, 4, n_items=100, **two, rng=1)
+    trials.to_table().to_csv(path, index=False)
+    return path
+
+
+def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["spectrum", *arguments]) == 0
+    out = capsys.readouterr().out
+    # Paths are as long as they are.
+    lines = [line for line in out.splitlines() if not line.startswith("Written to")]
+    assert max(map(len, lines)) <= 80
+    return out
+
+
+def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--regimes", "4"]
+    printed = printed_by([*arguments, "--out", str(tmp_path), "--seed", "3"], capsys)
+    spectrum = al.difficulty_spectrum(al.Trials.read(file), REFERENCE.split(","), chance=1 / 16)
+    found = al.regimes(spectrum, 4, rng=3)
+    table = pd.read_csv(tmp_path / "spectrum.csv").set_index("condition")
+    np.testing.assert_allclose(table.loc[spectrum["condition"].values, "delta"], spectrum["delta"])
+    assert (table.loc[found["condition"].values, "regime"] == found["label"].values).all()
+    assert table["delta"].is_monotonic_decreasing
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "normality.csv", "regimes.csv", "regimes.png", "spectrum.csv", "spectrum.png",
+    ]  # fmt: skip
+    assert "Shown: 4 regimes" in printed
+    assert "nearest machine" not in printed
+    assert printed.count("ref.") == 4
+
+
+def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "example.parquet"
+    al.load_example().to_table().to_parquet(path)
+    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--regimes", "2"]
+    printed = printed_by([*arguments, "--resamples", "100", "--out", str(tmp_path)], capsys)
+    assert "nearest machine" in printed
+    machines = pd.read_csv(tmp_path / "machines.csv")
+    assert set(machines["metric"]) == {"error_consistency", "misclassification_agreement"}
+    # Easiest first, as the conditions stand.
+    assert machines["regime"].drop_duplicates().tolist() == ["regime 2", "regime 1"]
+    assert {"alignment.csv", "machines.png"} <= {p.name for p in tmp_path.iterdir()}
+
+
+@pytest.mark.usefixtures("chains")
+def test_with_the_generative_model(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two numbers of regimes are enough to see all that is printed; each is compiled anew.
+    monkeypatch.setattr("alikely.cli.spectrum.FEWEST", 1)
+    monkeypatch.setattr("alikely.cli.spectrum.MOST", 2)
+    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--regimes", "2"]
+    mcmc = ["--mcmc", "--draws", "2000", "--out", str(tmp_path)]
+    printed = printed_by([*arguments, *mcmc], capsys)
+    assert "posterior 95 %" in printed
+    compared = pd.read_csv(tmp_path / "compared.csv")
+    assert sorted(compared["n_regimes"]) == [1, 2]
+    with xr.open_datatree(tmp_path / "posterior.nc") as tree:
+        assert tree["posterior"].sizes["regime"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--reference", "distortion_9:reference"], "no condition 'distortion_9:reference'"),
+        (["--regimes", "some"], "--regimes must be a whole number or auto, got 'some'"),
+        (["--regimes", "25"], "k must lie between 1 and the number of conditions, 24; got 25"),
+        (["--exclude", "distortion_1"], "--exclude must list dataset:condition,..."),
+        (["--chance", "1.5"], "chance must lie strictly between 0 and 1, got 1.5"),
+    ],
+)
+def test_bad_input(
+    file: Path, change: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(file), "--reference", REFERENCE, "--chance", "0.0625", *change]
+    assert main(["spectrum", *given]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

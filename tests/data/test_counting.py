@@ -1,0 +1,91 @@
+"""Joint counts by slices equal those of the whole, whatever the array is backed by."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.typing import NDArray
+
+import alikely as al
+from alikely.data import counting
+
+
+def answers(n_observers: int, n_trials: int, missing: float, seed: int = 1) -> NDArray[np.int8]:
+    rng = np.random.default_rng(seed)
+    correct = (rng.random((n_observers, n_trials)) < 0.7).astype(np.int8)
+    correct[rng.random(correct.shape) < missing] = -1
+    return correct
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("length", [1, 7, 1000])
+def test_slices_add_up_to_the_whole(
+    missing: float, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    correct = answers(6, 300, missing)
+    monkeypatch.setattr(counting, "SLICE", 6 * length)
+    found = al.data.joint_counts(xr.DataArray(correct, dims=("observer", "trial")))
+    expected = []
+    for i in range(6):
+        for j in range(i + 1, 6):
+            a, b = correct[i], correct[j]
+            cells = [(1, 1), (1, 0), (0, 1), (0, 0)]
+            expected.append([int(((a == x) & (b == y)).sum()) for x, y in cells])
+    assert found["cells"].values.tolist() == expected
+    assert found["observer_b"].values.tolist()[:3] == ["observer_1", "observer_2", "observer_3"]
+
+
+def test_arrays_on_disk_and_in_chunks(tmp_path: Path) -> None:
+    names = [f"net_{i}" for i in range(5)]
+    array = xr.DataArray(
+        answers(5, 1_000, 0.1), dims=("observer", "trial"), coords={"observer": names}, name="right"
+    )
+    whole = al.data.joint_counts(array)
+    array.to_dataset().to_netcdf(tmp_path / "right.nc")
+    with xr.open_dataset(tmp_path / "right.nc", chunks={"trial": 128}) as lazy:
+        assert lazy["right"].chunks is not None
+        assert al.data.joint_counts(lazy["right"].T).identical(whole)
+    with xr.open_dataset(tmp_path / "right.nc") as lazy:
+        assert al.data.joint_counts(lazy["right"]).identical(whole)
+    assert whole["observer_a"].values.tolist()[:4] == ["net_0"] * 4
+
+
+def test_memory_is_that_of_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty slices of 50 kB: never the 2 MB of all, which would be 8 in single precision."""
+    monkeypatch.setattr(counting, "SLICE", 50_000)
+    lazy = da.random.default_rng(1).integers(0, 2, (100, 20_000), chunks=(100, 500), dtype="int8")
+    array = xr.DataArray(lazy, dims=("observer", "trial"))
+    al.data.joint_counts(array.isel(trial=slice(0, 1000)))  # what is made once only
+    tracemalloc.start()
+    found = al.data.joint_counts(array)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+    assert (found["cells"].sum("cell") == 20_000).all()
+
+
+def test_the_counts_serve_as_those_of_a_table_do() -> None:
+    found = al.data.joint_counts(xr.DataArray(answers(3, 200, 0), dims=("observer", "trial")))
+    draws = al.inference.pairwise_draws(found["cells"].values, n_draws=100, rng=1)
+    assert draws["error_consistency"].shape == (100, 3)
+    assert al.data.from_counts(found["cells"].values).sizes["pair"] == 3
+
+
+@pytest.mark.parametrize(
+    ("array", "error", "message"),
+    [
+        (np.zeros((2, 3)), TypeError, "must be an xarray.DataArray .* got ndarray; wrap it"),
+        (xr.DataArray(np.zeros((2, 3)), dims=("a", "trial")), ValueError, "must have dims"),
+        (xr.DataArray([[1, 0]], dims=("observer", "trial")), ValueError, "at least 2 observers"),
+        (xr.DataArray([[1, 2], [0, 1]], dims=("observer", "trial")), ValueError, "got 2"),
+        (xr.DataArray([[1, np.nan], [0, 1]], dims=("observer", "trial")), ValueError, "got nan"),
+    ],
+)
+def test_bad_input(array: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        al.data.joint_counts(array)

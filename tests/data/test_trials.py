@@ -1,0 +1,196 @@
+"""Trials: alignment, labels, missing responses, selection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
+
+
+def small(**changes: Any) -> pd.DataFrame:
+    columns = {
+        "observer": ["h1", "h1", "h1", "m1", "m1"],
+        "item": ["x", "y", "z", "y", "x"],
+        "truth": ["cat", "dog", "cat", "dog", "cat"],
+        "response": ["cat", "cat", None, "dog", "dog"],
+        "kind": ["human", "human", "human", "model", "model"],
+    }
+    return pd.DataFrame({**columns, **changes})
+
+
+def by_label(trials: Trials) -> dict[tuple[str, ...], int]:
+    data = trials.data
+    keys = list(zip(*(data[k].values for k in ("dataset", "condition", "item")), strict=True))
+    return {
+        (observer, *key): int(value)
+        for observer, row in zip(trials.observers, data["correct"].values, strict=True)
+        for key, value in zip(keys, row, strict=True)
+    }
+
+
+def test_alignment_and_the_two_kinds_of_missing() -> None:
+    trials = Trials.from_table(small())
+    aligned = by_label(trials)
+    assert aligned["h1", "all", "all", "x"] == 1
+    assert aligned["h1", "all", "all", "y"] == 0
+    assert aligned["h1", "all", "all", "z"] == NO_RESPONSE
+    assert aligned["m1", "all", "all", "z"] == NOT_SHOWN
+    assert aligned["m1", "all", "all", "x"] == 0
+    assert aligned["m1", "all", "all", "y"] == 1
+    assert trials.classes == ["cat", "dog"]
+    assert trials.data["kind"].values.tolist() == ["human", "model"]
+
+
+@pytest.mark.parametrize(
+    "convert", [pl.from_pandas, lambda t: pa.Table.from_pandas(t), lambda t: t.astype("category")]
+)
+def test_every_dataframe_gives_the_same(convert: Any) -> None:
+    reference, other = Trials.from_table(small()), Trials.from_table(convert(small()))
+    assert other.data.identical(reference.data)
+
+
+def test_several_tables_are_read_as_one() -> None:
+    table = small()
+    apart = Trials.from_table(
+        table[table.kind == "human"], pl.from_pandas(table[table.kind == "model"])
+    )
+    assert apart.data.identical(Trials.from_table(table).data)
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=25)
+def test_the_order_of_rows_does_not_matter(random: Any) -> None:
+    table = small()
+    order = list(range(len(table)))
+    random.shuffle(order)
+    assert by_label(Trials.from_table(table.iloc[order])) == by_label(Trials.from_table(table))
+
+
+def test_numbers_as_labels_become_text_however_they_are_stored() -> None:
+    whole = small(truth=[3, 10, 3, 10, 3], response=[3.0, 3.0, np.nan, 10.0, 10.0])
+    trials = Trials.from_table(whole)
+    assert trials.classes == ["3", "10"]
+    assert by_label(trials) == by_label(Trials.from_table(small()))
+
+
+def test_condition_belongs_to_its_dataset_and_groups_stand_together() -> None:
+    table = pd.DataFrame(
+        {
+            "observer": ["a"] * 4 + ["b"] * 4,
+            "item": ["x", "x", "y", "y"] * 2,
+            "dataset": ["one", "two", "one", "two"] * 2,
+            "condition": ["0"] * 8,
+            "correct": [1, 0, 1, 0, 0, 1, 0, 1],
+        }
+    )
+    trials = Trials.from_table(table)
+    assert trials.data["dataset"].values.tolist() == ["one", "one", "two", "two"]
+    assert not trials.has_classes
+    with pytest.raises(ValueError, match="correctness only; error consistency works"):
+        _ = trials.classes
+
+
+def test_image_serves_as_item_and_names_are_keywords() -> None:
+    table = small().rename(columns={"item": "image", "observer": "subject", "truth": "category"})
+    trials = Trials.from_table(table, observer="subject", truth="category")
+    assert by_label(trials) == by_label(Trials.from_table(small()))
+
+
+def test_csv_keeps_labels_as_printed(tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text(
+        "observer,item,condition,truth,response\na,1,0.10,cat,cat\nb,1,0.10,cat,\na,2,0.1,dog,NA\n"
+    )
+    trials = Trials.read(path, classes=["cat", "dog", "NA"])
+    assert set(trials.data["condition"].values) == {"0.10", "0.1"}
+    assert by_label(trials)["b", "all", "0.10", "1"] == NO_RESPONSE
+    assert by_label(trials)["a", "all", "0.1", "2"] == 0
+
+
+def test_parquet_csv_and_memory_agree(tmp_path: Path) -> None:
+    table = small()
+    pyarrow.parquet.write_table(pa.Table.from_pandas(table), tmp_path / "t.parquet")
+    table.to_csv(tmp_path / "t.csv.gz", index=False)
+    reference = Trials.from_table(table).data
+    assert Trials.read(tmp_path / "t.parquet").data.identical(reference)
+    assert Trials.read(str(tmp_path / "t.csv.gz")).data.identical(reference)
+
+
+def test_table_round_trip() -> None:
+    trials = Trials.from_table(small(family=["h", "h", "h", "net", "net"]), labels=["family"])
+    again = Trials.from_table(trials.to_table(), labels=["family"])
+    assert again.data.identical(trials.data)
+    correct = Trials.from_correct([[1, 0, np.nan], [1, 1, 0]], kind=["human", "model"])
+    assert Trials.from_table(correct.to_table()).data.identical(correct.data)
+
+
+def test_repeats_are_trials_of_their_own() -> None:
+    table = pd.DataFrame(
+        {
+            "observer": list("aabb"),
+            "item": ["x"] * 4,
+            "repeat": [0, 1, 0, 1],
+            "correct": [1, 0, 1, 1],
+        }
+    )
+    trials = Trials.from_table(table)
+    assert trials.n_trials == 2
+    assert trials.data["repeat"].values.tolist() == [0, 1]
+
+
+def test_from_arrays_equals_from_table() -> None:
+    masked = np.ma.masked_array(
+        np.array([["cat", "cat", None], ["dog", "dog", "cat"]], dtype=object),
+        mask=[[False, False, False], [False, False, True]],
+    )
+    trials = Trials.from_arrays(
+        masked,
+        ["cat", "dog", "cat"],
+        observers=["h1", "m1"],
+        item=["x", "y", "z"],
+        kind=["human", "model"],
+    )
+    assert trials.data.identical(Trials.from_table(small()).data)
+
+
+def test_from_arrays_puts_conditions_side_by_side() -> None:
+    trials = Trials.from_correct([[1, 0, 1, 0]], condition=["u", "v", "u", "v"])
+    assert trials.data["condition"].values.tolist() == ["u", "u", "v", "v"]
+    assert trials.data["correct"].values.tolist() == [[1, 1, 0, 0]]
+
+
+def test_select_drops_what_nobody_saw() -> None:
+    trials = Trials.from_table(small())
+    models = trials.select(kind="model")
+    assert models.observers == ["m1"]
+    assert models.n_trials == 2
+    only = Trials.from_correct([[1, 0], [1, 1]], condition=[0.5, 2]).select(condition=[2])
+    assert only.n_trials == 1
+
+
+def test_summary_counts_missing_apart() -> None:
+    summary = Trials.from_table(small()).summary().set_index("observer")
+    assert summary.loc["h1", ["n_trials", "no_response", "not_shown"]].tolist() == [3, 1, 0]
+    assert summary.loc["m1", ["n_trials", "no_response", "not_shown"]].tolist() == [2, 0, 1]
+    assert summary.loc["h1", "accuracy"] == pytest.approx(1 / 3)
+
+
+def test_real_data(shared_data: Path) -> None:
+    trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
+    correct = trials.data["correct"].values
+    # Counts given with the data.
+    assert (correct != NOT_SHOWN).sum() == 447_680
+    assert (correct == NO_RESPONSE).sum() == 597
+    assert trials.n_trials == 18_080
+    assert len(set(trials.data["dataset"].values)) == 17
+    assert trials.data.nbytes < 300e6

@@ -1,0 +1,236 @@
+"""The loader of the model-vs-human release: layouts, checksums, downloads from a local server."""
+
+from __future__ import annotations
+
+import http.server
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+import pytest
+
+from alikely.data.trials import NOT_SHOWN
+from alikely.datasets import loaders as datasets
+
+HEADER = "subj,Session,trial,rt,object_response,category,condition,imagename\n"
+
+
+def raw_files() -> dict[str, str]:
+    """Two small data sets as the toolbox lays them out."""
+    rng = np.random.default_rng(1)
+    names = ["cat", "dog", "oven"]
+    files = {}
+    images = [(names[k % 3], f"n0{k:07d}_{k}") for k in range(12)]
+    for subject in (1, 2):
+        rows = []
+        for trial, k in enumerate(rng.permutation(12), start=1):
+            truth, image = images[k]
+            level = "0.90" if k % 2 else "0.00"
+            answer = "na" if trial == 3 else names[rng.integers(3)]
+            rows.append(
+                f"subject-0{subject},1,{trial},0.5,{answer},{truth},{level},"
+                f"{trial:04d}_nse_s0{subject}_{level}_{truth}_10_{image}.png\n"
+            )
+        path = f"uniform-noise/uniform-noise_subject-0{subject}_session_1.csv"
+        files[path] = HEADER + "".join(rows)
+    for observer in ("subject-01", "resnet50"):
+        rows = [
+            f"{observer},1,{t},NaN,{names[answer]},{names[t % 3]},NaN,{names[t % 3]}{t}.png\n"
+            for t, answer in enumerate(rng.integers(3, size=9))
+        ]
+        files[f"edge/edge_{observer}_session-1.csv"] = HEADER.replace(
+            "Session", "session"
+        ) + "".join(rows)
+    return files
+
+
+def archive() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as zipped:
+        for path, text in raw_files().items():
+            zipped.writestr(f"model-vs-human-93ee/raw-data/{path}", text)
+        zipped.writestr("model-vs-human-93ee/README.md", "toolbox")
+    return buffer.getvalue()
+
+
+class Server:
+    """A web server on this machine that counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        outer, content = self, archive()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.requests += 1
+                if self.path == "/missing.zip":
+                    self.send_error(404)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                body = b"<html>" if self.path == "/page.zip" else content
+                if self.path in ("/cut.zip", "/page.zip"):
+                    body = body[: len(content) // 2]
+                self.wfile.write(body.ljust(len(content)) if self.path == "/page.zip" else body)
+
+            def log_message(self, *_: Any) -> None:
+                """Keep the test output clean."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def digests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
+    """Digests of the small data, in place of the published ones."""
+    table = datasets._from_folder(write_raw(tmp_path / "for-digests"), None)
+    known = {
+        name: datasets._digest(table.filter(pc.equal(table["dataset"], name)))
+        for name in ("edge", "uniform-noise")
+    }
+    monkeypatch.setattr(datasets, "HUMAN_DIGESTS", known)
+    return known
+
+
+def write_raw(folder: Path) -> Path:
+    for path, text in raw_files().items():
+        file = folder / "raw-data" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+def test_raw_layout_joins_images_across_observers(tmp_path: Path) -> None:
+    trials = datasets.model_vs_human(write_raw(tmp_path))
+    noise = trials.select(dataset="uniform-noise")
+    assert noise.n_trials == 12
+    assert (noise.data["correct"].values != NOT_SHOWN).all()
+    assert set(noise.data["condition"].values) == {"0", "0.9"}
+    assert set(noise.data["item"].values) == {f"n0{k:07d}_{k}" for k in range(12)}
+    assert int(noise.summary()["no_response"].sum()) == 2
+    edge = trials.select(dataset="edge")
+    assert set(edge.data["condition"].values) == {"0"}
+    assert dict(zip(edge.observers, edge.data["kind"].values, strict=True)) == {
+        "subject-01": "human",
+        "resnet50": "model",
+    }
+    same = datasets.model_vs_human(tmp_path / "raw-data", datasets="edge")
+    assert same.data.identical(edge.data)
+
+
+def test_tidy_parquet(tmp_path: Path) -> None:
+    table = datasets._from_folder(write_raw(tmp_path), None)
+    pyarrow.parquet.write_table(table, tmp_path / "trials.parquet")
+    one = datasets.model_vs_human(tmp_path / "trials.parquet")
+    other = datasets.model_vs_human(tmp_path)
+    assert one.data.identical(other.data)
+    with pytest.raises(ValueError, match=r"no data set 'colour' in .*; there are: edge, uniform"):
+        datasets.model_vs_human(tmp_path, datasets=["edge", "colour"])
+    pyarrow.parquet.write_table(pa.table({"dataset": ["edge"]}), tmp_path / "bad.parquet")
+    with pytest.raises(ValueError, match="has no column 'condition'"):
+        datasets.model_vs_human(tmp_path / "bad.parquet")
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"no model-vs-human data in .*expected raw-data/<dataset>"
+    ):
+        datasets.model_vs_human(tmp_path)
+
+
+def test_download_once(server: Server, digests: dict[str, str], tmp_path: Path) -> None:
+    options: dict[str, Any] = {"cache": tmp_path / "cache", "progressbar": False}
+    trials = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
+    again = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
+    assert server.requests == 1
+    assert again.data.identical(trials.data)
+    assert trials.data.identical(datasets.model_vs_human(write_raw(tmp_path / "raw")).data)
+
+
+def test_content_that_is_not_the_published_one(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match="human responses of data set 'edge' are not the published"
+    ):
+        datasets.model_vs_human(url=f"{server.url}/data.zip", cache=tmp_path, progressbar=False)
+
+
+@pytest.mark.usefixtures("digests")
+@pytest.mark.parametrize(
+    ("path", "known_hash", "message"),
+    [
+        ("data.zip", "sha256:" + "0" * 64, "could not download .*SHA256 hash"),
+        ("missing.zip", None, "could not download .*404"),
+        ("cut.zip", None, "could not download .*; get the data by other means and pass folder="),
+        ("page.zip", None, "the download is no zip archive and was removed"),
+    ],
+)
+def test_failed_downloads_leave_nothing_behind(
+    server: Server, tmp_path: Path, path: str, known_hash: str | None, message: str
+) -> None:
+    cache = tmp_path / "cache"
+    options: dict[str, Any] = {"cache": cache, "progressbar": False}
+    with pytest.raises(ValueError, match=message):
+        datasets.model_vs_human(url=f"{server.url}/{path}", known_hash=known_hash, **options)
+    assert not any(cache.glob("*"))
+    trials = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
+    assert trials.n_trials == 21
+
+
+@pytest.mark.parametrize(
+    ("name", "image"),
+    [
+        # As the public release writes them.
+        ("0001_cl_s01_cr_oven_40_n04111531_14126.png", "n04111531_14126"),
+        ("1271_eid_s01_4-3-10_truck_10_n03417042_27862.png", "n03417042_27862"),
+        ("0755_ske_s01_0_bottle_00_bottle-0165-sketch-2.png", "bottle-0165-sketch-2"),
+        ("0007_hp_s01_inf_oven_10_n04111531_2201.png", "n04111531_2201"),
+        ("airplane10.png", "airplane10"),
+        ("knife7-bird3.png", "knife7-bird3"),
+    ],
+)
+def test_image_names(name: str, image: str) -> None:
+    assert datasets._image_id(name) == image
+
+
+def test_the_shared_copy_is_the_published_one(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "model_vs_human"
+    trials = datasets.model_vs_human(folder)
+    assert (trials.data["correct"].values != NOT_SHOWN).sum() == 447_680
+    table = datasets._from_folder(folder, None)
+    datasets._verify(table)
+    # And what the toolbox's own layout says of two of its data sets.
+    for name in ("edge", "uniform-noise"):
+        part = table.filter(pc.equal(table["dataset"], name)).to_pylist()
+        (tmp_path / "raw-data" / name).mkdir(parents=True)
+        for observer in {row["observer"] for row in part if row["kind"] == "human"}:
+            rows = [row for row in part if row["observer"] == observer]
+            lines = [
+                f"{observer},1,{k},0.5,{row['response'] or 'na'},{row['truth']},{row['condition']},"
+                f"{k:04d}_xx_s{observer[-2:]}_{row['condition']}_{row['truth']}_10_{row['image']}.png\n"
+                for k, row in enumerate(rows)
+            ]
+            file = tmp_path / "raw-data" / name / f"{name}_{observer}_session_1.csv"
+            file.write_text(HEADER + "".join(lines))
+    datasets._verify(datasets._from_folder(tmp_path, None))

@@ -1,0 +1,253 @@
+"""Divergences between conditions: by hand, against other counts, by simulation; the map."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.data.trials import Trials
+from alikely.errors import tables as error_tables
+from alikely.errors.conditions import condition_divergences, condition_map
+from alikely.metrics import errors
+from alikely.stats.groupings import compare_groupings, grouping_effect
+
+CLASSES = ["cat", "dog", "owl"]
+
+
+def sampled(
+    rng: np.random.Generator, rows: dict[str, np.ndarray], n: int, kinds: tuple[str, ...]
+) -> Trials:
+    """Answers to n images of each class in each condition, by its table of probabilities."""
+    truth = np.tile(np.repeat(np.arange(3), n), len(rows))
+    given = [
+        [rng.choice(3, p=table[t]) for table in rows.values() for t in np.repeat(np.arange(3), n)]
+        for _ in kinds
+    ]
+    return Trials.from_arrays(
+        np.array(CLASSES)[given],
+        np.array(CLASSES)[truth],
+        classes=CLASSES,
+        condition=np.repeat(list(rows), 3 * n),
+        kind=kinds,
+    )
+
+
+def test_two_conditions_by_hand() -> None:
+    """Two humans, one image of each class and condition, and one missing response."""
+    trials = Trials.from_arrays(
+        [["dog", "dog", "cat", "cat"], ["cat", "owl", None, "cat"], ["owl", "owl", "owl", "owl"]],
+        ["cat", "dog", "cat", "dog"],
+        classes=CLASSES,
+        condition=["a", "a", "b", "b"],
+        kind=["human", "human", "model"],
+    )
+    found = condition_divergences(trials)
+    assert found["condition"].values.tolist() == ["all:a", "all:b"]
+    assert found["n_errors"].values.tolist() == [2, 3]
+    # Rows of cat and dog; the missing response is the fourth label.
+    a = [[0, 1, 0, 0], [0, 0, 1, 0], [0] * 4, [0] * 4]
+    b = [[0, 0, 0, 1], [2, 0, 0, 0], [0] * 4, [0] * 4]
+    assert found["divergence"].values[0, 1] == pytest.approx(errors.error_divergence(a, b))
+    assert found["expected"].values[0, 1] == pytest.approx(errors.expected_divergence(a, b))
+    p, q = np.array([1.5, 0.5, 0.5]) / 2.5, np.array([0.5, 0.5, 1.5]) / 2.5
+    cat = errors.jensen_shannon_divergence(p, q)
+    p, q = np.array([0.5, 1.5, 0.5]) / 2.5, np.array([2.5, 0.5, 0.5]) / 3.5
+    dog = errors.jensen_shannon_divergence(p, q)
+    assert found["divergence"].values[0, 1] == pytest.approx((2 * cat + 3 * dog) / 5)
+    dropped = condition_divergences(trials, no_response="drop")
+    assert dropped["n_errors"].values.tolist() == [2, 2]
+    three = [np.array(table)[:3, :3] for table in (a, b)]
+    assert dropped["divergence"].values[0, 1] == pytest.approx(errors.error_divergence(*three))
+
+
+def test_counts_are_those_of_error_rows() -> None:
+    trials = al.load_example()
+    found = condition_divergences(trials, kind="model")
+    rows = error_tables.error_rows(trials.select(kind="model"))
+    dense = error_tables.dense(rows, ("condition", "true_class", "response_class"))
+    dense = dense.sel(condition=[name.split(":")[1] for name in found["condition"].values])
+    np.testing.assert_array_equal(found["n_errors"], dense.sum(["true_class", "response_class"]))
+    for i, j in ((0, 1), (2, 0), (1, 2)):
+        both = dense.values[i], dense.values[j]
+        assert found["divergence"].values[i, j] == pytest.approx(errors.error_divergence(*both))
+        assert found["expected"].values[i, j] == pytest.approx(errors.expected_divergence(*both))
+
+
+def test_shape_of_the_matrix() -> None:
+    found = condition_divergences(al.load_example())
+    divergence, expected = found["divergence"].values, found["expected"].values
+    np.testing.assert_array_equal(divergence, divergence.T)
+    np.testing.assert_array_equal(expected, expected.T)
+    np.testing.assert_array_equal(np.diag(divergence), 0)
+    assert np.isnan(np.diag(expected)).all()
+    assert set(np.diag(found["undefined"])) == {"a condition is not a second sample of itself"}
+    assert set(found["undefined"].values[np.triu_indices(3, k=1)]) == {""}
+    np.testing.assert_array_equal(found["excess"], divergence - expected)
+    nats = condition_divergences(al.load_example(), base=np.e)
+    np.testing.assert_allclose(nats["divergence"], divergence * np.log(2))
+    pooled = condition_divergences(al.load_example(), mixture="pooled", alpha=1)
+    assert (pooled["divergence"].values != divergence)[0, 1]
+    assert pooled.attrs["mixture"] == "pooled"
+
+
+def test_conditions_without_errors() -> None:
+    """Two flawless conditions are not comparable; one is expected to diverge as it does."""
+    trials = Trials.from_arrays(
+        [["cat", "dog", "cat", "dog", "dog", "owl"], ["cat", "dog", "cat", "dog", "dog", "cat"]],
+        ["cat", "dog"] * 3,
+        classes=CLASSES,
+        condition=["a", "a", "b", "b", "c", "c"],
+        kind=["human"] * 2,
+    )
+    found = condition_divergences(trials)
+    assert found["n_errors"].values.tolist() == [0, 0, 4]
+    assert np.isnan(found["divergence"].values[0, 1])
+    assert np.isnan(found["divergence"].values[0, 0])
+    assert found["undefined"].values[0, 1] == "no error in either condition"
+    assert found["divergence"].values[0, 2] > 0
+    np.testing.assert_allclose(found["excess"].values[[0, 1], 2], 0, atol=1e-12)
+    with pytest.raises(ValueError, match="the distance of 'all:a' and 'all:b' is nan; leave one"):
+        condition_map(found, perplexity=2)
+
+
+def test_excess_is_0_for_one_distribution_and_above_for_two() -> None:
+    rng = np.random.default_rng(1)
+    same = np.array([[0.5, 0.4, 0.1], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]])
+    other = np.array([[0.5, 0.1, 0.4], [0.1, 0.4, 0.5], [0.4, 0.1, 0.5]])
+    n_runs = 200
+    excess = np.empty((n_runs, 2))
+    for run in range(n_runs):
+        trials = sampled(rng, {"a": same, "b": same, "c": other}, 20, ("human", "human"))
+        found = condition_divergences(trials)["excess"].values
+        excess[run] = found[0, 1], found[0, 2]
+    assert excess[:, 0].mean() == pytest.approx(0, abs=4 * excess[:, 0].std() / np.sqrt(n_runs))
+    assert excess[:, 1].mean() > 10 * excess[:, 1].std() / np.sqrt(n_runs)
+
+
+def test_names_of_classes_and_other_observers_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    rows = {name: rng.dirichlet(np.ones(3), 3) for name in "abcd"}
+    trials = sampled(rng, rows, 10, ("human", "human", "model"))
+    found = condition_divergences(trials)
+    alone = condition_divergences(trials.select(kind="human"))
+    np.testing.assert_array_equal(found["divergence"], alone["divergence"])
+    table = trials.to_table()
+    renamed = dict(zip(CLASSES, ["z", "y", "x"], strict=True))
+    table["truth"], table["response"] = table["truth"].map(renamed), table["response"].map(renamed)
+    again = condition_divergences(Trials.from_table(table))
+    np.testing.assert_allclose(again["divergence"], found["divergence"])
+    np.testing.assert_allclose(again["expected"], found["expected"])
+
+
+def test_map_keeps_neighbours() -> None:
+    """Two clusters of conditions stay apart; the same seed gives the same map."""
+    rng = np.random.default_rng(3)
+    names = [f"c{i}" for i in range(24)]
+    at = np.repeat([[0.0, 0.0], [8.0, 0.0]], 12, axis=0) + rng.normal(size=(24, 2))
+    distances = pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
+    before = distances.copy()
+    placed = condition_map(distances, perplexity=5, rng=1)
+    pd.testing.assert_frame_equal(distances, before)
+    assert placed["condition"].tolist() == names
+    xy = placed[["x", "y"]].to_numpy()
+    gaps = np.linalg.norm(xy[:, None] - xy, axis=-1) + np.diag(np.full(24, np.inf))
+    nearest = gaps.argmin(axis=1)
+    assert (nearest // 12 == np.arange(24) // 12).all()
+    pd.testing.assert_frame_equal(placed, condition_map(distances, perplexity=5, rng=1))
+    assert not placed.equals(condition_map(distances, perplexity=5, rng=2))
+
+
+def test_scikit_learn_is_loaded_for_maps_alone() -> None:
+    code = "import sys, alikely.errors.conditions; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_real_conditions(shared_data: Path, figure: Callable[[str], None]) -> None:
+    """All conditions of the benchmark that humans saw; counts against pandas."""
+    file = shared_data / "model_vs_human" / "trials.parquet"
+    found = condition_divergences(Trials.read(file))
+    assert found.sizes["condition"] == 78
+    table = pd.read_parquet(file).astype({"dataset": object, "condition": object, "kind": object})
+    table = table[table["kind"] == "human"].astype({"truth": object, "response": object})
+    wrong = table[table["response"].isna() | (table["response"] != table["truth"])]
+    counts = wrong.groupby(["dataset", "condition"]).size()
+    counts.index = [":".join(key) for key in counts.index]
+    assert found["n_errors"].to_series().astype(int).to_dict() == counts.to_dict()
+    off = ~np.eye(78, dtype=bool)
+    assert np.isfinite(found["divergence"].values).all()
+    assert (found["divergence"].values[off] > 0).all()
+    # Divergences are mostly what chance makes of so few errors, and more than that.
+    assert found["excess"].values[off].mean() > 0.03
+    effects = {
+        name: grouping_effect(found[name], found["dataset"], rng=1)
+        for name in ("divergence", "excess")
+    }
+    for name, effect in effects.items():
+        figure(f"conditions by data set, {name}: d = {effect.d:.2f}, p = {effect.p_value:.4f}")
+        assert effect.p_value < 0.01
+    placed = condition_map(found, rng=1)
+    assert np.isfinite(placed[["x", "y"]].to_numpy()).all()
+
+
+def test_data_sets_and_another_grouping_side_by_side() -> None:
+    found = condition_divergences(al.load_example())
+    halves = dict(zip(found["condition"].values, "xxy", strict=True))
+    table = compare_groupings(found["divergence"], {"halves": halves}, n_permutations=99, rng=1)
+    assert table["grouping"].tolist() == ["halves"]
+
+
+EXAMPLE = al.load_example()
+NEVER_SEEN = Trials.from_arrays(
+    np.ma.array([["cat", "dog", "cat"], ["dog", "dog", "dog"]], mask=[[0, 0, 1], [0, 0, 0]]),
+    ["cat", "dog", "cat"],
+    condition=["a", "b", "c"],
+    dataset=["one", "one", "two"],
+    kind=["human", "model"],
+)
+SMALL = pd.DataFrame([[0, 1, -1], [1, 0, 1], [-1, 1, 0]], list("abc"), list("abc"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: condition_divergences(EXAMPLE, kind="monkey"), "no kind 'monkey'; there are: "),
+        (
+            lambda: condition_divergences(NEVER_SEEN),
+            r"'human' saw condition 'two:c' .*exclude_conditions\(trials, {'two': \['c'\]}\)",
+        ),
+        (
+            lambda: condition_divergences(EXAMPLE.select(condition="blur")),
+            "at least two conditions, got 'all:blur' alone",
+        ),
+        (
+            lambda: condition_divergences(
+                Trials.from_correct([[1, 0]], condition=["a", "b"], kind=["human"])
+            ),
+            "correctness only",
+        ),
+        (lambda: condition_divergences(EXAMPLE, alpha=0), "alpha must be above 0"),
+        (lambda: condition_divergences(EXAMPLE, base=3), "base must be 2, e or 10"),
+        (
+            lambda: condition_divergences(EXAMPLE, no_response="guess"),  # type: ignore[arg-type]
+            "no_response must be one of 'error', 'drop'",
+        ),
+        (
+            lambda: condition_map(condition_divergences(EXAMPLE)),
+            "above 0 and below the number of conditions, 3, got 15",
+        ),
+        (lambda: condition_map(abs(SMALL), perplexity=0), "above 0 and below .*, 3, got 0"),
+        (lambda: condition_map(SMALL, perplexity=2), "'a' and 'c' is -1; map the divergence"),
+    ],
+)
+def test_bad_input(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

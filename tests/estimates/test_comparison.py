@@ -1,0 +1,179 @@
+"""Differences, means and model comparison: algebra, dependence, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.inference.influence import covariance
+from alikely.metrics import consistency
+
+
+@pytest.fixture(scope="module")
+def result() -> al.Result:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    return al.error_consistency(trials, "human-model", rng=1)
+
+
+def test_difference_by_every_school(result: al.Result) -> None:
+    one, other = "human_1 x model_4 [noise]", "human_1 x model_5 [noise]"
+    table = al.difference(result, one, other, rope=(-0.1, 0.1))
+    labels = list(result.table["pair"].values)
+    i, j = labels.index(one), labels.index(other)
+    estimate = result.estimates["estimate"].values
+    assert table.loc["analytic", "estimate"] == pytest.approx(estimate[i] - estimate[j], abs=1e-12)
+    matrix = covariance(result.table).values
+    variance = matrix[i, i] + matrix[j, j] - 2 * matrix[i, j]
+    assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(variance), rel=1e-9)
+    draws = result.draws("posterior")[:, i] - result.draws("posterior")[:, j]
+    row = table.loc["posterior"]
+    np.testing.assert_allclose(
+        row[["eti95_lb", "estimate", "eti95_ub"]].astype(float),
+        np.quantile(draws, [0.025, 0.5, 0.975]),
+        atol=1e-6,
+    )
+    assert row["p_positive"] == pytest.approx((draws > 0).mean())
+    # Mass of the posterior inside the region, not the share of the interval.
+    assert row["rope_mass"] == pytest.approx(((draws > -0.1) & (draws < 0.1)).mean())
+
+
+def test_shared_trials_sharpen_a_difference(result: al.Result) -> None:
+    """Two models against one human: ignoring the dependence would widen the interval."""
+    table = al.difference(result, "human_1 x model_1 [noise]", "human_1 x model_2 [noise]")
+    se = result.estimates["se"].sel(pair=["human_1 x model_1 [noise]", "human_1 x model_2 [noise]"])
+    apart = float(np.sqrt((se**2).sum()))
+    for school in ("analytic", "bootstrap", "posterior"):
+        assert table.loc[school, "se"] < apart * 0.98
+
+
+def test_exchange_changes_the_sign(result: al.Result) -> None:
+    there = al.difference(result, {"observer_b": "model_1"}, {"observer_b": "model_4"})
+    back = al.difference(result, {"observer_b": "model_4"}, {"observer_b": "model_1"})
+    np.testing.assert_allclose(there["estimate"], -back["estimate"], atol=1e-7)
+    np.testing.assert_allclose(there["eti95_lb"], -back["eti95_ub"], atol=1e-6)
+    assert there.loc["posterior", "p_positive"] == pytest.approx(
+        1 - back.loc["posterior", "p_positive"]
+    )
+
+
+def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
+    table = al.mean(result, {"observer_b": ["model_1", "model_2"], "condition": "noise"})
+    rows = result.summary()
+    chosen = rows["observer_b"].isin(["model_1", "model_2"]) & (rows["condition"] == "noise")
+    assert table.loc["analytic", "estimate"] == pytest.approx(rows.loc[chosen, "estimate"].mean())
+    # Every school sees the same spread, up to Monte-Carlo error and the prior's two trials of 160.
+    se = table["se"].astype(float)
+    assert se["bootstrap"] == pytest.approx(se["analytic"], rel=4 / np.sqrt(2 * 10_000) + 0.02)
+    assert se["posterior"] == pytest.approx(se["analytic"], rel=4 / np.sqrt(2 * 4_000) + 0.03)
+    everything = al.mean(result)
+    assert everything.loc["analytic", "estimate"] == pytest.approx(rows["estimate"].mean())
+
+
+def test_entries_of_different_groups_need_no_joint_draws() -> None:
+    trials = al.load_example().select(observer=["human_1", "model_1"], condition=["blur", "noise"])
+    prior = {"u": (1.0, 1.0), "v": (1.0, 1.0)}
+    result = al.error_consistency(trials, prior=prior, rng=1)
+    labels = result.table["pair"].values
+    assert np.isfinite(al.difference(result, *labels).loc["posterior", "estimate"])
+
+
+def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
+    trials = al.load_example().select(condition="noise")
+    result = al.error_consistency(trials, "human-human", prior={"u": (1, 1), "v": (1, 1)}, rng=1)
+    row = al.difference(result, *result.table["pair"].values[:2]).loc["posterior"]
+    assert np.isnan(row["estimate"])
+    assert "no joint draws of entries that share trials" in row["note"]
+
+
+def test_undefined_entries_say_so() -> None:
+    result = al.error_consistency(al.load_example().select(condition="clean"), "model-model", rng=1)
+    table = al.difference(result, "model_1 x model_2", "model_4 x model_5")
+    assert np.isnan(table.loc["analytic", "estimate"])
+    assert table.loc["analytic", "note"] == "an entry is undefined: both observers always right"
+    assert table.loc["bootstrap", "note"] == "no defined draws"
+    assert np.isfinite(table.loc["posterior", "estimate"])
+    assert "near the ceiling" in table.loc["posterior", "note"]
+
+
+def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> None:
+    """Refit both conjugate models without each trial in turn."""
+    frame = al.compare_models(result)
+    for i in (0, 13, 40):
+        cells = result.table["cells"].values[i].astype(float)
+        copying = independence = 0.0
+        for cell in np.repeat(np.arange(4), cells.astype(int)):
+            rest = cells - np.eye(4)[cell]
+            copying += np.log((rest[cell] + 0.5) / (rest.sum() + 2))
+            right = [(rest[0] + rest[1] + 1), (rest[0] + rest[2] + 1)]
+            p = [r / (rest.sum() + 2) for r in right]
+            a_right, b_right = cell < 2, cell % 2 == 0
+            independence += np.log(p[0] if a_right else 1 - p[0])
+            independence += np.log(p[1] if b_right else 1 - p[1])
+        assert frame.loc[i, "elpd_copying"] == pytest.approx(copying, rel=1e-12)
+        assert frame.loc[i, "elpd_independence"] == pytest.approx(independence, rel=1e-12)
+        assert frame.loc[i, "elpd_difference"] == pytest.approx(copying - independence, abs=1e-9)
+
+
+def test_model_comparison_prefers_the_truth() -> None:
+    from alikely.data.tables import from_counts
+
+    rng = np.random.default_rng(1)
+    dependent = [al.simulate.cell_probabilities(0.75, 0.75, 0.6)]
+    apart = [al.simulate.cell_probabilities(0.75, 0.75, 0.0)]
+    for probabilities, sign in ((dependent, 1), (apart, -1)):
+        cells = al.simulate.correctness_cells(probabilities * 200, 300, rng=rng)
+        table = from_counts(cells)
+        result = al.Result(
+            al.error_consistency(
+                al.load_example(), "human-human", n_draws=0, n_resamples=0, n_null=0
+            ).data
+        )
+        result.data["observed_data"] = table
+        gain = al.compare_models(result)["elpd_difference"]
+        assert np.sign(gain.mean()) == sign
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda r: al.difference(r, "human_1 x nobody", "human_1 x model_1 [noise]"),
+            "no entry is labelled 'human_1 x nobody'; labels look like 'human_1 x model_1 ",
+        ),
+        (
+            lambda r: al.difference(r, {"observer_b": "model_1"}, {"observer_b": "model_1"}),
+            "select the same entries",
+        ),
+        (
+            lambda r: al.mean(r, {"model": "model_1"}),
+            "selected by dataset, condition, observer_a, observer_b, observer; got 'model'",
+        ),
+        (
+            lambda r: al.mean(r, {"observer_b": "model_9"}),
+            "no entry with observer_b 'model_9'; there are: model_1, ",
+        ),
+        (lambda r: al.mean(r, []), r"no entry is labelled '\(empty list\)'"),
+        (lambda r: al.contrast(r, np.zeros(48)), "48 finite numbers, one per entry and not all 0"),
+        (lambda r: al.contrast(r, [1, 2]), r"one per entry and not all 0; got shape \(2,\)"),
+        (lambda r: al.mean(r, rope=(0.1, -0.1)), r"rope must be \(lower, upper\) with lower below"),
+        (lambda r: al.mean(r, ci_prob=2), "ci_prob must lie strictly between 0 and 1, got 2"),
+    ],
+)
+def test_bad_input(result: al.Result, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(result)
+
+
+def test_a_selection_whose_parts_never_meet() -> None:
+    trials = al.Trials.from_correct(
+        np.ma.masked_array(np.eye(3, 6), mask=[[0] * 6, [0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]]),
+        condition=list("uuuvvv"),
+        dataset=list("pppqqq"),
+    )
+    result = al.error_consistency(trials, n_resamples=10, n_draws=4, n_null=0, rng=1)
+    with pytest.raises(ValueError, match="each part occurs, but not together"):
+        al.mean(result, {"observer_b": "observer_1", "dataset": "q"})
+    assert np.isfinite(consistency.error_consistency(result.table["cells"].values)).any()

@@ -1,0 +1,114 @@
+"""Correlations between metrics: against scipy, and resampled by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+
+
+def results(trials: al.Trials) -> list[al.Result]:
+    return [
+        al.error_consistency(trials, n_null=0, **BARE),
+        al.misclassification_agreement(trials, **BARE),
+        al.error_similarity(trials, **BARE),
+    ]
+
+
+@pytest.fixture(scope="module")
+def three() -> list[al.Result]:
+    return results(al.load_example())
+
+
+def test_correlations_equal_those_of_scipy(three: list[al.Result]) -> None:
+    table = al.metric_correlations(three, n_resamples=50, rng=1)
+    assert len(table) == 3 * 5
+    values = {r.metric.name: r.estimates["estimate"].values for r in three}
+    where = three[0].pairs["condition"].to_numpy()
+    for (one, other), part in table.groupby(["metric", "other"]):
+        rows = part.set_index("domain")["correlation"]
+        defined = np.isfinite(values[one]) & np.isfinite(values[other])
+        by_condition = []
+        for condition in ("clean", "blur", "noise"):
+            here = defined & (where == condition)
+            expected = stats.spearmanr(values[one][here], values[other][here]).statistic
+            assert rows[f"all | {condition}"] == pytest.approx(expected)
+            by_condition.append(expected)
+        assert rows["mean"] == pytest.approx(np.mean(by_condition))
+        expected = stats.spearmanr(values[one][defined], values[other][defined]).statistic
+        assert rows["global"] == pytest.approx(expected)
+    undefined = table.set_index(["other", "domain"])["n_undefined"]
+    assert undefined["misclassification_agreement", "global"].max() > 0
+    assert (table["n_pairs"] + table["n_undefined"]).isin([45, 135]).all()
+
+
+def test_systems_are_resampled_and_not_pairs(three: list[al.Result]) -> None:
+    table = al.metric_correlations(three[::2], n_resamples=400, rng=2)
+    row = table.set_index("domain").loc["all | noise"]
+    part = three[0].pairs.assign(
+        x=three[0].estimates["estimate"].values, y=three[2].estimates["estimate"].values
+    )
+    part = part[part["condition"] == "noise"]
+    names = sorted(set(part["observer_a"]) | set(part["observer_b"]))
+    rng, replicates = np.random.default_rng(3), []
+    both = {
+        frozenset((a, b)): values
+        for a, b, *values in part[["observer_a", "observer_b", "x", "y"]].itertuples(index=False)
+    }
+    for _ in range(400):
+        drawn = rng.choice(names, len(names))
+        x = [both[frozenset((a, b))] for i, a in enumerate(drawn) for b in drawn[:i] if a != b]
+        replicates.append(stats.spearmanr(*np.array(x, float).T).statistic)
+    low, high = np.quantile(replicates, [0.025, 0.975])
+    # Quantiles of 400 replicates: their error from the density of a normal of that width.
+    spread = np.std(replicates)
+    error = np.sqrt(0.025 * 0.975 / 400) / stats.norm.pdf(1.96) * spread
+    found = row.filter(like="bootstrap_").astype(float)
+    np.testing.assert_allclose(found, [low, high], atol=4 * np.sqrt(2) * error)
+
+
+def test_a_metric_agrees_with_its_own_ranks(three: list[al.Result]) -> None:
+    """Divergence falls as similarity rises: a monotone function changes no correlation."""
+    base_e = al.error_similarity(al.load_example(), base=np.e, **BARE)
+    one = al.metric_correlations([three[0], three[2]], n_resamples=50, rng=4)
+    other = al.metric_correlations([three[0], base_e], n_resamples=50, rng=4)
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_bad_input(three: list[al.Result]) -> None:
+    with pytest.raises(ValueError, match="at least two, of different metrics; got 1"):
+        al.metric_correlations(three[:1])
+    with pytest.raises(ValueError, match="two of the results are of error_consistency"):
+        al.metric_correlations([three[0], three[0]])
+    other = al.misclassification_agreement(al.load_example(), "human-model", **BARE)
+    with pytest.raises(ValueError, match=r"same entries; 'human_1' and 'human_2' are not in all"):
+        al.metric_correlations([three[0], other])
+    with pytest.raises(ValueError, match="n_resamples must be at least 1, got 0"):
+        al.metric_correlations(three, n_resamples=0)
+    few = results(al.load_example().select(condition="noise", kind="human"))
+    table = al.metric_correlations(
+        [
+            al.error_consistency(
+                al.load_example().select(condition="noise"),
+                [("human_1", "human_2"), ("human_1", "human_3")],
+                n_null=0,
+                **BARE,
+            ),
+            al.misclassification_agreement(
+                al.load_example().select(condition="noise"),
+                [("human_1", "human_2"), ("human_1", "human_3")],
+                **BARE,
+            ),
+        ],
+        n_resamples=20,
+    )
+    assert table["correlation"].isna().all()
+    assert table["note"].str.contains("fewer than 3 pairs").all()
+    assert np.isfinite(al.metric_correlations(few, n_resamples=20)["correlation"]).all()

@@ -1,0 +1,360 @@
+"""Agreement and similarity of errors on trials: every school against brute force and simulation."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import alikely as al
+from alikely.data.blocks import blocks
+from alikely.data.tables import joint_correctness
+from alikely.errors.draws import label_draws, row_draws
+from alikely.inference.evaluation import evaluator
+from alikely.inference.resampling import bca_of_table, bootstrap
+from alikely.metrics import ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT, errors
+
+CLASSES = 5
+
+
+def trials_of(rng: np.random.Generator, n: int = 300, observers: int = 4) -> al.Trials:
+    """Observers that err on a third of the trials, often in the same way; some answers missing."""
+    truth = rng.integers(0, CLASSES, n)
+    common = (truth + rng.integers(1, CLASSES, n)) % CLASSES
+    own = rng.integers(0, CLASSES, (observers, n))
+    wrong = np.where(rng.random((observers, n)) < 0.4, common, own)
+    response = np.where(rng.random((observers, n)) < 0.5, truth, wrong).astype(object)
+    response[rng.random((observers, n)) < 0.03] = None
+    masked = np.ma.masked_array(response, rng.random((observers, n)) < 0.05)
+    return al.Trials.from_arrays(masked, truth, condition=np.arange(n) % 2)
+
+
+def by_hand(
+    trials: al.Trials, condition: str, a: int, b: int, weights: NDArray[Any]
+) -> tuple[float, float]:
+    """Agreement and similarity from counts that a loop adds up."""
+    data = trials.data
+    here = np.flatnonzero(data["condition"].values == condition)
+    joint, rows = np.zeros((CLASSES + 1,) * 2), np.zeros((2, CLASSES + 1, CLASSES + 1))
+    for weight, t in zip(weights, here, strict=True):
+        truth = int(data["truth"].values[t])
+        given = data["response"].values[[a, b], t]
+        label = np.where(given == -1, CLASSES, given)
+        wrong = (given != -2) & (label != truth)
+        for observer in range(2):
+            if wrong[observer]:
+                rows[observer, truth, label[observer]] += weight
+        if wrong.all():
+            joint[label[0], label[1]] += weight
+    divergence = errors.error_divergence(*rows)
+    return (
+        errors.misclassification_agreement(joint).item(),
+        errors.error_similarity(divergence).item(),
+    )
+
+
+def test_weighted_values_equal_those_by_hand() -> None:
+    rng = np.random.default_rng(1)
+    trials = trials_of(rng)
+    table = joint_correctness(trials, labels=True)
+    for block in blocks(table):
+        n = block.correct.shape[1]
+        weights = np.stack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n))])
+        found = [
+            evaluator(block, metric).values(weights)
+            for metric in (MISCLASSIFICATION_AGREEMENT, ERROR_SIMILARITY)
+        ]
+        for p, row in enumerate(range(block.rows.start, block.rows.stop)):
+            where = str(table["condition"].values[row])
+            a, b = int(table["first"][row]), int(table["second"][row])
+            for w in range(2):
+                expected = by_hand(trials, where, a, b, weights[w])
+                assert [values[w, p] for values in found] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", [MISCLASSIFICATION_AGREEMENT, ERROR_SIMILARITY])
+def test_slopes_are_derivatives_by_the_weights(metric: Any) -> None:
+    trials = trials_of(np.random.default_rng(2), n=60, observers=3)
+    block = next(iter(blocks(joint_correctness(trials, labels=True))))
+    ready = evaluator(block, metric)
+    n, step = block.correct.shape[1], 1e-6
+    up = ready.values(np.ones((n, n)) + step * np.eye(n))
+    down = ready.values(np.ones((n, n)) - step * np.eye(n))
+    slope = (up - down).T / (2 * step)
+    np.testing.assert_allclose(ready.slopes(), slope - slope.mean(axis=1, keepdims=True), atol=1e-8)
+
+
+def test_analytic_and_bootstrap_errors_agree() -> None:
+    """With errors of different kinds: for equal ones the divergence is flat, and no slope helps."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, CLASSES, 6000)
+    shift = np.minimum(rng.geometric([[0.9], [0.5], [0.2]], (3, 6000)), CLASSES - 1)
+    same = rng.random(6000) < 0.3
+    wrong = (truth + np.where(same, 1, shift)) % CLASSES
+    response = np.where(rng.random((3, 6000)) < 0.5, truth, wrong)
+    table = joint_correctness(al.Trials.from_arrays(response, truth), labels=True)
+    for metric in (MISCLASSIFICATION_AGREEMENT, ERROR_SIMILARITY):
+        se = al.inference.estimate(table, metric)["se"].values
+        replicates = bootstrap(table, metric, 4000, rng=1)
+        # Standard deviation of a standard deviation of 4,000 replicates.
+        error = 1 / np.sqrt(2 * 4000)
+        np.testing.assert_allclose(replicates.values.std(axis=0) / se, 1, atol=4 * error)
+        matrix = al.inference.covariance(table, metric)
+        np.testing.assert_allclose(np.sqrt(np.diag(matrix)), se)
+        bounds = bca_of_table(table, replicates, metric)
+        value = al.inference.estimate(table, metric)["estimate"].values
+        assert ((bounds[:, 0] < value) & (value < bounds[:, 1])).all()
+
+
+def test_clusters_widen_the_error_of_repeated_items() -> None:
+    rng = np.random.default_rng(4)
+    once = trials_of(rng, n=200).data
+    response = np.where(once["response"].values < 0, -1, once["response"].values)
+    twice = np.concatenate([response, response], axis=1).astype(object)
+    twice[twice == -1] = None
+    item, repeat = np.tile(np.arange(200), 2), np.repeat([0, 1], 200)
+    truth = np.tile(once["truth"].values, 2)
+    trials = al.Trials.from_arrays(twice, truth, item=item, repeat=repeat)
+    for function in (al.misclassification_agreement, al.error_similarity):
+        options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+        plain = function(trials, **options).estimates["se"]
+        clustered = function(trials, cluster="item", **options).estimates["se"]
+        np.testing.assert_allclose(clustered / plain, np.sqrt(2))
+
+
+def simulated_pairs(
+    rng: np.random.Generator, n_sets: int, n_joint: int, agreement: float, n_classes: int = 16
+) -> tuple[al.Trials, NDArray[np.float64]]:
+    """Data sets, as conditions, of joint errors alone; the truth of each.
+
+    ``b`` repeats the label of ``a`` with probability ``agreement``, else both have margins of
+    their own.
+    """
+    first, second, truth, value = [], [], [], []
+    for _ in range(n_sets):
+        p = rng.dirichlet(np.ones(n_classes - 1))
+        q = rng.dirichlet(20 * p + 0.05)
+        table = agreement * np.diag(p) + (1 - agreement) * np.outer(p, q)
+        # Class 0 is true throughout, so that every other label is an error.
+        full = np.zeros((n_classes, n_classes))
+        full[1:, 1:] = table
+        value.append(errors.misclassification_agreement(full).item())
+        cell = rng.choice(table.size, n_joint, p=table.ravel())
+        first.append(1 + cell // (n_classes - 1))
+        second.append(1 + cell % (n_classes - 1))
+        truth.append(np.zeros(n_joint, dtype=int))
+    trials = al.Trials.from_arrays(
+        [np.concatenate(first), np.concatenate(second)],
+        np.concatenate(truth),
+        classes=range(n_classes),
+        condition=np.repeat(np.arange(n_sets), n_joint),
+    )
+    return trials, np.array(value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_joint", [40, 200])
+@pytest.mark.parametrize("agreement", [0.1, 0.4])
+def test_coverage_of_agreement(
+    n_joint: int, agreement: float, figure: Callable[[str], None]
+) -> None:
+    n_sets = 500
+    trials, truth = simulated_pairs(np.random.default_rng(5), n_sets, n_joint, agreement)
+    table = joint_correctness(trials, labels=True)
+    draws = {
+        "posterior": label_draws(table, 1000, rng=6),
+        "bootstrap": bootstrap(table, MISCLASSIFICATION_AGREEMENT, 1000, rng=7).values,
+    }
+    share = {}
+    for school, values in draws.items():
+        low, high = np.nanquantile(values, [0.025, 0.975], axis=0)
+        share[school] = float(np.mean((low <= truth) & (truth <= high)))
+    figure(f"coverage at {n_joint} joint errors, agreement {agreement}: {share}")
+    assert share["posterior"] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_sets)
+
+
+def test_label_draws_have_the_mean_of_their_dirichlet() -> None:
+    """One class of joint errors: how often labels agree is Beta; by the mean over many groups."""
+    n_sets, counts = 400, (12, 6)
+    first = np.tile([1] * counts[0] + [1] * counts[1], n_sets)
+    second = np.tile([1] * counts[0] + [2] * counts[1], n_sets)
+    group = np.repeat(np.arange(n_sets), sum(counts))
+    trials = al.Trials.from_arrays(
+        [first, second], np.zeros(len(first), int), classes=range(4), condition=group
+    )
+    table = joint_correctness(trials, labels=True)
+
+    def shares(statistics: Any) -> Any:
+        return np.asarray(statistics[..., 0] / statistics[..., 1:].sum(axis=-1) * 2)
+
+    share = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, value=shares)
+    drawn = label_draws(table, 400, share, rng=8).mean(axis=0)
+    # Two observers agree with probability 1/2 + 1/2 * 1/4 in the prior of mass 2.
+    expected = (counts[0] + 2 * 0.625) / (sum(counts) + 2)
+    assert abs(drawn.mean() - expected) < 4 * drawn.std() / np.sqrt(n_sets)
+
+
+def test_row_draws_are_conjugate() -> None:
+    """One true class: the divergence of draws from two Dirichlet distributions."""
+    rng = np.random.default_rng(9)
+    rows = np.array([[9, 3, 1], [2, 5, 7]])
+    labels = [np.repeat([1, 2, 3], row) for row in rows]
+    n = max(len(row) for row in labels)
+    given = np.ma.masked_all((2, n), dtype=int)
+    for observer, row in enumerate(labels):
+        given[observer, : len(row)] = row
+    trials = al.Trials.from_arrays(given, np.zeros(n, int), classes=range(4))
+    found = row_draws(joint_correctness(trials, labels=True), 4000, rng=10)[:, 0]
+    p, q = (rng.dirichlet(row + 0.5, 4000) for row in rows)
+    direct = errors.error_similarity(errors.jensen_shannon_divergence(p, q))
+    for k in (1, 2):
+        a, b = found.astype(float) ** k, direct**k
+        se = np.sqrt((a.var() + b.var()) / 4000)
+        assert abs(a.mean() - b.mean()) < 4 * se
+
+
+def test_observers_of_different_stimuli_can_be_compared() -> None:
+    rng = np.random.default_rng(11)
+    truth = rng.integers(0, 4, 400)
+    response = (truth + rng.integers(0, 4, (2, 400))) % 4
+    masked = np.ma.masked_array(response, np.stack([np.arange(400) >= 200, np.arange(400) < 200]))
+    trials = al.Trials.from_arrays(masked, truth)
+    result = al.error_similarity(trials, by=None, n_draws=400, n_resamples=400, rng=12)
+    row = result.summary().iloc[0]
+    assert row["n_trials"] == 0
+    assert row["n_errors_a"] + row["n_errors_b"] > 200
+    whole = al.errors.error_rows(trials, by=None)
+    dense = al.errors.dense(whole, ("observer", "true_class", "response_class")).values
+    assert row["divergence"] == pytest.approx(errors.error_divergence(*dense).item())
+    with pytest.raises(ValueError, match="no trial in common"):
+        al.misclassification_agreement(trials, by=None)
+
+
+def test_conditions_can_be_compared() -> None:
+    trials = al.load_example()
+    rows = al.errors.error_rows(trials)
+    dims = ("condition", "observer", "true_class", "response_class")
+    by_condition = al.errors.dense(rows, dims).sel(observer="human_1")
+    value = errors.error_divergence(
+        by_condition.sel(condition="blur"), by_condition.sel(condition="noise")
+    )
+    assert 0 < value < 1
+
+
+def test_listed_and_dense_tables_hold_the_same_errors() -> None:
+    trials = trials_of(np.random.default_rng(13))
+    table = joint_correctness(trials, labels=True)
+    listed = al.errors.joint_errors(table)
+    n = al.errors.dense(listed, ("observer_a", "observer_b", "condition")).values.sum()
+    assert n == table["cells"].values[:, 3].sum()
+    for block in blocks(table):
+        cells = al.errors.dense_joint_errors(block)
+        row = block.rows.start
+        here = listed.sel(
+            error=(listed["condition"] == table["condition"][row].item())
+            & (listed["observer_a"] == table["observer_a"][row].item())
+            & (listed["observer_b"] == table["observer_b"][row].item())
+        )
+        dense = al.errors.dense(here, ("true_class", "label_a", "label_b"))
+        np.testing.assert_array_equal(dense, cells[0])
+    assert "(no response)" in table["class"].values
+    dropped = joint_correctness(trials, no_response="drop", labels=True)
+    assert "(no response)" not in dropped["class"].values
+    with pytest.raises(ValueError, match="dims must be among"):
+        al.errors.dense(listed, ("observer",))
+
+
+def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
+    trials = al.load_example().select(kind="human")
+    result = al.error_similarity(trials, mixture="pooled", base=np.e, n_resamples=200, rng=14)
+    result.save(tmp_path / "similarity.nc")
+    loaded = al.Result.load(tmp_path / "similarity.nc")
+    assert loaded.metric.name == "error_similarity"
+    pair = result.table["pair"].values
+    # The options come back with the file: a contrast works out the same covariance.
+    for one in (result, loaded):
+        frame = al.difference(one, pair[0], pair[1])
+        assert frame.loc["analytic", "se"] > 0
+    np.testing.assert_allclose(
+        al.difference(result, pair[0], pair[1])["se"], al.difference(loaded, pair[0], pair[1])["se"]
+    )
+    sums = result.estimates
+    np.testing.assert_allclose(
+        sums["class_log_bayes_factor"].sum("class"), sums["log_bayes_factor"]
+    )
+    weight = sums["class_errors_a"] + sums["class_errors_b"]
+    mean = (sums["class_divergence"] * weight).sum("class") / weight.sum("class")
+    np.testing.assert_allclose(mean, sums["divergence"])
+    np.testing.assert_allclose(1 / (1 + sums["divergence"]), sums["estimate"])
+
+
+def test_undefined_entries_say_why() -> None:
+    """No joint error, one label throughout, no error at all, a single joint error."""
+    truth = np.array(["x", "x", "y", "y"])
+    right = truth.tolist()
+    trials = al.Trials.from_arrays(
+        [right, ["y", "x", "y", "y"], ["y", "x", "x", "y"], ["z", "x", "y", "y"]],
+        truth,
+        observers=["perfect", "once", "twice", "other"],
+        classes=["x", "y", "z"],
+    )
+    agreement = al.misclassification_agreement(trials, n_resamples=100, n_draws=100, rng=15)
+    notes = agreement.summary().set_index(["observer_a", "observer_b"])["note"]
+    assert "no joint error" in notes["perfect", "once"]
+    assert "one and the same wrong label" in notes["once", "twice"]
+    assert "fewer than 2 joint errors" in notes["once", "other"]
+    similarity = al.error_similarity(
+        trials, [("perfect", "once"), ("once", "twice")], n_resamples=100, n_draws=100, rng=16
+    )
+    assert similarity.undefined.empty
+    alone = al.Trials.from_arrays([right, right], truth, classes=["x", "y", "z"])
+    nothing = al.error_similarity(alone, n_resamples=100, n_draws=100, rng=17)
+    assert nothing.undefined.tolist() == ["neither observer made an error"]
+    assert np.isnan(nothing.draws("posterior")).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0}, "alpha must be above 0, got 0"),
+        ({"base": 3}, "base must be 2, e or 10, got 3"),
+        ({"mixture": "max"}, "mixture must be 'mean' or 'pooled', got 'max'"),
+        ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none"),
+        ({"sampler": "gibbs"}, "sampler must be 'auto', 'exact' or 'nuts', got 'gibbs'"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.error_similarity(al.load_example(), **options)
+
+
+def test_two_classes_leave_nothing_to_compare() -> None:
+    trials = al.Trials.from_arrays([["a", "b", "a"], ["b", "b", "a"]], ["a", "a", "b"])
+    for function in (al.misclassification_agreement, al.error_similarity):
+        with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be the other"):
+            function(trials)
+
+
+def test_correctness_alone_is_not_enough() -> None:
+    trials = al.Trials.from_correct([[1, 0, 1], [0, 0, 1]])
+    for function in (al.misclassification_agreement, al.error_similarity):
+        with pytest.raises(ValueError, match="or use error_consistency, which needs none"):
+            function(trials)
+        with pytest.raises(ValueError, match=r"count it with joint_correctness\(..., labels=True"):
+            function(joint_correctness(trials))
+        with pytest.raises(TypeError, match="expected Trials or a count table, got int"):
+            function(3)
+    with pytest.raises(ValueError, match="this table has none; count it with labels=True"):
+        bootstrap(joint_correctness(trials), MISCLASSIFICATION_AGREEMENT, 10)
+    with pytest.raises(ValueError, match="correctness only; count it with labels=True"):
+        al.errors.joint_errors(joint_correctness(trials))
+    with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
+        label_draws(joint_correctness(al.load_example(), labels=True), 0)
+    result = al.misclassification_agreement(al.load_example(), "human-human", n_resamples=0)
+    with pytest.raises(ValueError, match="plot a result of error_consistency"):
+        al.plot_null(result, "human_1 x human_2")

@@ -1,0 +1,229 @@
+"""The general front door: what the named doors are, for any metric, in any order of a pair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import stats
+
+import alikely as al
+
+LIGHT = {"n_resamples": 200, "n_draws": 200, "rng": 3}
+DOORS: dict[str, Callable[..., al.Result]] = {
+    "EC": al.error_consistency,
+    "MA": al.misclassification_agreement,
+    "CLES": al.error_similarity,
+}
+
+
+@pytest.fixture(scope="module")
+def trials() -> al.Trials:
+    return al.load_example().select(condition=["blur", "noise"])
+
+
+@pytest.fixture(scope="module")
+def margins() -> al.Result:
+    """Two machines and people, on two conditions."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=120)
+    answers = rng.random((6, 120)) < stats.norm.cdf(0.5 + z)
+    trials = al.Trials.from_correct(
+        answers, kind=["human"] * 6, condition=np.repeat(["one", "two"], 60)
+    )
+    places = {name: trials.data[name].values for name in ("dataset", "condition", "item")}
+    tables = [
+        pd.DataFrame({"observer": name, **places, "margin": share * z + rng.normal(size=120)})
+        for name, share in (("near", 2.0), ("far", 0.5))
+    ]
+    return al.decision_margin_consistency(
+        trials, pd.concat(tables), n_resamples=200, n_draws=0, rng=2
+    )
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
+    named = DOORS[name](trials, "human-human", **LIGHT)
+    general = al.compare(trials, name, "human-human", **LIGHT)
+    assert named.data.attrs == general.data.attrs
+    for group in named.data.children:
+        xr.testing.assert_equal(named.data[group].to_dataset(), general.data[group].to_dataset())
+
+
+def test_options_reach_metric_and_table(trials: al.Trials) -> None:
+    options = {"alpha": 1.0, "mixture": "pooled"}
+    named = al.error_similarity(trials, "human-human", **options, **LIGHT)
+    general = al.compare(trials, "CLES", "human-human", **options, **LIGHT)
+    pd.testing.assert_frame_equal(named.summary(), general.summary())
+    assert general.metric.options["alpha"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["copying", "normalised", "min-mid-max"])
+def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trials) -> None:
+    result = al.compare(trials, name, "human-model", **LIGHT)
+    frame = result.summary()
+    schools = {"analytic_ci95_lb", "bootstrap_eti95_lb", "posterior_eti95_lb", "p_null"}
+    assert schools <= set(frame)
+    cells = result.table["cells"].values
+    np.testing.assert_allclose(frame["estimate"], result.metric.value(cells))
+    assert np.isfinite(result.draws("posterior")).all()
+    again = result.metric.value(cells[:, [0, 2, 1, 3]])
+    assert np.allclose(again, frame["estimate"]) == result.metric.symmetric
+
+
+def test_chains_draw_any_metric_of_cells() -> None:
+    """What NUTS does not name is worked out from the cells of each draw."""
+    table = al.data.from_counts([30, 10, 5, 15])
+    beta = {"p_a": (1.0, 1.0), "u": (0.5, 0.5), "v": (0.5, 0.5)}
+    from alikely.inference.sampling import _cells_of_nuts
+
+    drawn = al.inference.posterior(table, "exact", n_draws=400, rng=1)["posterior"].to_dataset()
+    rng = np.random.default_rng(2)
+    shape = drawn["copy_probability"].shape
+    p, u, v = (rng.beta(a, b, shape) for a, b in ((41, 21), (30.5, 10.5), (5.5, 15.5)))
+    fake = drawn.assign(
+        {n: (drawn["copy_probability"].dims, x) for n, x in zip("puv", (p, u, v), strict=True)}
+    )
+    cells = _cells_of_nuts(fake.rename(p="p_a"), beta)
+    np.testing.assert_allclose(cells.sum(axis=-1), 1)
+    np.testing.assert_allclose(al.metrics.copy_probability(cells), u - v)
+
+
+def test_directed_metrics_take_both_orders_of_a_kind(trials: al.Trials) -> None:
+    """And the mean over pairs of one kind is the mean of both directions."""
+    light = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    directed = al.compare(trials, "copying", ["human-human", "human-model"], **light)
+    once = al.compare(trials, "EC", ["human-human", "human-model"], **light)
+    humans = directed.pairs["observer_b"].str.startswith("human")
+    assert humans.sum() == 2 * once.pairs["observer_b"].str.startswith("human").sum()
+    assert (~humans).sum() == (~once.pairs["observer_b"].str.startswith("human")).sum()
+    chosen = directed.pairs[humans]
+    turned = chosen.rename(columns={"observer_a": "observer_b", "observer_b": "observer_a"})
+    assert set(map(tuple, chosen.values)) == set(map(tuple, turned[chosen.columns].values))
+    both = {
+        "condition": "noise",
+        "observer_a": ["human_1", "human_2"],
+        "observer_b": ["human_1", "human_2"],
+    }
+    value = directed.estimates["estimate"].values
+    stands = (
+        (directed.pairs["condition"] == "noise")
+        & directed.pairs["observer_a"].isin(["human_1", "human_2"])
+        & directed.pairs["observer_b"].isin(["human_1", "human_2"])
+    )
+    assert stands.sum() == 2
+    assert al.mean(directed, both).loc["analytic", "estimate"] == pytest.approx(
+        value[stands].mean()
+    )
+    # Whole sets of pairs, as asked for, keep the first as the reference.
+    listed = al.compare(trials, "copying", [("human_2", "human_1")], **light)
+    assert set(listed.pairs["observer_a"]) == {"human_2"}
+
+
+def test_the_order_within_a_pair_does_not_matter(trials: al.Trials) -> None:
+    result = al.compare(trials, "EC", "human-human", n_null=0, **LIGHT)
+    label = result.table["pair"].values[0]
+    a, b = (result.pairs[side][0] for side in ("observer_a", "observer_b"))
+    turned = label.replace(f"{a} x {b}", f"{b} x {a}")
+    assert turned != label
+    pd.testing.assert_frame_equal(al.mean(result, label), al.mean(result, turned))
+    named = {"observer_a": a, "observer_b": b}, {"observer_a": b, "observer_b": a}
+    pd.testing.assert_frame_equal(al.mean(result, named[0]), al.mean(result, named[1]))
+    other = result.table["pair"].values[1]
+    pd.testing.assert_frame_equal(
+        al.difference(result, label, other), al.difference(result, turned, other)
+    )
+    # Either side of the pair.
+    of_one = al.mean(result, {"observer": a, "condition": "noise"}).loc["analytic", "estimate"]
+    frame = result.summary().query("condition == 'noise'")
+    inside = (frame[["observer_a", "observer_b"]] == a).any(axis=1)
+    assert inside.sum() == 3
+    assert of_one == pytest.approx(frame.loc[inside, "estimate"].mean())
+
+
+def test_directed_entries_are_not_turned(trials: al.Trials) -> None:
+    result = al.compare(trials, "copying", "human-model", n_null=0, **LIGHT)
+    label = str(result.table["pair"].values[0])
+    a, b = (result.pairs[side][0] for side in ("observer_a", "observer_b"))
+    with pytest.raises(ValueError, match="no entry is labelled"):
+        al.mean(result, label.replace(f"{a} x {b}", f"{b} x {a}"))
+
+
+def test_margins_have_means_and_differences(margins: al.Result) -> None:
+    mean = al.mean(margins, {"observer_b": "near"})
+    values = margins.summary().query("observer_b == 'near'")["estimate"]
+    assert mean.loc["analytic", "estimate"] == pytest.approx(values.mean())
+    table = al.difference(margins, {"observer_b": "near"}, {"observer_b": "far"})
+    assert table.loc["analytic", "estimate"] > 0
+    assert list(table.index) == ["analytic", "bootstrap"]
+
+
+def test_one_entry_has_one_analytic_interval(margins: al.Result, trials: al.Trials) -> None:
+    """Fisher's z in the summary is Fisher's z in the mean of that entry alone."""
+    for result in (margins, al.compare(trials, "EC", "human-human", n_null=0, **LIGHT)):
+        frame = result.summary(intervals=["analytic"])
+        for row, label in enumerate(result.table["pair"].values[:3]):
+            own = al.mean(result, str(label)).loc["analytic"]
+            for side in ("lb", "ub"):
+                expected = frame[f"analytic_ci95_{side}"][row]
+                assert own[f"eti95_{side}"] == pytest.approx(expected)
+    # Bounds of a mean of correlations stay in their range; those of a difference may not.
+    mean = al.mean(margins).loc["analytic"]
+    z = np.arctanh([mean["eti95_lb"], mean["estimate"], mean["eti95_ub"]])
+    assert z[1] - z[0] == pytest.approx(z[2] - z[1])
+
+
+def test_large_tables_have_log_bayes_factors() -> None:
+    table = al.data.from_counts([[5500, 250, 250, 1500], [100, 20, 20, 20]])
+    result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0)
+    frame = result.summary()
+    assert frame["log_bf10"][0] > 709
+    assert np.exp(frame["log_bf10"][1]) == pytest.approx(
+        float(al.inference.bayes_factor([100, 20, 20, 20]))
+    )
+    without = al.error_consistency(
+        table, n_resamples=0, n_draws=0, n_null=0, bayes_factor=False
+    ).summary()
+    assert not {"log_bf10", "p_null"} & set(without)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda t, m: al.compare(t, "kappa"), ValueError, "metric must be one of 'error_consist"),
+        (lambda t, m: al.compare(t, "EC", mixture="mean"), ValueError, "has no option 'mixture'"),
+        (lambda t, m: al.compare(t, "DMC", method="x", margins=None), ValueError, "'pearson' or"),
+        (lambda t, m: al.compare([1]), TypeError, "expected Trials or a count table, got list"),
+        (
+            lambda t, m: al.compare(al.data.from_counts([1, 1, 1, 1]), "MA"),
+            ValueError,
+            "this table holds correctness only",
+        ),
+        (lambda t, m: al.compare_models(m), ValueError, "has none: it is one of margins; use a"),
+        (
+            lambda t, m: al.estimates.independent_observers(m),
+            ValueError,
+            "compares models of right and wrong answers, and a result of decision_margin",
+        ),
+        (
+            lambda t, m: al.mean(m, {"observer_b": "nearr"}),
+            ValueError,
+            "no entry with observer_b 'nearr'; there are: near, far; did you mean 'near'?",
+        ),
+        (lambda t, m: al.difference(3, "a", "b"), TypeError, "a Result or a Benchmark, got int"),
+    ],
+)
+def test_bad_input(
+    trials: al.Trials,
+    margins: al.Result,
+    call: Callable[[Any, Any], object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call(trials, margins)

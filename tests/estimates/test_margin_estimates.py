@@ -1,0 +1,375 @@
+"""Decision margins from trials to a result: tables, estimates, posterior, table of both metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.estimates.margins import _remarks
+from alikely.margins.posterior import correlation_draws
+from alikely.margins.reliability import split_half_reliability
+from alikely.margins.tables import answers_of_group, margin_table
+from alikely.metrics import margin_metric
+from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.margins import margin_consistency, margin_influence, weighted_consistency
+
+M = 16
+
+
+def experiment(
+    rng: np.random.Generator,
+    *,
+    rho: float = 0.8,
+    n_items: int = 80,
+    n_people: int = 12,
+    n_repeats: int = 1,
+    machines: tuple[str, ...] = ("net",),
+    condition: str = "plain",
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Long tables of answers (correct) and margins."""
+    z = rng.normal(size=n_items)
+    rows = [
+        {"observer": f"p{o}", "kind": "human", "item": f"i{i}", "repeat": r, "correct": int(right)}
+        for o in range(n_people)
+        for i in range(n_items)
+        for r, right in enumerate(
+            rng.random(n_repeats) < m_afc_probability(1.5 + 1.5 * z[i] + 0.3 * rng.normal(), M)
+        )
+    ]
+    margins = [
+        {"observer": name, "item": f"i{i}", "margin": 5 + 3 * value}
+        for name in machines
+        for i, value in enumerate(rho * z + np.sqrt(1 - rho**2) * rng.normal(size=n_items))
+    ]
+    frames = (pd.DataFrame(rows), pd.DataFrame(margins))
+    return tuple(frame.assign(condition=condition, dataset="d") for frame in frames)  # type: ignore[return-value]
+
+
+def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Result:
+    given = {"m": M, "n_draws": 0, "n_resamples": 200, "rng": 1, **options}
+    return al.decision_margin_consistency(trials, margins, **given)
+
+
+def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
+    answers, margins = experiment(np.random.default_rng(1), machines=("net", "other"))
+    result = consistency(al.Trials.from_table(answers), margins, n_resamples=4000)
+    table = result.summary()
+    shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
+    x = margins["margin"].to_numpy().reshape(2, -1)
+    expected = {
+        ("human", "net"): stats.pearsonr(shares, x[0]),
+        ("human", "other"): stats.pearsonr(shares, x[1]),
+        ("net", "other"): stats.pearsonr(x[0], x[1]),
+    }
+    assert len(table) == 3
+    for _, row in table.iterrows():
+        found = expected[row["observer_a"], row["observer_b"]]
+        assert row["estimate"] == pytest.approx(found.statistic, abs=1e-12)
+        # The influence function needs no normal margins, Fisher's z of pearsonr does: within 30 %.
+        interval = found.confidence_interval()
+        width = row["analytic_ci95_ub"] - row["analytic_ci95_lb"]
+        assert width == pytest.approx(interval.high - interval.low, rel=0.3)
+        assert row["bootstrap_eti95_ub"] - row["bootstrap_eti95_lb"] == pytest.approx(
+            width, rel=0.15
+        )
+    assert table["accuracy_a"][0] == pytest.approx(shares.mean())
+    assert table["accuracy_b"][0] == pytest.approx((x[0] > 0).mean())
+
+
+def test_reliability_and_correction() -> None:
+    answers, margins = experiment(np.random.default_rng(2))
+    result = consistency(al.Trials.from_table(answers), margins)
+    people = answers.pivot(index="observer", columns="item", values="correct").to_numpy(float)
+    (ceiling,) = result.data["ceilings"].to_dataset().to_dataframe().to_dict("records")
+    other = split_half_reliability(people, rng=5)
+    # 462 ways to halve 12 people are all taken: no seed matters for the estimate.
+    assert ceiling["reliability"] == pytest.approx(other.reliability, abs=1e-12)
+    assert (ceiling["system"], ceiling["n_observers"], ceiling["n_items"]) == ("human", 12, 80)
+    row = result.summary().iloc[0]
+    assert row["reliability"] == ceiling["reliability"]
+    assert row["corrected"] == pytest.approx(row["estimate"] / np.sqrt(other.reliability))
+    assert ceiling["lower"] < ceiling["reliability"] < ceiling["upper"]
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_weights_stand_for_repeated_items(method: Any) -> None:
+    rng = np.random.default_rng(3)
+    # Ties on one side, as shares of few answers have.
+    x, y = rng.normal(size=30), rng.integers(0, 6, 30) / 5
+    weights = rng.multinomial(30, np.full(30, 1 / 30), size=50)
+    repeated = [
+        margin_consistency(np.repeat(x, w), np.repeat(y, w), method).item() for w in weights
+    ]
+    found = weighted_consistency(x, y, weights, method)
+    np.testing.assert_allclose(found, repeated, atol=1e-12)
+    np.testing.assert_allclose(weighted_consistency(x, y, weights * 0.1, method), found)
+    assert np.isnan(weighted_consistency(x, y, np.eye(30)[:1], method)).all()
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_influence_is_the_slope_in_the_weights(method: Any) -> None:
+    n = 40 if method == "pearson" else 400
+    x, y = np.random.default_rng(4).normal(size=(2, n))
+    psi = margin_influence(x, y, method)
+    h = 1e-5 if method == "pearson" else 1e-2
+    step = np.ones((2 * n, n)) + h * np.concatenate([np.eye(n), -np.eye(n)])
+    value = weighted_consistency(x, y, step, method)
+    slope = n * (value[:n] - value[n:]) / (2 * h)
+    # Central differences are right to h**2. Spearman's influence is that in an endless population:
+    # n items differ from it by 1 / n of its largest values, which are up to 6.
+    tolerance = 1e-6 if method == "pearson" else 8 / n
+    np.testing.assert_allclose(psi, slope - slope.mean(), atol=tolerance)
+
+
+def test_exact_draws_of_a_correlation_cover_as_promised() -> None:
+    rng = np.random.default_rng(5)
+    n_sets, n_items, rho = 1000, 12, 0.6
+    inside = 0
+    for seed in range(n_sets):
+        x, e = rng.normal(size=(2, n_items))
+        r = np.corrcoef(x, rho * x + np.sqrt(1 - rho**2) * e)[0, 1]
+        low, high = np.quantile(correlation_draws(r, n_items, 1000, seed), [0.05, 0.95])
+        inside += low < rho < high
+    assert abs(inside / n_sets - 0.9) < 4 * np.sqrt(0.09 / n_sets)
+
+
+def test_exact_draws_at_the_edge_and_bad_input() -> None:
+    assert (correlation_draws(1.0, 10, 5, 1) == 1).all()
+    with pytest.raises(ValueError, match=r"r must be in \[-1, 1\]"):
+        correlation_draws(1.5, 10)
+
+
+def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> None:
+    rng = np.random.default_rng(6)
+    answers, margins = experiment(rng, rho=0.8, n_items=120, n_people=8, machines=("a", "b"))
+    trials = al.Trials.from_table(answers)
+    result = consistency(trials, margins, n_draws=2000)
+    table = result.summary().set_index(["observer_a", "observer_b"])
+    for net in ("a", "b") if chains else ():
+        row = table.loc["human", net]
+        assert row["posterior_median"] > row["estimate"]
+        assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
+        # Correction by reliability and the model agree within their error (about .04 each).
+        assert row["posterior_median"] == pytest.approx(row["corrected"], abs=0.15)
+    exact = result.draws("posterior")[:, 2]
+    r = table.loc[("a", "b"), "estimate"]
+    assert np.median(exact) == pytest.approx(r, abs=4 * 0.1 / np.sqrt(2000) + 0.01)
+    strengths = result.data["strengths"].to_dataset()
+    assert np.isnan(strengths["mean"].values[2]).all()
+    shares = answers.groupby("item", sort=False)["correct"].mean()
+    if chains:
+        assert stats.spearmanr(strengths["mean"].values[0], shares).statistic > 0.9
+
+
+def test_two_groups_of_observers(tmp_path: Path, chains: bool) -> None:
+    rng = np.random.default_rng(7)
+    answers, _ = experiment(rng, n_items=100, n_people=20)
+    answers["lab"] = np.where(answers["observer"].str[1:].astype(int) < 10, "here", "there")
+    trials = al.Trials.from_table(answers, labels=["lab"])
+    result = consistency(trials, group="lab", n_draws=2000)
+    row = result.summary().iloc[0]
+    assert (row["observer_a"], row["observer_b"]) == ("here", "there")
+    if chains:
+        # The same strengths: noise is all that parts their shares.
+        assert row["posterior_eti95_ub"] > 0.97
+        assert row["estimate"] < row["posterior_median"]
+    assert row["reliability"] == pytest.approx(result.data["ceilings"]["reliability"].values.prod())
+    result.save(tmp_path / "r.nc")
+    again = al.Result.load(tmp_path / "r.nc")
+    pd.testing.assert_frame_equal(again.summary(), result.summary())
+
+
+def test_spearman_is_an_estimand_of_its_own() -> None:
+    answers, margins = experiment(np.random.default_rng(8))
+    result = consistency(al.Trials.from_table(answers), margins, method="spearman")
+    shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
+    row = result.summary(intervals=["analytic", "bootstrap", "bca"]).iloc[0]
+    expected = stats.spearmanr(shares, margins["margin"]).statistic
+    assert row["estimate"] == pytest.approx(expected, abs=1e-12)
+    assert row["bca_ci95_lb"] < expected < row["bca_ci95_ub"]
+    assert result.metric.influence is not margin_metric().influence
+
+
+def test_repeats_are_counted_by_member_and_item() -> None:
+    answers, margins = experiment(np.random.default_rng(9), n_repeats=3, n_people=4)
+    dropped = answers.drop(index=[0, 5])
+    table = margin_table(al.Trials.from_table(dropped), margins)
+    right, shown = answers_of_group(table, 0, np.arange(80))
+    expected = dropped.pivot_table(
+        index="observer", columns="item", values="correct", aggfunc=["sum", "count"], sort=False
+    )
+    assert shown.sum() == len(dropped)
+    assert right.sum() == dropped["correct"].sum()
+    np.testing.assert_array_equal(
+        right, expected["sum"][list(table["item"].values)].to_numpy().astype(int)
+    )
+    result = consistency(al.Trials.from_table(dropped), margins)
+    assert "unbalanced repeats (2 to 3)" in result.summary()["note"][0]
+
+
+def test_observers_of_one_answer_and_of_many(chains: bool) -> None:
+    """Each model says what it takes the answers for; the exact draws need none of them."""
+    for n_repeats, told in (
+        (1, "one answer each: stable deviations of observers count as noise"),
+        (3, ""),
+    ):
+        answers, margins = experiment(
+            np.random.default_rng(17), n_repeats=n_repeats, n_people=5, n_items=60
+        )
+        trials = al.Trials.from_table(answers)
+        row = consistency(trials, margins, n_draws=2000, model="observers").summary().iloc[0]
+        if chains:
+            assert (told in row["note"]) if told else row["note"] == ""
+        else:
+            # As the prior itself: of these data nothing is known.
+            assert row["note"] == "; ".join(filter(None, [told, "these data cannot tell"]))
+        assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
+        if chains:
+            assert row["posterior_median"] > row["estimate"]
+    assert "repeats count as new people" in _remarks(margin_table(trials, margins), "items")[0]
+
+
+def test_items_of_one_system_only_are_reported() -> None:
+    answers, margins = experiment(np.random.default_rng(10))
+    result = consistency(al.Trials.from_table(answers), margins.iloc[:70])
+    row = result.summary().iloc[0]
+    assert row["n_trials"] == 70
+    assert "10 items of one system only" in row["note"]
+    shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
+    expected = np.corrcoef(shares[:70], margins["margin"][:70])[0, 1]
+    assert row["estimate"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_answers_against_margins_are_reported() -> None:
+    answers, margins = experiment(np.random.default_rng(11))
+    own = margins.assign(kind="model", repeat=0, correct=(margins["margin"] > 0).astype(int))
+    own.loc[[0, 1, 2], "correct"] = 1 - own.loc[[0, 1, 2], "correct"]
+    both = pd.concat([answers, own.drop(columns="margin")])
+    result = consistency(al.Trials.from_table(both), margins)
+    assert "3 answers of net against its margins" in result.summary()["note"][0]
+
+
+def test_conditions_are_kept_apart_or_pooled() -> None:
+    rng = np.random.default_rng(12)
+    parts = [experiment(rng, condition=c, n_items=40) for c in ("one", "two")]
+    answers, margins = (pd.concat(frames) for frames in zip(*parts, strict=True))
+    trials = al.Trials.from_table(answers)
+    apart = consistency(trials, margins).summary()
+    assert apart["condition"].tolist() == ["one", "two"]
+    assert apart["n_trials"].tolist() == [40, 40]
+    pooled = consistency(trials, margins, by="dataset").summary()
+    assert pooled["n_trials"].tolist() == [80]
+    # The same items in both conditions are dependent: fewer of them count.
+    clustered = consistency(trials, margins, by="dataset", cluster="item")
+    assert len(clustered.summary()) == 1
+
+
+def test_both_consistencies_side_by_side() -> None:
+    answers, margins = experiment(np.random.default_rng(13), machines=("a", "b"), n_people=5)
+    trials = al.Trials.from_table(answers)
+    result = consistency(trials, margins)
+    table = al.estimates.consistency_table(trials, result)
+    people = answers.pivot(index="observer", columns="item", values="correct")[
+        [f"i{i}" for i in range(80)]
+    ].to_numpy()
+    right = margins["margin"].to_numpy().reshape(2, -1) > 0
+    from alikely.metrics import error_consistency
+
+    def ec(x: np.ndarray, y: np.ndarray) -> float:
+        cells = [(x & y).sum(), (x & ~y).sum(), (~x & y).sum(), (~x & ~y).sum()]
+        return float(error_consistency(cells))
+
+    people = people.astype(bool)
+    for net in range(2):
+        expected = np.mean([ec(person, right[net]) for person in people])
+        assert table["error_consistency"][net] == pytest.approx(expected, abs=1e-12)
+    assert table["error_consistency"][2] == pytest.approx(ec(right[0], right[1]))
+    ceiling = np.mean([ec(people[i], people[j]) for i in range(5) for j in range(i)])
+    assert table["error_ceiling"][0] == pytest.approx(ceiling)
+    assert table[["error_ceiling", "margin_ceiling"]].iloc[2].isna().all()
+    assert (table["error_consistency_lb"] < table["error_consistency"]).all()
+    np.testing.assert_allclose(table["margin_consistency"], result.summary()["estimate"])
+    other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
+    with pytest.raises(ValueError, match="expected a result of decision_margin_consistency"):
+        al.estimates.consistency_table(trials, other)
+
+
+def test_undefined_entries_say_why() -> None:
+    answers, margins = experiment(np.random.default_rng(14), machines=("net", "flat"))
+    margins.loc[margins["observer"] == "flat", "margin"] = 1.0
+    result = consistency(
+        al.Trials.from_table(answers), margins, n_draws=400, pairs=[("human", "flat")]
+    )
+    row = result.summary().iloc[0]
+    assert np.isnan(row["estimate"])
+    assert np.isnan(row["posterior_median"])
+    assert "all margins of a system are equal" in row["note"]
+    alone = consistency(
+        al.Trials.from_table(answers[answers["observer"] == "p0"]),
+        margins[margins["observer"] == "net"],
+        n_draws=400,
+    )
+    row = alone.summary().iloc[0]
+    assert np.isfinite(row["estimate"])
+    assert np.isnan(row["posterior_median"])
+    assert "too few answers an item" in row["note"]
+    assert alone.data["ceilings"]["undefined"].values.tolist() == ["a single observer"]
+
+
+@pytest.mark.parametrize(
+    ("right", "reason"),
+    [
+        ([[1] * 6, [1, 0, 1, 0, 1, 1]], "items do not differ for all but one observer"),
+        # Resamples of so few items may be all alike: the interval is that of the others.
+        ((np.random.default_rng(1).random((3, 10)) < 0.6).astype(int), ""),
+    ],
+)
+def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
+    trials = al.Trials.from_correct(right, kind=["human"] * len(right))
+    items = trials.data[["dataset", "condition", "item"]].to_dataframe().reset_index(drop=True)
+    margins = items.assign(observer="net", margin=np.arange(len(items), dtype=float) ** 1.5)
+    result = al.decision_margin_consistency(trials, margins, m=4, n_draws=0, n_resamples=200, rng=1)
+    ceilings = result.data["ceilings"]
+    assert ceilings["undefined"].values.tolist() == [reason]
+    assert np.isfinite(ceilings["lower"].values).tolist() == [not reason]
+    assert np.isfinite(result.summary()["estimate"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"group": "lab"}, "group must name a label of observers"),
+        ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
+        ({"model": "x", "n_draws": 4}, "model must be 'items' or 'observers', got 'x'"),
+        ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
+        ({"m": None, "n_draws": 4}, "correctness only: give the number of alternatives"),
+        ({"pairs": "human-human"}, "needs at least two observers of kind 'human'"),
+        ({"margins": None}, "a comparison needs at least two systems, got human"),
+        ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none"),
+    ],
+)
+def test_bad_options(change: dict[str, Any], message: str) -> None:
+    answers, margins = experiment(np.random.default_rng(15))
+    given = {"margins": margins, **change}
+    with pytest.raises(ValueError, match=message) as caught:
+        consistency(al.Trials.from_table(answers), **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_data() -> None:
+    answers, margins = experiment(np.random.default_rng(16))
+    trials = al.Trials.from_table(answers)
+    with pytest.raises(ValueError, match="have 4 items in common; a correlation over items needs"):
+        consistency(trials, margins.iloc[:4])
+    with pytest.raises(ValueError, match="have no item in common; check that data sets"):
+        consistency(trials, margins.assign(item=margins["item"] + "x"))
+    with pytest.raises(ValueError, match="'p0' has margins but 'p1', also of kind 'human', has"):
+        consistency(trials, margins.assign(observer="p0"))
+    with pytest.raises(TypeError, match="expected Trials, got DataFrame"):
+        consistency(answers, margins)  # type: ignore[arg-type]

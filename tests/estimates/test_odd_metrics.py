@@ -1,0 +1,123 @@
+"""Metrics of one's own that are unlike those of the house, and words for what cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, ERROR_SIMILARITY
+
+LIGHT = {"n_resamples": 20, "n_draws": 8, "rng": 1}
+
+
+pytestmark = pytest.mark.usefixtures("own_registry")
+
+
+def own(base: al.Metric = ERROR_CONSISTENCY, **change: Any) -> al.Metric:
+    given = {
+        "name": "mine",
+        "short": "",
+        "module": "",
+        "options": {},
+        "trust": None,
+        "rests_on": None,
+    }
+    return dataclasses.replace(base, **{**given, **change})
+
+
+def test_a_metric_of_rows_of_ones_own() -> None:
+    metric = own(ERROR_SIMILARITY, beside=("n_joint_errors",), draws="")
+    trials = al.load_example()
+    table = al.compare(trials, metric, "human-human", **LIGHT).summary()
+    known = al.error_similarity(trials, "human-human", **LIGHT).summary()
+    for name in ("estimate", "se", "n_joint_errors", "n_errors_a", "n_errors_b"):
+        np.testing.assert_array_equal(table[name], known[name])
+    assert "divergence" not in table
+    assert "posterior_median" not in table
+
+
+def test_a_matrix_of_a_directed_metric_shows_both_orders() -> None:
+    trials = al.load_example().select(kind="human", condition="noise")
+    result = al.compare(trials, "copying", **LIGHT)
+    ax = al.plot_matrix(result)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    shown = np.asarray(ax.images[0].get_array())
+    entries = result.pairs.assign(value=result.estimates["estimate"].values)
+    for _, row in entries.iterrows():
+        found = shown[names.index(row["observer_a"]), names.index(row["observer_b"])]
+        assert found == row["value"]
+    assert not np.allclose(shown, shown.T, equal_nan=True)
+    assert ax.get_xlabel() == "row: the reference, column: the other"
+
+
+def test_mean_of_a_benchmark_is_over_its_machines() -> None:
+    scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0, rng=1)
+    machines = scores.estimates["estimate"].sel(level="overall", system=scores.models)
+    found = al.mean(scores).loc["analytic", "estimate"]
+    assert found == pytest.approx(float(machines.mean()))
+    with pytest.raises(TypeError, match="expected a Result, got Benchmark"):
+        al.contrast(scores, [1.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "pair"}, "none of pair, chain, .*got 'pair'"),
+        ({"name": "two words"}, "a word of letters, .*got 'two words'"),
+        ({"bounds": (1.0, 0.0)}, r"must be \(least, greatest\), got \(1.0, 0.0\)"),
+        ({"scale": "logit", "bounds": (-np.inf, 1.0)}, "must be finite, for scale='logit'"),
+        ({"draws": "labels"}, "draws of a metric of correctness must be"),
+        ({"base": ERROR_SIMILARITY, "draws": "rows"}, "leave draws out, for no posterior"),
+        ({"options": {"seed": 1}}, "by which a result remembers its making; got 'seed'"),
+        ({"options": {"q": True}}, "numbers or strings, which a file can hold; q is True"),
+        ({"options": {"q": None}}, "numbers or strings, which a file can hold; q is None"),
+    ],
+)
+def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        own(**change)
+
+
+def test_a_metric_of_the_house_is_not_replaced() -> None:
+    with pytest.raises(ValueError, match="a metric named 'error_consistency' is registered"):
+        al.metrics.register(dataclasses.replace(ERROR_CONSISTENCY, scale="fisher"))
+    # As it comes from another process.
+    al.metrics.register(dataclasses.replace(COPY_PROBABILITY))
+
+
+@pytest.mark.parametrize("option", [{"prior": {"u": (1, 1)}}, {"log_likelihood": True}])
+def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"is for metrics of correctness.*leave it out"):
+        al.compare(al.load_example(), "CLES", **option)
+
+
+def test_places_that_are_none() -> None:
+    for text in (":X", "..a:X", "nothing_here:X"):
+        with pytest.raises(ValueError, match="no metric at"):
+            al.metrics.find_metric(text)
+
+
+def test_parts_of_rooms_stay_within_reach() -> None:
+    assert al.metrics.alternatives.d_prime(0.5, 2) == pytest.approx(0, abs=1e-9)
+    assert al.metrics.normalised.min_mid_max_agreement([100, 20, 0, 40]) == 1
+    assert al.planning.operating.true_value is not None
+
+
+def test_two_metrics_do_not_share_a_name() -> None:
+    al.metrics.register(own(short="my own"))
+    with pytest.raises(ValueError, match="names 'other' and 'My own' must not be those of another"):
+        al.metrics.register(own(name="other", short="My own"))
+    with pytest.raises(ValueError, match="'mine' is registered already"):
+        al.metrics.register(own(COPY_PROBABILITY))
+
+
+def test_a_metric_knows_the_module_that_makes_it() -> None:
+    assert own().module == __name__
+    partial = functools.partial(ERROR_CONSISTENCY.value)
+    made = al.Metric("x", "correctness", partial, ERROR_CONSISTENCY.influence, partial)
+    assert made.module == __name__

@@ -1,0 +1,218 @@
+"""The front door and its result: columns, intervals, round trip, seeds, ArviZ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.metrics import consistency
+
+mpl.use("Agg")
+
+COLUMNS = [
+    "dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b",
+    "estimate", "se", "less_biased", "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb",
+    "bootstrap_eti95_ub", "posterior_median", "posterior_eti95_lb", "posterior_eti95_ub",
+    "undefined_share", "p_null", "p_null_bh", "p_fisher", "log_bf10", "note",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result() -> al.Result:
+    return al.error_consistency(al.load_example(), pairs="all", rng=1)
+
+
+def test_summary_has_the_promised_columns(result: al.Result) -> None:
+    summary = result.summary()
+    assert list(summary.columns) == COLUMNS
+    assert len(summary) == 45 * 3
+    cells = result.table["cells"].values
+    np.testing.assert_array_equal(summary["n_trials"], cells.sum(axis=1))
+    np.testing.assert_array_equal(summary["estimate"], consistency.error_consistency(cells))
+
+
+def test_intervals_of_every_school(result: al.Result) -> None:
+    summary = result.summary(0.9, "hdi", intervals=["analytic", "bootstrap", "bca", "posterior"])
+    for name in ("analytic_ci90", "bootstrap_hdi90", "bca_ci90", "posterior_hdi90"):
+        defined = summary[f"{name}_lb"].notna()
+        assert (summary[f"{name}_lb"] <= summary[f"{name}_ub"])[defined].all()
+    good = summary["note"] == ""
+    center = summary["estimate"][good].between(
+        summary["posterior_hdi90_lb"][good], summary["posterior_hdi90_ub"][good]
+    )
+    assert center.all()
+    wide, narrow = result.summary(0.99), result.summary(0.5)
+    assert (
+        wide["posterior_eti99_ub"] - wide["posterior_eti99_lb"]
+        > narrow["posterior_eti50_ub"] - narrow["posterior_eti50_lb"]
+    ).all()
+
+
+def test_intervals_are_quantiles_of_the_defined_draws(result: al.Result) -> None:
+    summary, draws = result.summary(), result.draws("bootstrap")
+    for i in (0, 44, 100, 134):
+        column = draws[~np.isnan(draws[:, i]), i]
+        if len(column) > 1:
+            bounds = summary.loc[i, ["bootstrap_eti95_lb", "bootstrap_eti95_ub"]].astype(float)
+            np.testing.assert_allclose(bounds, np.quantile(column, [0.025, 0.975]), atol=1e-6)
+
+
+def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) -> None:
+    """Two models of the example make no error in the clean condition."""
+    reasons = result.undefined
+    assert (reasons == "both observers always right").all()
+    assert list(reasons.index) == ["model_4 x model_5 [clean]"]
+    row = result.summary().set_index(result.table["pair"].values).loc[reasons.index[0]]
+    assert np.isnan([row["estimate"], row["se"], row["bootstrap_eti95_lb"], row["p_null"]]).all()
+    assert row["undefined_share"] == 1
+    assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
+    assert row["note"] == "both observers always right; these data cannot tell"
+
+
+def test_notes_warn_of_few_errors(result: al.Result) -> None:
+    summary = result.summary()
+    errors = (1 - summary[["accuracy_a", "accuracy_b"]]).mul(summary["n_trials"], axis=0).round()
+    few = errors.min(axis=1) < 10
+    assert (summary["note"].str.len() > 0)[few].all()
+    one_sided = summary["note"].str.startswith("an observer never errs")
+    assert (summary.loc[one_sided, "estimate"] == 0).all()
+    assert one_sided.any()
+
+
+def test_round_trip_through_netcdf(result: al.Result, tmp_path: Path) -> None:
+    path = tmp_path / "result.nc"
+    result.save(path)
+    again = al.Result.load(path)
+    pd.testing.assert_frame_equal(again.summary(), result.summary())
+    assert repr(again) == repr(result)
+    assert again.data.attrs == result.data.attrs
+    xr.testing.assert_equal(again.table, result.table)
+    first, second = result.table["pair"].values[60:62]
+    pd.testing.assert_frame_equal(
+        al.difference(again, first, second), al.difference(result, first, second)
+    )
+
+
+def test_provenance(result: al.Result) -> None:
+    attributes = result.data.attrs
+    assert attributes["metric"] == "error_consistency"
+    assert attributes["model"] == "copying"
+    assert attributes["seed"] == "1"
+    assert attributes["alikely_version"] == al.__version__
+    assert (attributes["ci_prob"], attributes["ci_kind"]) == (0.95, "eti")
+    assert result.data["posterior"].attrs["sampler"] == "exact"
+
+
+def test_same_seed_same_result() -> None:
+    trials = al.load_example().select(condition="noise")
+    runs = [al.error_consistency(trials, "human-human", rng=seed) for seed in (7, 7, 8)]
+    pd.testing.assert_frame_equal(runs[0].summary(), runs[1].summary())
+    assert not runs[0].summary().equals(runs[2].summary())
+
+
+def test_schools_can_be_left_out() -> None:
+    trials = al.load_example().select(condition="noise")
+    bare = al.error_consistency(trials, "human-human", n_resamples=0, n_draws=0, n_null=0)
+    assert set(bare.data.children) == {"observed_data", "estimates"}
+    assert "p_null" not in bare.summary()
+    with pytest.raises(ValueError, match="this result has no posterior draws"):
+        bare.draws("posterior")
+
+
+def test_no_response_changes_what_is_counted() -> None:
+    trials = al.load_example()
+    error = al.error_consistency(trials, "human-model", n_draws=0, n_null=0, rng=1).summary()
+    drop = al.error_consistency(
+        trials, "human-model", n_draws=0, n_null=0, no_response="drop", rng=1
+    ).summary()
+    assert (drop["n_trials"] <= error["n_trials"]).all()
+    assert (drop["n_trials"] < error["n_trials"]).any()
+
+
+def test_repeated_items_widen_classic_intervals_and_the_posterior_says_it_does_not() -> None:
+    base = al.load_example().select(condition="noise").data["correct"].values[:2]
+    base = np.maximum(base, 0)
+    twice = al.Trials.from_correct(
+        np.concatenate([base, base], axis=1),
+        item=list(range(160)) * 2,
+        repeat=[0] * 160 + [1] * 160,
+    )
+    plain = al.error_consistency(twice, rng=1).summary().iloc[0]
+    clustered = al.error_consistency(twice, cluster="item", rng=1).summary().iloc[0]
+    assert clustered["se"] == pytest.approx(plain["se"] * np.sqrt(2), rel=1e-9)
+    assert "posterior ignores the clusters" in clustered["note"]
+
+
+def test_arviz_takes_the_result_as_it_is(result: al.Result) -> None:
+    table = az.summary(result.data, var_names=["error_consistency"], ci_prob=0.95, ci_kind="eti")
+    assert len(table) == 135
+    boot = az.summary(
+        result.data, group="bootstrap", sample_dims="resample", kind="stats", ci_prob=0.95
+    )
+    assert len(boot) == 135
+    some = result.table["pair"].values[90:94].tolist()
+    az.plot_forest(result.data, var_names=["error_consistency"], coords={"pair": some})
+    az.plot_forest(result.data, group="bootstrap", sample_dims="resample", coords={"pair": some})
+    plt.close("all")
+
+
+def test_counts_alone_suffice() -> None:
+    table = al.data.from_counts([[100, 20, 20, 20], [160, 0, 0, 0]])
+    summary = al.error_consistency(table, rng=1).summary()
+    np.testing.assert_allclose(summary["estimate"], [1 / 3, np.nan])
+    assert summary["n_trials"].tolist() == [160, 160]
+    with pytest.raises(TypeError, match="expected Trials or a count table, got list; make one"):
+        al.error_consistency([[1, 0], [0, 1]])  # type: ignore[arg-type]
+
+
+def test_real_benchmark_runs(shared_data: Path) -> None:
+    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
+    result = al.error_consistency(
+        trials.select(dataset=["edge", "sketch"]), "human-human", n_null=0, n_resamples=200, rng=1
+    )
+    assert len(result.summary()) == 45 + 21
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ci_prob": 0}, "ci_prob must lie strictly between 0 and 1, got 0"),
+        ({"ci_prob": 95}, "ci_prob must lie strictly between 0 and 1, got 95; try 0.95"),
+        ({"ci_kind": "wald"}, "ci_kind must be 'eti' or 'hdi', got 'wald'"),
+        ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none; got -1"),
+        ({"n_resamples": -5}, "n_resamples must be at least 1, or 0 for none; got -5"),
+        ({"sampler": "hmc"}, "sampler must be 'auto', 'exact' or 'nuts', got 'hmc'"),
+        ({"pairs": "human-robot"}, "the kinds here are 'human', 'model'; got 'human-robot'"),
+        ({"cluster": "image"}, r"cluster must name a trial coordinate \(item, trial_dataset\)"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.error_consistency(al.load_example(), **options)
+
+
+def test_bad_summaries_and_files(result: al.Result, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"intervals must be among .*; got 'wald'"):
+        result.summary(intervals=["wald"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="ci_prob must lie strictly between"):
+        result.summary(1.0)
+    with pytest.raises(ValueError, match=r"no file .*none.nc'; give the path that save wrote to"):
+        al.Result.load(tmp_path / "none.nc")
+    text = tmp_path / "text.nc"
+    text.write_text("no netCDF")
+    with pytest.raises(ValueError, match="is not a netCDF file"):
+        al.Result.load(text)
+    xr.DataTree.from_dict({"x": xr.Dataset({"y": 1})}).to_netcdf(
+        tmp_path / "o.nc", engine="h5netcdf"
+    )
+    with pytest.raises(ValueError, match="is not a Result of alikely"):
+        al.Result.load(tmp_path / "o.nc")

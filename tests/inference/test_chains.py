@@ -1,0 +1,285 @@
+"""One cache of compiled models: what shares compiled code, and that nothing else does."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from numpy.typing import NDArray
+
+import alikely as al
+from alikely.data.tables import cohort_counts, joint_correctness
+from alikely.inference import chains
+from alikely.models.observers import FEW_ANSWERS
+from alikely.simulate import cohort as simulated_cohort
+
+ITEMS = 12
+
+
+@pytest.fixture
+def empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of its own: other tests keep what they have compiled."""
+    plain = chains._compile.__wrapped__
+    monkeypatch.setattr(chains, "_compile", functools.lru_cache(maxsize=chains.KEPT)(plain))
+
+
+def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:
+    """A mean, with a number of the design in it that is no data."""
+    with pm.Model(coords={"trial": list(labels)}) as model:
+        data = pm.Data("y", np.asarray(y, dtype=float), dims="trial")
+        mean = pm.Normal("mean", shift, 2.0)
+        pm.Normal("observed", mean, 1, observed=data, dims="trial")
+        pm.Deterministic("residual", data - mean, dims="trial")
+    return model
+
+
+def cells(seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).multinomial(100, [0.6, 0.15, 0.1, 0.15], 3)
+
+
+def counts(seed: int, *shape: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).poisson(4, shape) + 1
+
+
+def items(seed: int) -> pm.Model:
+    rng = np.random.default_rng(seed)
+    right = rng.binomial(10, rng.uniform(0.2, 0.9, ITEMS))
+    return al.models.item_margins(right, np.full(ITEMS, 10), rng.normal(size=ITEMS), m=4)
+
+
+def two_groups(seed: int) -> pm.Model:
+    rng = np.random.default_rng(seed)
+    right = rng.binomial(10, rng.uniform(0.2, 0.9, (2, ITEMS)))
+    return al.models.item_margins(right, np.full((2, ITEMS), 10), m=4)
+
+
+def observers(seed: int, shown: int = 3) -> pm.Model:
+    rng = np.random.default_rng(seed)
+    right = rng.binomial(shown, rng.uniform(0.2, 0.9, ITEMS), (4, ITEMS))
+    return al.models.observer_margins(
+        right, np.full((4, ITEMS), shown), rng.normal(size=ITEMS), m=4
+    )
+
+
+def criteria(seed: int) -> pm.Model:
+    rng = np.random.default_rng(seed)
+    truth = np.arange(ITEMS) % 3
+    chance = 0.2 + 0.4 * np.eye(3)[truth]
+    return al.models.class_criteria(rng.multinomial(10, chance), truth, rng.normal(size=ITEMS))
+
+
+def experiment(seed: int) -> al.Trials:
+    return simulated_cohort(
+        [0.2, 0.5, 0.8], [0.7] * 3, [0.6, 0.8, 0.9], 0.4, n_humans=3, n_trials=60, rng=seed
+    )
+
+
+def pooled(seed: int) -> pm.Model:
+    return al.models.pooled_pairs(joint_correctness(experiment(seed), "human-model", "condition"))
+
+
+def cohort(seed: int, human_effects: bool = False) -> pm.Model:
+    return al.models.cohort(cohort_counts(experiment(seed)), human_effects=human_effects)
+
+
+def spectrum(seed: int) -> pm.Model:
+    at, person = np.divmod(np.arange(18), 3)
+    ease = np.repeat([0.95, 0.9, 0.85, 0.5, 0.45, 0.4], 3)
+    right = np.random.default_rng(seed).binomial(60, ease)
+    return al.models.spectrum(right, [60] * 18, at, person, [True, True] + [False] * 4, 2)
+
+
+# Models whose data are all in pymc.Data: one compiled model for any data of a shape.
+ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
+    "class_copying": lambda seed: al.models.class_copying(counts(seed, 2, 4, 4, 4)),
+    "class_criteria": criteria,
+    "cohort": cohort,
+    "copying": lambda seed: al.models.copying(cells(seed)),
+    "copying, direct prior": lambda seed: al.models.copying(
+        cells(seed), {"copy_probability": (1.0, 1.0)}
+    ),
+    "error_distributions": lambda seed: al.models.error_distributions(counts(seed, 3, 4, 4)),
+    "independence": lambda seed: al.models.independence(cells(seed)),
+    "item_margins": items,
+    "item_margins, two groups": two_groups,
+    "observer_margins": observers,
+    "pooled_pairs": pooled,
+}
+# Models that work out numbers from their data: other data, another model.
+ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
+    "cohort, human effects": lambda seed: cohort(seed, human_effects=True),
+    "spectrum": spectrum,
+}
+
+
+def evaluated(model: pm.Model, data: pm.Model, point: dict[str, Any]) -> list[NDArray[Any]]:
+    """Log density, term by term, and all that is saved, with the data of another model."""
+    from pytensor.compile.mode import Mode
+    from pytensor.link.vm import VMLinker
+
+    before = {v.name: v.get_value() for v in model.data_vars}
+    function = model.compile_fn(
+        [*model.logp(sum=False), *model.unobserved_value_vars],
+        inputs=model.value_vars,
+        point_fn=False,
+        on_unused_input="ignore",
+        mode=Mode(linker=VMLinker(use_cloop=False, c_thunks=False), optimizer=None),
+    )
+    try:
+        for name in before:
+            model[name].set_value(data[name].get_value())
+        return list(function(*(point[v.name] for v in model.value_vars)))
+    finally:
+        for name, values in before.items():
+            model[name].set_value(values)
+
+
+def somewhere(model: pm.Model) -> dict[str, NDArray[Any]]:
+    """A point of the space that is sampled, away from where chains start."""
+    rng = np.random.default_rng(5)
+    start = model.initial_point()
+    return {name: values + rng.normal(0, 0.3, np.shape(values)) for name, values in start.items()}
+
+
+def test_every_model_of_the_catalogue_is_here() -> None:
+    known = {name.split(",")[0] for name in (*ONE_FOR_ALL, *ONE_FOR_EACH)}
+    assert known == {name for name, _ in inspect.getmembers(al.models, inspect.isfunction)} | set(
+        al.models.__all__
+    )
+
+
+@pytest.mark.parametrize("name", ONE_FOR_ALL)
+def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
+    """One data set poured into the model of another gives what a model of its own would."""
+    one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
+    assert any(
+        (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
+    )  # or nothing is tested
+    assert chains._written_out(one, False) == chains._written_out(other, False)
+    point = somewhere(other)
+    for found, wanted in zip(
+        evaluated(one, other, point), evaluated(other, other, point), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ONE_FOR_EACH)
+def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
+    one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
+    written = chains._written_out(one, False)
+    assert written == chains._written_out(again, False)
+    assert written != chains._written_out(other, False)
+    # To share would have been wrong.
+    point = somewhere(other)
+    terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
+    assert any(np.abs(found - wanted).max() > 1e-6 for found, wanted in terms)
+
+
+def test_options_that_change_the_graph_share_nothing() -> None:
+    few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
+    assert chains._written_out(few, False) != chains._written_out(many, False)
+    plain = chains._written_out(toy([1, 2, 3]), False)
+    assert chains._written_out(toy([4, 5, 6]), False) == plain
+    assert chains._written_out(toy([1, 2, 3], shift=0.5), False) != plain
+    assert chains._written_out(toy([1, 2, 3, 4], labels="abcd"), False) != plain
+    assert chains._written_out(toy([1, 2, 3], labels="abx"), False) != plain
+
+
+@pytest.mark.parametrize("name", ["item_margins", "item_margins, two groups", "observer_margins"])
+def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
+    """Coordinates of strengths hang on the counts, and so does where they start."""
+    one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
+    own = {v.name: v.get_value() for v in one.data_vars}
+    data = {v.name: v.get_value() for v in other.data_vars}
+    found = chains._starting_point(one)(data, 7)
+    np.testing.assert_array_equal(found, chains._starting_point(other)({}, 7))
+    assert (found != chains._starting_point(one)({}, 7)).any()
+    for variable in one.data_vars:  # lent for a moment only
+        np.testing.assert_array_equal(variable.get_value(), own[variable.name])
+
+
+def drawn(tree: xr.DataTree) -> NDArray[Any]:
+    return np.asarray(tree["posterior"]["mean"].values)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("empty")
+def test_draws_do_not_tell_whether_a_model_was_compiled_before() -> None:
+    data = ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0])
+    fresh = al.inference.nuts(toy(data[1]), 200, 300, rng=1, reuse=True)
+    chains.cache_clear()
+    al.inference.nuts(toy(data[0]), 200, 300, rng=1, reuse=True)
+    found = al.inference.nuts(toy(data[1]), 200, 300, rng=1, reuse=True)
+    np.testing.assert_array_equal(drawn(found), drawn(fresh))
+    model = toy(data[0])
+    many = al.inference.nuts_many(model, [{"y": y} for y in data], 200, 300, rng=1)
+    for y, tree in zip(data, many, strict=True):
+        residual = tree["posterior"]["residual"][..., 0] + tree["posterior"]["mean"]
+        np.testing.assert_allclose(residual, y[0], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(model["y"].get_value(), data[0])
+    info = chains.cache_info()
+    assert (info.misses, info.hits) == (1, 2)
+
+
+@pytest.mark.usefixtures("empty")
+def test_frozen_data_are_part_of_the_model() -> None:
+    trees = [
+        al.inference.nuts(toy(y), 200, 300, rng=1)
+        for y in ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [0.5, 1.0, 1.5])
+    ]
+    info = chains.cache_info()
+    assert (info.misses, info.hits) == (2, 1)
+    np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
+    assert (drawn(trees[1]) != drawn(trees[0])).any()
+
+
+@pytest.mark.usefixtures("empty")
+def test_threads_compile_once_and_keep_their_data() -> None:
+    def fit(y: list[float]) -> xr.DataTree:
+        return al.inference.nuts(toy(y), 200, 300, rng=1, reuse=True)
+
+    data = [[0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [9.0, 9.5, 9.0]]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(fit, data))
+    assert chains.cache_info().misses == 1
+    for y, tree in zip(data, together, strict=True):
+        np.testing.assert_array_equal(drawn(tree), drawn(fit(y)))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"x": [1, 2]}, "the model has no data 'x' to replace; it has 'y', 'n'"),
+        (
+            {"y": [1.0]},
+            r"data 'y' must have the shape \(2,\) .*, got \(1,\); build a model for them",
+        ),
+        ({"n": 2.5}, "data 'n' must be int64 .*, got 2.5; build a model for them"),
+        ({"n": np.nan}, "data 'n' must be int64 .*, got nan; build a model for them"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused(data: dict[str, Any], message: str) -> None:
+    ((name, values),) = data.items()
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        chains._fitting(name, values, {"y": np.zeros(2), "n": np.array(3)})
+
+
+def test_the_warning_names_the_line_that_asked() -> None:
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"x": (("chain", "draw"), np.zeros((4, 10)))}),
+            "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), np.ones((4, 10), bool))}),
+        }
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        chains._warn_of_trouble(tree, ["x"])
+    assert [warning.filename for warning in caught] == [__file__]

@@ -1,0 +1,111 @@
+"""Analytic covariances: against the bootstrap, with clusters, and their special cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from alikely.data.tables import from_counts, joint_correctness
+from alikely.data.trials import Trials
+from alikely.inference import influence
+from alikely.inference.resampling import bootstrap
+from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY
+
+CELLS = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1]]
+
+
+def three_observers(n_trials: int = 200, seed: int = 3) -> Trials:
+    """Observers that share difficulty, so that all pairs are consistent and dependent."""
+    rng = np.random.default_rng(seed)
+    difficulty = rng.standard_normal(n_trials)
+    right = difficulty + 0.8 * rng.standard_normal((3, n_trials)) > np.array(
+        [[-0.8], [-0.5], [0.0]]
+    )
+    return Trials.from_correct(right)
+
+
+def test_standard_error_equals_fleiss_cohen_everitt() -> None:
+    result = influence.estimate(from_counts(CELLS))
+    for i, cells in enumerate(CELLS):
+        reference = cohens_kappa(np.reshape(cells, (2, 2)))
+        assert result["estimate"][i].item() == pytest.approx(reference.kappa, abs=1e-12)
+        assert result["se"][i].item() ** 2 == pytest.approx(reference.var_kappa, abs=1e-12)
+
+
+def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() -> None:
+    table = joint_correctness(three_observers(n_trials=2000))
+    matrix = influence.covariance(table).values
+    n = 200_000
+    draws = bootstrap(table, n_resamples=n, rng=5).values.astype(np.float64)
+    for i in range(3):
+        for j in range(3):
+            products = (draws[:, i] - draws[:, i].mean()) * (draws[:, j] - draws[:, j].mean())
+            noise = products.std() / np.sqrt(n)
+            # At 2,000 trials the delta method's own error, of relative order 1/N, adds little.
+            allowance = 4 * noise + 2 / 2000 * abs(matrix[i, j])
+            assert matrix[i, j] == pytest.approx(products.mean(), abs=allowance)
+    assert matrix[0, 1] > 0.2 * matrix[0, 0]
+
+
+def test_variances_stand_on_the_diagonal_and_disjoint_trials_are_uncorrelated() -> None:
+    table = from_counts(CELLS)
+    matrix = influence.covariance(table).values
+    np.testing.assert_allclose(np.diag(matrix), influence.estimate(table)["se"] ** 2, rtol=1e-12)
+    assert (matrix[~np.eye(3, dtype=bool)] == 0).all()
+
+
+def test_duplicating_every_trial_halves_the_variance_unless_clustered() -> None:
+    correct = three_observers().data["correct"].values
+    twice = Trials.from_correct(
+        np.concatenate([correct, correct], axis=1),
+        item=[str(i) for i in range(200)] * 2,
+        repeat=[0] * 200 + [1] * 200,
+    )
+    once = influence.covariance(joint_correctness(three_observers())).values
+    table = joint_correctness(twice)
+    np.testing.assert_allclose(influence.covariance(table).values, once / 2, rtol=1e-12)
+    np.testing.assert_allclose(influence.covariance(table, cluster="item").values, once, rtol=1e-12)
+    np.testing.assert_allclose(
+        influence.estimate(table, cluster="item")["se"].values ** 2, np.diag(once), rtol=1e-12
+    )
+
+
+def test_clusters_reach_over_conditions() -> None:
+    correct = three_observers().data["correct"].values
+    twice = Trials.from_correct(
+        np.concatenate([correct, correct], axis=1),
+        item=[str(i) for i in range(200)] * 2,
+        condition=["u"] * 200 + ["v"] * 200,
+    )
+    table = joint_correctness(twice)
+    plain = influence.covariance(table).values
+    clustered = influence.covariance(table, cluster="item").values
+    assert (plain[:3, 3:] == 0).all()
+    np.testing.assert_allclose(clustered[:3, 3:], plain[:3, :3], rtol=1e-12)
+
+
+def test_many_trials_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = joint_correctness(three_observers())
+    whole = influence.covariance(table).values
+    monkeypatch.setattr(influence, "CHUNK", 7)
+    np.testing.assert_allclose(influence.covariance(table).values, whole, rtol=1e-12)
+
+
+def test_undefined_estimates_have_no_error_and_no_warning() -> None:
+    table = from_counts([[160, 0, 0, 0], [100, 20, 20, 20], [0, 0, 0, 0]])
+    result = influence.estimate(table)
+    assert np.isnan(result["se"]).values.tolist() == [True, False, True]
+    assert np.isnan(influence.covariance(table).values[0]).all()
+
+
+@pytest.mark.parametrize("metric", [ERROR_CONSISTENCY, COPY_PROBABILITY])
+def test_bootstrap_spread_agrees_for_every_metric(metric: object) -> None:
+    """What a metric needs is its value and its influence: the schools then agree."""
+    cells = [600, 150, 100, 150]
+    table = from_counts(cells)
+    draws = bootstrap(table, metric, n_resamples=50_000, rng=1).values  # type: ignore[arg-type]
+    se = influence.estimate(table, metric)["se"].item()  # type: ignore[arg-type]
+    # The relative error of a standard deviation from n draws is 1/sqrt(2 n); the delta method's is
+    # of order 1/N.
+    assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(2 * 50_000) + 2 / 1000)

@@ -1,0 +1,296 @@
+"""Tests of independence: exact identities, published figures, calibration."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from alikely.inference import null
+from alikely.metrics import consistency
+from alikely.stats.multiplicity import adjusted_p_values
+
+
+def test_fisher_equals_scipy() -> None:
+    rng = np.random.default_rng(1)
+    tables = rng.integers(0, 40, size=(300, 4))
+    reference = [stats.fisher_exact(cells.reshape(2, 2)).pvalue for cells in tables]
+    # Both sum hypergeometric masses; rounding of log factorials of order 100 is the difference.
+    np.testing.assert_allclose(null.fisher_exact(tables), reference, rtol=1e-9)
+
+
+def counted(cells: np.ndarray) -> float:
+    """Fisher's p-value in whole numbers of any size, ties by the same rule."""
+    n11, n10, n01, n00 = map(int, cells)
+    k_a, k_b, total = n11 + n10, n11 + n01, n11 + n10 + n01 + n00
+    overlaps = range(max(0, n11 - n00), min(k_a, k_b) + 1)
+    ways = [math.comb(k_a, x) * math.comb(total - k_a, k_b - x) for x in overlaps]
+    limit = ways[n11 - overlaps[0]] * (10**7 + 1)
+    return float(Fraction(sum(way for way in ways if way * 10**7 <= limit), math.comb(total, k_b)))
+
+
+def test_fisher_equals_counts_of_all_tables() -> None:
+    """Small and unbalanced tables, empty cells, ties, and p-values down to 1e-295."""
+    rng = np.random.default_rng(9)
+    tables = np.vstack(
+        [
+            rng.integers(0, 4, size=(300, 4)),
+            rng.integers(0, [5, 50, 5, 50], size=(200, 4)),
+            rng.integers(0, 300, size=(150, 4)),
+            [[0, 0, 0, 5], [300, 0, 0, 300], [0, 300, 300, 0], [1000, 0, 0, 1], [500, 1, 1, 500]],
+        ]
+    )
+    tables = tables[tables.sum(axis=1) > 0]
+    reference = np.array([counted(cells) for cells in tables])
+    assert reference.min() < 1e-100
+    # A log mass is right to 1e-16 of its size, some hundreds.
+    np.testing.assert_allclose(null.fisher_exact(tables), reference, rtol=1e-12)
+    # The same question asked of the other observer, or of errors.
+    for order in ([0, 2, 1, 3], [3, 1, 2, 0], [1, 0, 3, 2]):
+        np.testing.assert_allclose(null.fisher_exact(tables[:, order]), reference, rtol=1e-12)
+
+
+def test_fisher_of_large_tables() -> None:
+    """12,000 trials: independent and associated pairs, against SciPy."""
+    rng = np.random.default_rng(10)
+    k = rng.binomial(12_000, rng.uniform(0.3, 0.98, size=(2, 200)))
+    overlap = rng.hypergeometric(k[0], 12_000 - k[0], k[1])
+    independent = np.stack(
+        [overlap, k[0] - overlap, k[1] - overlap, 12_000 - k.sum(axis=0) + overlap], axis=1
+    )
+    shares = rng.dirichlet(np.full(4, 5.0), size=200)
+    associated = np.array([rng.multinomial(12_000, share) for share in shares])
+    tables = np.vstack([independent, associated])
+    reference = np.array([stats.fisher_exact(cells.reshape(2, 2)).pvalue for cells in tables])
+    seen = reference > 1e-300  # below, no digit of a number is safe
+    assert seen.sum() > 250
+    np.testing.assert_allclose(null.fisher_exact(tables)[seen], reference[seen], rtol=1e-10)
+
+
+def test_fisher_of_all_pairs_of_400_takes_no_time(figure: Callable[[str], None]) -> None:
+    """79,800 tables of 12,000 trials: terms of a tail, not all tables."""
+    rng = np.random.default_rng(11)
+    k = rng.binomial(12_000, rng.uniform(0.5, 0.98, size=(2, 79_800)))
+    overlap = rng.hypergeometric(k[0], 12_000 - k[0], k[1])
+    tables = np.stack([overlap, k[0] - overlap, k[1] - overlap, 12_000 - k.sum(0) + overlap], 1)
+    start = time.process_time()
+    p = null.fisher_exact(tables)
+    seconds = time.process_time() - start
+    figure(f"Fisher's exact test of 79,800 pairs of 12,000 trials: {seconds:.2f} s of one core")
+    assert seconds < 2
+    # Independent pairs: p-values of an exact test are uniform or above.
+    for level in (0.01, 0.05, 0.5):
+        assert np.mean(p <= level) < level + 4 * np.sqrt(level * (1 - level) / len(p))
+
+
+def test_fisher_of_an_empty_table_is_undefined_and_of_a_perfect_one_is_one() -> None:
+    assert np.isnan(null.fisher_exact([0, 0, 0, 0]))
+    assert null.fisher_exact([160, 0, 0, 0]) == 1
+
+
+def test_gunel_dickey_published_figure() -> None:
+    assert float(null.bayes_factor([10, 2, 3, 15])) == pytest.approx(391.68, abs=0.005)
+
+
+def test_gunel_dickey_equals_marginal_likelihoods() -> None:
+    # Uniform Dirichlet over four cells against two independent uniform accuracies.
+    for cells in np.random.default_rng(2).integers(0, 30, size=(50, 4)):
+        n11, n10, n01, n00 = cells
+
+        def log_dirichlet(y: np.ndarray) -> float:
+            from scipy.special import gammaln
+
+            return float(gammaln(y).sum() - gammaln(y.sum()))
+
+        joint = log_dirichlet(cells + 1.0) - log_dirichlet(np.ones(4))
+        margins = [(n11 + n10, n01 + n00), (n11 + n01, n10 + n00)]
+        apart = sum(log_dirichlet(np.array(m) + 1.0) - log_dirichlet(np.ones(2)) for m in margins)
+        assert float(null.bayes_factor(cells)) == pytest.approx(np.exp(joint - apart), rel=1e-9)
+
+
+def test_one_sided_bayes_factor_equals_an_exact_count() -> None:
+    # For whole-numbered Beta parameters P(U > V) is a negative hypergeometric sum.
+    for cells in np.random.default_rng(3).integers(0, 25, size=(30, 4)):
+        a, b, c, d = cells + 1
+        j = np.arange(a)
+        n, m = a + b - 1, c + d - 1
+        from scipy.special import comb
+
+        positive = (comb(j + c - 1, j) * comb(n - j + m - c, n - j)).sum() / comb(n + m, n)
+        i = np.arange(a, n + 1)
+        negative = (comb(i + c - 1, i) * comb(n - i + m - c, n - i)).sum() / comb(n + m, n)
+        two_sided = float(null.bayes_factor(cells))
+        for side, share in (("greater", positive), ("less", negative)):
+            # Both are sums of a few hundred rounded terms.
+            assert float(null.bayes_factor(cells, side)) == pytest.approx(
+                two_sided * share / 0.5, rel=1e-9
+            )
+
+
+def log_shares(cells: np.ndarray) -> tuple[float, float]:
+    """Log P(U > V) and log P(U < V) under uniform priors, in whole numbers of any size."""
+    a, b, c, d = (int(count) + 1 for count in cells)
+    n, m = a + b - 1, c + d - 1
+    ways = [math.comb(j + c - 1, j) * math.comb(n - j + m - c, n - j) for j in range(n + 1)]
+    all_ways = math.log(sum(ways))
+    return math.log(sum(ways[:a])) - all_ways, math.log(sum(ways[a:])) - all_ways
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [300, 100, 100, 300],
+        [700, 300, 200, 800],
+        [900, 100, 100, 900],
+        [100, 900, 900, 100],
+        [5, 1000, 900, 2],
+        [1000, 10, 200, 30],
+        [0, 400, 400, 0],
+        [3000, 0, 0, 2],
+    ],
+)
+def test_one_sided_log_bayes_factor_of_large_tables(cells: list[int]) -> None:
+    """Shares of the posterior down to e^-1300, where no probability is left to take a log of."""
+    two_sided = float(null.log_bayes_factor(cells))
+    for side, share in zip(("greater", "less"), log_shares(np.array(cells)), strict=True):
+        found = float(null.log_bayes_factor(cells, side)) - two_sided - math.log(2)  # type: ignore[arg-type]
+        # Log gamma functions of the size of these, some thousands, are right to 1e-12.
+        assert found == pytest.approx(share, rel=1e-9, abs=1e-9)
+
+
+def test_a_bayes_factor_too_large_is_infinite_and_its_logarithm_is_not() -> None:
+    cells = np.array([[6000, 300, 400, 800], [3, 1, 1, 3]])
+    log_bf = null.log_bayes_factor(cells)
+    assert np.isfinite(log_bf).all()
+    assert log_bf[0] > 710
+    np.testing.assert_array_equal(null.bayes_factor(cells), [np.inf, np.exp(log_bf[1])])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: null.bayes_factor([1, 2, 3, 4], "both"), "alternative must be 'two-sided'"),
+        (lambda: null.bayes_factor([1, 2, 3, 4], prior=0.5), "prior must be above 0.5"),
+        (lambda: null.bayes_factor([1, 2, 3, -4]), "must not be negative, got -4"),
+        (lambda: null.fisher_exact([1, 2, 3.5, 4]), "must be whole numbers, got 3.5"),
+        (lambda: null.null_draws([1, 2, 3]), r"four cells .* got shape \(3,\)"),
+        (lambda: null.null_draws([1, 2, 3, 4], n_draws=0), "n_draws must be at least 1, got 0"),
+        (lambda: null.null_percentiles(1), "n_trials must be a whole number of at least 2, got 1"),
+        (lambda: null.null_percentiles(40, n_grid=20), "n_grid must be a multiple of 3"),
+        (lambda: null.null_percentiles(40, ci_prob=1.0), "ci_prob must lie strictly between"),
+    ],
+)
+def test_bad_arguments(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]
+
+
+def test_p_value_is_never_zero_and_undefined_draws_leave_the_denominator() -> None:
+    draws = np.zeros((99, 1))
+    assert null.p_value([0.5], draws) == pytest.approx([1 / 100])
+    draws[:49] = np.nan
+    assert null.p_value([0.5], draws) == pytest.approx([1 / 51])
+    draws[60] = -0.7
+    assert null.p_value([0.5], draws) == pytest.approx([2 / 51])
+
+
+def test_ties_count_as_at_least_as_large() -> None:
+    kappa = consistency.error_consistency([7, 3, 2, 8])
+    assert null.p_value([kappa], np.full((9, 1), kappa, dtype=np.float32)) == pytest.approx([1.0])
+
+
+def test_null_draws_follow_the_exact_distribution() -> None:
+    """Compare with all tables: beta-binomial numbers correct, hypergeometric overlap."""
+    cells = np.array([12, 3, 4, 1])
+    n, k_a, k_b, n_draws = 20, 15, 16, 200_000
+    k = np.arange(n + 1)
+    first = stats.betabinom(n, k_a + 1, n - k_a + 1).pmf(k)
+    second = stats.betabinom(n, k_b + 1, n - k_b + 1).pmf(k)
+    i, j, x = np.meshgrid(k, k, k, indexing="ij")
+    overlap = stats.hypergeom(n, i, j).pmf(x)
+    mass = first[i] * second[j] * np.nan_to_num(overlap)
+    keep = mass > 0
+    tables = np.stack([x, i - x, j - x, n - i - j + x], axis=-1)[keep]
+    kappa, mass = consistency.error_consistency(tables), mass[keep]
+    draws = null.null_draws(cells, n_draws=n_draws, rng=4)[:, 0]
+    undefined = mass[np.isnan(kappa)].sum()
+    spread = np.sqrt(undefined * (1 - undefined) / n_draws)
+    assert np.isnan(draws).mean() == pytest.approx(undefined, abs=4 * spread)
+    defined = ~np.isnan(kappa)
+    weight = mass[defined] / mass[defined].sum()
+    for threshold in (-0.2, 0.0, 0.2, 0.5):
+        # No table's kappa falls within single precision of these thresholds but for exact zeros.
+        expected = weight[kappa[defined] > threshold + 1e-6].sum()
+        seen = np.mean(draws[~np.isnan(draws)] > threshold + 1e-6)
+        spread = np.sqrt(expected * (1 - expected) / (~np.isnan(draws)).sum())
+        assert seen == pytest.approx(expected, abs=4 * spread)
+
+
+def test_same_seed_same_draws_whatever_the_workers() -> None:
+    import joblib
+
+    cells = np.random.default_rng(5).integers(1, 50, size=(150, 4))
+    draws = null.null_draws(cells, 50, rng=6)
+    with joblib.parallel_config(backend="sequential"):
+        np.testing.assert_array_equal(null.null_draws(cells, 50, rng=6), draws)
+    assert not np.array_equal(null.null_draws(cells, 50, rng=7), draws)
+
+
+def test_adjusted_p_values_keep_undefined_ones_apart() -> None:
+    p = np.array([0.001, 0.04, np.nan, 0.2, 0.03])
+    adjusted = adjusted_p_values(p)
+    np.testing.assert_allclose(
+        adjusted[~np.isnan(p)], stats.false_discovery_control(p[~np.isnan(p)])
+    )
+    assert np.isnan(adjusted[2])
+
+
+def test_null_percentiles_agree_with_simulation() -> None:
+    """The exact limits against a plain simulation over the same grid of accuracies."""
+    n_trials, n_grid = 40, 30
+    limits = null.null_percentiles(n_trials, n_grid=n_grid)
+    third = n_grid // 3
+    grid = np.concatenate(
+        [np.linspace(0, 0.15, third), np.linspace(0.15, 0.85, third), np.linspace(0.85, 1, third)]
+    )
+    rng = np.random.default_rng(8)
+    size = 2_000_000
+    p_a, p_b = rng.choice(grid, size=size), rng.choice(grid, size=size)
+    k_a, k_b = rng.binomial(n_trials, p_a), rng.binomial(n_trials, p_b)
+    n11 = rng.hypergeometric(k_a, n_trials - k_a, k_b)
+    p_obs = (n_trials - k_a - k_b + 2 * n11) / n_trials
+    expected = (k_a * k_b + (n_trials - k_a) * (n_trials - k_b)) / n_trials**2
+    kappa = consistency.error_consistency(
+        np.stack([n11, k_a - n11, k_b - n11, n_trials - k_a - k_b + n11], axis=-1)
+    )
+    bins = np.minimum((k_a * k_b + (n_trials - k_a) * (n_trials - k_b)) * 100 // n_trials**2, 99)
+    assert limits.shape == (100, 7)
+    checked = 0
+    for row in limits.itertuples():
+        here = bins == row.Index
+        if here.sum() < 5_000:
+            continue
+        checked += 1
+        share = here.mean()
+        spread = np.sqrt(share * (1 - share) / size)
+        assert row.share == pytest.approx(share, abs=4 * spread)
+        assert expected[here].min() >= row.expected_lb - 1e-12
+        for values, lower, upper in (
+            (p_obs[here], row.agreement_lb, row.agreement_ub),
+            (kappa[here], row.error_consistency_lb, row.error_consistency_ub),
+        ):
+            defined = values[~np.isnan(values)]
+            if not len(defined):
+                assert np.isnan([lower, upper]).all()
+                continue
+            noise = 4 * np.sqrt(0.025 * 0.975 / len(defined))
+            # A quantile of a discrete distribution: mass strictly below at most, up to it at least.
+            for level, limit in ((0.025, lower), (0.975, upper)):
+                assert np.mean(defined < limit - 1e-9) <= level + noise
+                assert np.mean(defined <= limit + 1e-9) >= level - noise
+    assert checked > 30

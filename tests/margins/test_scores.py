@@ -1,0 +1,461 @@
+"""Decision margins from tables: margins by hand in each layout, one line for each bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import special
+
+from alikely.data.trials import Trials
+from alikely.margins.machines import decision_margins
+
+CLASSES = ["cat", "dog", "car", "bus"]
+GROUPS = {"cat": "animal", "dog": "animal", "car": "vehicle", "bus": "vehicle"}
+KEYS = ["observer", "dataset", "condition", "item"]
+
+
+def logits(n_observers: int = 3, n_items: int = 8, seed: int = 1) -> pd.DataFrame:
+    """Long table of two conditions; items are called alike in both, but have other truths."""
+    rng = np.random.default_rng(seed)
+    index = pd.MultiIndex.from_product(
+        [[f"net_{i}" for i in range(n_observers)], ["clear", "noisy"], range(n_items), CLASSES],
+        names=["observer", "condition", "item", "class"],
+    )
+    table = index.to_frame(index=False)
+    shift = (table["condition"] == "noisy").to_numpy()
+    table["truth"] = np.array(CLASSES)[(table["item"] + shift) % len(CLASSES)]
+    table["logit"] = rng.normal(0, 3, len(table))
+    return table
+
+
+def by_hand(table: pd.DataFrame) -> list[float]:
+    """Margin of each observer and item, one at a time."""
+    found = []
+    for _, part in table.groupby(["observer", "condition", "item"], sort=False):
+        right = part["class"] == part["truth"]
+        found.append((part["logit"][right].iloc[0] - part["logit"][~right].max()) / np.sqrt(2))
+    return found
+
+
+def probabilities(table: pd.DataFrame) -> pd.DataFrame:
+    p = special.softmax(table["logit"].to_numpy().reshape(-1, len(CLASSES)), axis=1)
+    return table.drop(columns="logit").assign(probability=p.ravel())
+
+
+def test_margins_by_hand() -> None:
+    table = logits()
+    found = decision_margins(table)
+    assert found.columns.tolist() == [*KEYS, "margin"]
+    np.testing.assert_array_equal(found["margin"], by_hand(table))
+    first = table.drop_duplicates(["observer", "condition", "item"])
+    assert found["observer"].tolist() == first["observer"].tolist()
+    assert found["condition"].tolist() == first["condition"].tolist()
+    assert found["item"].tolist() == first["item"].astype(str).tolist()
+    assert set(found["dataset"]) == {"all"}
+
+
+def test_probabilities_give_the_margins_of_their_logits() -> None:
+    table = logits()
+    found = decision_margins(probabilities(table))
+    # The constant of the softmax cancels; a logarithm of 1e-8 is right to 1e-15 of 20.
+    np.testing.assert_allclose(found["margin"], by_hand(table), rtol=0, atol=1e-12)
+
+
+def test_margins_pass_as_they_are() -> None:
+    table = pd.DataFrame({"observer": list("bba"), "item": [2, 1, 2], "margin": [0.5, -3.0, 0.0]})
+    found = decision_margins(table)
+    assert found.to_dict("list") == {
+        "observer": ["b", "b", "a"],
+        "dataset": ["all"] * 3,
+        "condition": ["all"] * 3,
+        "item": ["2", "1", "2"],
+        "margin": [0.5, -3.0, 0.0],
+    }
+    # They need no truth, nor trials; whole numbers do as well.
+    pd.testing.assert_frame_equal(
+        decision_margins(table.assign(margin=[1, 2, 3])), found.assign(margin=[1.0, 2.0, 3.0])
+    )
+
+
+def csv(table: pd.DataFrame, folder: Path) -> Path:
+    table.to_csv(folder / "scores.csv", index=False)
+    return folder / "scores.csv"
+
+
+def csv_gz(table: pd.DataFrame, folder: Path) -> str:
+    table.to_csv(folder / "scores.csv.gz", index=False)
+    return str(folder / "scores.csv.gz")
+
+
+def parquet(table: pd.DataFrame, folder: Path) -> Path:
+    table.to_parquet(folder / "scores.parquet")
+    return folder / "scores.parquet"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda table, _: pl.from_pandas(table),
+        lambda table, _: pa.Table.from_pandas(table),
+        lambda table, _: table.astype(dict.fromkeys(["observer", "item", "class"], "category")),
+        lambda table, _: table.assign(logit=table["logit"].astype("Float64")),
+        lambda table, _: table.assign(logit=table["logit"].astype("category")),
+        lambda table, _: pl.from_pandas(table.assign(logit=table["logit"].map(repr))),
+        csv,
+        csv_gz,
+        parquet,
+    ],
+    ids=[
+        "polars",
+        "pyarrow",
+        "categories",
+        "nullable",
+        "category of numbers",
+        "polars text",
+        "csv",
+        "csv.gz",
+        "parquet",
+    ],
+)
+def test_every_kind_of_table(made: Callable[[pd.DataFrame, Path], Any], tmp_path: Path) -> None:
+    table = logits()
+    found = decision_margins(made(table, tmp_path))
+    pd.testing.assert_frame_equal(found, decision_margins(table), check_exact=True)
+
+
+def test_several_tables_are_one() -> None:
+    table = logits()
+    apart = [part for _, part in table.groupby("observer", sort=False)]
+    # Text that spells numbers joins numbers.
+    apart[1] = apart[1].assign(logit=apart[1]["logit"].map(" {!r} ".format))
+    pd.testing.assert_frame_equal(
+        decision_margins(*apart), decision_margins(table), check_exact=True
+    )
+
+
+def test_row_order_does_not_matter() -> None:
+    table = logits()
+    mixed = table.sample(frac=1, random_state=1)
+    found = decision_margins(mixed)
+    first = mixed.drop_duplicates(["observer", "condition", "item"])
+    assert found["item"].tolist() == first["item"].astype(str).tolist()
+    both = decision_margins(table).merge(found, on=KEYS, validate="one_to_one")
+    assert len(both) == len(found)
+    np.testing.assert_array_equal(both["margin_x"], both["margin_y"])
+
+
+def test_columns_of_other_names() -> None:
+    table = logits().assign(dataset="set")
+    names = {
+        "observer": "network", "item": "picture", "truth": "target", "label": "category",
+        "logit": "score", "condition": "level", "dataset": "study",
+    }  # fmt: skip
+    renamed = table.rename(columns={**names, "class": "category"})
+    assert "class" not in renamed
+    found = decision_margins(renamed, **names)  # type: ignore[arg-type]
+    pd.testing.assert_frame_equal(found, decision_margins(table))
+    assert set(found["dataset"]) == {"set"}
+    for column, layout in (("p", "probability"), ("m", "margin")):
+        source = probabilities(table) if layout == "probability" else found
+        options: dict[str, Any] = {layout: column}
+        np.testing.assert_allclose(
+            decision_margins(source.rename(columns={layout: column}), **options)["margin"],
+            found["margin"],
+            atol=1e-12,
+        )
+
+
+def test_image_stands_for_item() -> None:
+    table = logits()
+    pd.testing.assert_frame_equal(
+        decision_margins(table.rename(columns={"item": "image"})), decision_margins(table)
+    )
+
+
+@pytest.mark.parametrize("how", ["mean", "max", "logsumexp"])
+@pytest.mark.parametrize("fine_truth", [False, True])
+def test_coarse_categories(how: Literal["mean", "max", "logsumexp"], fine_truth: bool) -> None:
+    table = logits()
+    scores = table["logit"].to_numpy().reshape(-1, 2, 2)
+    reduced = {
+        "mean": scores.mean(axis=2),
+        "max": scores.max(axis=2),
+        "logsumexp": np.log(np.exp(scores).sum(axis=2)),
+    }[how]
+    sign = np.where(table["truth"][::4].map(GROUPS) == "animal", 1, -1)
+    expected = sign * (reduced[:, 0] - reduced[:, 1]) / np.sqrt(2)
+    coarse_table = table if fine_truth else table.assign(truth=table["truth"].map(GROUPS))
+    found = decision_margins(coarse_table, coarse=GROUPS, how=how)
+    np.testing.assert_allclose(found["margin"], expected, atol=1e-12)
+    found = decision_margins(probabilities(coarse_table), coarse=GROUPS, how=how)
+    np.testing.assert_allclose(found["margin"], expected, atol=1e-12)
+
+
+def test_a_name_of_both_kinds_is_the_category() -> None:
+    table = logits(1, 4).query("condition == 'clear'").assign(truth="dog")
+    # A category called dog, to which the class dog does not belong.
+    coarse = {"cat": "dog", "dog": "pet", "car": "pet", "bus": "pet", "tram": "dog"}
+    scores = table["logit"].to_numpy().reshape(-1, 4)
+    expected = (scores[:, 0] - scores[:, 1:].mean(axis=1)) / np.sqrt(2)
+    np.testing.assert_allclose(decision_margins(table, coarse=coarse)["margin"], expected)
+    # A true class without scores of its own still belongs to its category.
+    tram = decision_margins(table.assign(truth="tram"), coarse=coarse)
+    np.testing.assert_allclose(tram["margin"], expected)
+
+
+def test_coarse_labels_may_be_numbers() -> None:
+    table = logits().assign(truth=0)
+    table["class"] = table["class"].map({"cat": 0, "dog": 1, "car": 2, "bus": 3})
+    coarse: dict[Any, Any] = {0: 0, 1: 0, 2: 1.0, 3: 1.0}
+    as_text = {"0": "0", "1": "0", "2": "1", "3": "1"}
+    pd.testing.assert_frame_equal(
+        decision_margins(table, coarse=coarse), decision_margins(table, coarse=as_text)
+    )
+
+
+def answers(table: pd.DataFrame) -> Trials:
+    """Trials of a human, with the truths of the table and an item more."""
+    human = table.drop_duplicates(["condition", "item"]).assign(observer="human")
+    human = pd.concat([human, human.iloc[:1].assign(item=99)])
+    return Trials.from_table(human.assign(response=human["truth"])[::-1])
+
+
+def test_truth_from_trials() -> None:
+    table = logits()
+    found = decision_margins(table.drop(columns="truth"), trials=answers(table))
+    pd.testing.assert_frame_equal(found, decision_margins(table))
+    # A column of its own comes first.
+    wrong = answers(table.assign(truth="bus"))
+    pd.testing.assert_frame_equal(decision_margins(table, trials=wrong), found)
+
+
+def test_coarse_truth_from_trials() -> None:
+    table = logits()
+    trials = answers(table.assign(truth=table["truth"].map(GROUPS)))
+    pd.testing.assert_frame_equal(
+        decision_margins(table.drop(columns="truth"), trials=trials, coarse=GROUPS),
+        decision_margins(table, coarse=GROUPS),
+    )
+
+
+def test_trials_that_do_not_tell_the_truth() -> None:
+    table = logits()
+    bare = table.drop(columns="truth")
+    few = table.query("item < 7 or condition == 'clear'")
+    message = (
+        "trials have no dataset 'all', condition 'noisy', item '7', but for instance dataset 'all'"
+    )
+    with pytest.raises(ValueError, match=message):
+        decision_margins(bare, trials=answers(few))
+    twice = pd.DataFrame(
+        {"observer": "a", "item": 1, "truth": ["cat", "dog"], "response": "cat", "repeat": [0, 1]}
+    )
+    with pytest.raises(ValueError, match="item '1' has two truths in trials; add a column 'truth'"):
+        decision_margins(bare, trials=Trials.from_table(twice))
+    with pytest.raises(ValueError, match="these trials hold correctness only"):
+        decision_margins(bare, trials=Trials.from_correct([[1, 0], [1, 1]]))
+    # The same truth in each repeat is one truth.
+    again = pd.concat([answers(table).to_table().assign(repeat=i) for i in range(2)])
+    pd.testing.assert_frame_equal(
+        decision_margins(bare, trials=Trials.from_table(again)), decision_margins(table)
+    )
+
+
+def small(**changes: Any) -> pd.DataFrame:
+    columns = {
+        "observer": "net",
+        "item": ["x", "x", "y", "y"],
+        "truth": ["cat", "cat", "dog", "dog"],
+        "class": ["cat", "dog", "cat", "dog"],
+        "logit": [1.0, 0.0, 2.0, 3.0],
+    }
+    return pd.DataFrame({**columns, **changes})
+
+
+def chances(*values: float) -> pd.DataFrame:
+    return small(probability=list(values)).drop(columns="logit")
+
+
+ITEM_X = "observer 'net', dataset 'all', condition 'all', item 'x'"
+ITEM_Y = ITEM_X.replace("'x'", "'y'")
+
+
+@pytest.mark.parametrize(
+    ("bad", "options", "message"),
+    [
+        (
+            small().drop(columns="logit"),
+            {},
+            (
+                "expected exactly one of the columns 'margin', 'logit', 'probability', got "
+                "observer, item, truth, class; .* name yours by keyword, such as logit='score'"
+            ),
+        ),
+        (
+            small(margin=0.0),
+            {},
+            "expected exactly one of .*, got 'margin' and 'logit'; drop the others",
+        ),
+        (small(), {"observer": "subject"}, "no column 'subject'; the columns are observer, item"),
+        (small(), {"condition": "level"}, "no column 'level'"),
+        (small(), {"dataset": "study"}, "no column 'study'"),
+        (small(), {"truth": "target"}, "no column 'target'"),
+        (small(), {"label": "category"}, "no column 'category'"),
+        (small().drop(columns="item"), {}, "no column 'item'"),
+        (small().iloc[:0], {}, "the table is empty: it has no rows"),
+        (
+            small().drop(columns="truth"),
+            {},
+            "true classes are missing: give a column 'truth', name yours by truth=, or give trials",
+        ),
+        (small(truth=["cat", "cat", None, "dog"]), {}, "'truth' has no value in row 2"),
+        (small(item=["x", None, "y", "y"]), {}, "'item' has no value in row 1"),
+        (
+            small(truth=["cat", "dog", "dog", "dog"]),
+            {},
+            r"item 'x' has truth 'cat' for observer 'net' \(row 0\) but 'dog' for .* \(row 1\)",
+        ),
+        (
+            small(truth=["cat", "cat", "bird", "bird"]),
+            {},
+            (
+                rf"truth 'bird' of {ITEM_Y} is none of the 2 classes cat, dog; add its "
+                "scores, or map classes by coarse="
+            ),
+        ),
+        (
+            small(truth=["pet", "pet", "bird", "bird"]),
+            {"coarse": {"cat": "pet", "dog": "wolf"}},
+            rf"truth 'bird' of {ITEM_Y} is none of the 2 classes pet, wolf",
+        ),
+        (
+            small(),
+            {"coarse": {"cat": "animal"}},
+            "classes without a coarse category: 1 of 2, the first is 'dog'; add them to coarse",
+        ),
+        (
+            small(),
+            {"coarse": {"cat": "animal", "dog": float("nan")}},
+            "classes without a coarse category: 1 of 2, the first is 'dog'",
+        ),
+        (
+            small(),
+            {"coarse": {"cat": "animal", "dog": "animal"}},
+            "a margin needs at least 2 classes, got 1",
+        ),
+        (
+            small(),
+            {"coarse": {"cat": "feline", "dog": "canine"}, "how": "median"},
+            "how must be 'mean', 'max' or 'logsumexp', got 'median'",
+        ),
+        (
+            small(margin=[0.0] * 4).drop(columns="logit"),
+            {"coarse": {"cat": "animal"}},
+            "coarse needs logits or probabilities, got 'margin'; leave it out",
+        ),
+        (
+            small(**{"class": ["cat", "cat", "cat", "dog"]}),
+            {},
+            f"two rows for {ITEM_X}, class 'cat': row 0 and row 1; keep one, or tell them apart",
+        ),
+        (
+            small(margin=[0.0] * 4).drop(columns="logit"),
+            {},
+            f"two rows for {ITEM_X}: row 0 and row 1; keep one, or tell them apart by condition",
+        ),
+        (
+            small().iloc[:3],
+            {},
+            f"no row for {ITEM_Y}, class 'dog': got 1 of 2 classes; add what is missing, or",
+        ),
+        (
+            small(logit=[1.0, None, 2.0, 3.0]),
+            {},
+            (
+                rf"column 'logit' must hold finite numbers, got nan for {ITEM_X}, class 'dog' "
+                r"\(row 1\); leave out all rows of such an item"
+            ),
+        ),
+        (small(logit=[1.0, 2.0, np.inf, 3.0]), {}, f"got inf for {ITEM_Y}, class 'cat'"),
+        (small(logit=["1", "2", "-inf", "3"]), {}, f"got -inf for {ITEM_Y}, class 'cat'"),
+        (
+            small(margin=[1.0, None, 2.0, 3.0], item=list("abcd")).drop(columns="logit"),
+            {},
+            r"column 'margin' must hold finite numbers, got nan for .* item 'b' \(row 1\)",
+        ),
+        (
+            small(logit=["1", "2", "1,5", "much"]),
+            {},
+            (
+                "column 'logit' must hold numbers, got '1,5' in row 2; write numbers with a "
+                "decimal point and leave missing ones empty"
+            ),
+        ),
+        (
+            small(logit=np.array([1.0, "much", 2.0, 3.0], dtype=object)),
+            {},
+            "column 'logit' mixes text and numbers",
+        ),
+        (small(logit=[True, False] * 2), {}, "column 'logit' has type bool; expected numbers"),
+        (small(logit=[[1.0]] * 4), {}, "column 'logit' has type list.*; expected numbers"),
+        (small(logit=None), {}, f"got nan for {ITEM_X}"),
+        (
+            chances(0.5, 0.5, 0.2, 0.6),
+            {},
+            f"must not be negative and sum to 1, those of {ITEM_Y} sum to 0.8; give logits as",
+        ),
+        (
+            chances(-0.5, 1.5, 0.2, 0.8),
+            {},
+            f"must not be negative and sum to 1, those of {ITEM_X} sum to 1; give logits",
+        ),
+        (
+            chances(0.5, 0.5, 0.0, 1.0),
+            {},
+            f"a probability of {ITEM_Y} is 0, which makes its margin infinite; store more digits",
+        ),
+        (chances(0.5, 0.5, np.nan, 1.0), {}, f"'probability' must .* got nan for {ITEM_Y}"),
+    ],
+)
+def test_bad_tables(bad: pd.DataFrame, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        decision_margins(bad, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_tables_among_several() -> None:
+    with pytest.raises(ValueError, match="got 'x' in row 2 of table 1; write"):
+        decision_margins(small(), small(observer="b", logit=["1", "2", "x", "3"]))
+    with pytest.raises(ValueError, match="column 'logit' is missing in table 1"):
+        decision_margins(small(), chances(0.5, 0.5, 0.5, 0.5))
+    with pytest.raises(ValueError, match=r"two rows for .*: row 0 of table 0 and row 0 of table 1"):
+        decision_margins(small(), small())
+
+
+def test_what_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no table was given"):
+        decision_margins()
+    with pytest.raises(TypeError, match=r"got dict; give a table, or the path of a \.csv or"):
+        decision_margins({"observer": ["a"]})
+    with pytest.raises(ValueError, match=r"no file '.*none\.csv'"):
+        decision_margins(tmp_path / "none.csv")
+    (tmp_path / "scores.xlsx").write_text("x")
+    with pytest.raises(ValueError, match=r"neither a \.csv nor .*; for other formats read it with"):
+        decision_margins(str(tmp_path / "scores.xlsx"))
+    with pytest.raises(TypeError, match="trials must be Trials, got DataFrame; make them with Tri"):
+        decision_margins(small(), trials=small())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="coarse must be a dict of class: category, got list"):
+        decision_margins(small(), coarse=["animal"])  # type: ignore[arg-type]
+
+
+def test_an_empty_cell_of_a_csv_is_no_number(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("observer,item,margin\nnet,1,0.5\nnet,2,\n")
+    with pytest.raises(ValueError, match=r"got nan for .* item '2' \(row 1\)"):
+        decision_margins(tmp_path / "scores.csv")

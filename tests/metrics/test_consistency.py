@@ -1,0 +1,260 @@
+"""Error consistency: closed forms, published figures, symmetries, identities with libraries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from alikely.metrics import bounds, consistency, copying, normalised
+
+cells_of = st.tuples(*[st.integers(0, 400)] * 4).filter(lambda cells: sum(cells) > 0)
+probability = st.floats(0.01, 0.99)
+
+
+def definition(cells: np.ndarray) -> float:
+    n11, n10, n01, n00 = cells / cells.sum()
+    p_a, p_b, p_obs = n11 + n10, n11 + n01, n11 + n00
+    p_exp = p_a * p_b + (1 - p_a) * (1 - p_b)
+    return (p_obs - p_exp) / (1 - p_exp)
+
+
+@given(cells_of)
+def test_equals_the_definition_and_is_nan_only_where_both_are_perfect(
+    cells: tuple[int, ...],
+) -> None:
+    array = np.array(cells, dtype=float)
+    value = consistency.error_consistency(array)
+    if sum(cells) in (cells[0], cells[3]):
+        assert np.isnan(value)
+        assert consistency.undefined_reason(array) != ""
+    else:
+        # Both forms divide numbers of order one by 1 - p_exp, at least 1/N here.
+        assert value == pytest.approx(definition(array), abs=1e-11)
+        assert -1 <= value <= 1
+        assert consistency.undefined_reason(array) == ""
+
+
+@given(cells_of)
+def test_symmetries(cells: tuple[int, ...]) -> None:
+    n11, n10, n01, n00 = cells
+    value = consistency.error_consistency(cells)
+    same = {"exchange": [n11, n01, n10, n00], "right for wrong": [n00, n01, n10, n11]}
+    for other in same.values():
+        np.testing.assert_allclose(consistency.error_consistency(other), value, atol=1e-14)
+    np.testing.assert_allclose(
+        consistency.error_consistency(np.array(cells) * 7.5), value, atol=1e-13
+    )
+
+
+def test_one_perfect_observer_gives_exactly_zero() -> None:
+    assert consistency.error_consistency([30, 10, 0, 0]) == 0
+    assert consistency.error_consistency([0, 0, 30, 10]) == 0
+
+
+def test_undefined_cases_say_why_and_raise_no_warning() -> None:
+    cells = [[0, 0, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [3, 1, 0, 0]]
+    assert consistency.undefined_reason(cells).tolist() == [
+        "no common trials",
+        "both observers always right",
+        "both observers always wrong",
+        "",
+    ]
+    assert np.isnan(consistency.error_consistency(cells)).tolist() == [True, True, True, False]
+
+
+def test_any_leading_dimensions() -> None:
+    cells = np.random.default_rng(1).integers(1, 50, size=(2, 3, 5, 4))
+    assert consistency.error_consistency(cells).shape == (2, 3, 5)
+    assert consistency.error_consistency_influence(cells).shape == cells.shape
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([1, 2, 3], r"four cells n11, n10, n01, n00 on the last axis, got shape \(3,\)"),
+        (5, r"got shape \(\)"),
+        ([1, 2, -1, 4], "must not be negative, got -1"),
+    ],
+)
+def test_bad_cells(cells: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        consistency.error_consistency(cells)  # type: ignore[arg-type]
+
+
+@given(cells_of.filter(lambda c: sum(c) not in (c[0], c[3])))
+def test_influence_is_the_derivative(cells: tuple[int, ...]) -> None:
+    array = np.array(cells, dtype=float)
+    psi = consistency.error_consistency_influence(array)
+    assert array @ psi == pytest.approx(0, abs=1e-8 * array.sum())
+    if min(array) < 1:
+        return
+    shares = array / array.sum()
+    step = 1e-6
+    for cell in range(4):
+        direction = np.eye(4)[cell] - shares
+        up = consistency.error_consistency(np.maximum(shares + step * direction, 0))
+        down = consistency.error_consistency(np.maximum(shares - step * direction, 0))
+        # Central difference: error of order step**2 times the third derivative (< 1e6 here).
+        assert psi[cell] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-4)
+
+
+def test_influence_variance_equals_fleiss_cohen_everitt() -> None:
+    rng = np.random.default_rng(2)
+    for cells in rng.integers(1, 200, size=(200, 4)):
+        psi = consistency.error_consistency_influence(cells)
+        ours = (cells @ psi**2) / cells.sum() ** 2
+        reference = cohens_kappa(cells.reshape(2, 2))
+        assert consistency.error_consistency(cells) == pytest.approx(reference.kappa, abs=1e-12)
+        assert ours == pytest.approx(reference.var_kappa, abs=1e-12)
+
+
+def test_copy_influence_variance_is_that_of_two_proportions() -> None:
+    cells = np.array([60.0, 20, 15, 35])
+    psi = copying.copy_probability_influence(cells)
+    u, v = 60 / 80, 15 / 50
+    assert cells @ psi == pytest.approx(0, abs=1e-10)
+    assert (cells @ psi**2) / 130**2 == pytest.approx(
+        u * (1 - u) / 80 + v * (1 - v) / 50, abs=1e-14
+    )
+
+
+@given(probability, probability)
+def test_agreement_bounds_are_reached_and_not_passed(p_a: float, p_b: float) -> None:
+    least, most = max(0.0, p_a + p_b - 1), min(p_a, p_b)
+    agreements = [
+        consistency.observed_agreement(np.maximum([x, p_a - x, p_b - x, 1 - p_a - p_b + x], 0))
+        for x in (least, most)
+    ]
+    np.testing.assert_allclose(bounds.agreement_bounds(p_a, p_b), agreements, atol=1e-12)
+    kappas = [
+        consistency.error_consistency(np.maximum([x, p_a - x, p_b - x, 1 - p_a - p_b + x], 0))
+        for x in (least, most)
+    ]
+    np.testing.assert_allclose(bounds.error_consistency_bounds(p_a, p_b), kappas, atol=1e-9)
+
+
+@given(probability, probability)
+def test_bounds_from_expected_agreement_hold_for_every_pair_of_accuracies(
+    p_a: float, p_b: float
+) -> None:
+    expected = consistency.expected_agreement(p_a, p_b)
+    lower, upper = bounds.agreement_bounds(p_a, p_b)
+    least, most = bounds.agreement_bounds_from_expected(expected)
+    assert least - 1e-7 <= lower
+    assert upper <= most + 1e-7
+    k_least, k_most = bounds.error_consistency_bounds_from_expected(expected)
+    k_lower, k_upper = bounds.error_consistency_bounds(p_a, p_b)
+    assert k_least - 1e-6 <= k_lower
+    assert k_upper <= k_most + 1e-6
+
+
+def test_bounds_from_expected_agreement_are_reached() -> None:
+    # Equal accuracies reach the upper one, equal and opposite ones the lower one.
+    for p in (0.6, 0.75, 0.9):
+        expected = consistency.expected_agreement(p, p)
+        least, most = bounds.agreement_bounds_from_expected(expected)
+        assert most == 1
+        assert least == pytest.approx(bounds.agreement_bounds(p, p)[0])
+        below = consistency.expected_agreement(p, 1 - p)
+        assert bounds.agreement_bounds_from_expected(below)[1] == pytest.approx(
+            bounds.agreement_bounds(p, 1 - p)[1]
+        )
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "kappa", "expected"),
+    [
+        # Checks given with the formula in the design notes.
+        (0.9, 0.5, (0.75, 0.9642857)),
+        (0.7, 0.5, (0.4375, 0.875)),
+        (0.5, 0.5, (0.25, 0.75)),
+    ],
+)
+def test_accuracy_bounds(accuracy: float, kappa: float, expected: tuple[float, float]) -> None:
+    np.testing.assert_allclose(bounds.accuracy_bounds(accuracy, kappa), expected, atol=1e-6)
+
+
+@given(st.floats(0.05, 0.95), st.floats(0.0, 0.95))
+def test_accuracy_bounds_are_where_kappa_max_equals_kappa(accuracy: float, kappa: float) -> None:
+    for other in bounds.accuracy_bounds(accuracy, kappa):
+        if 1e-3 < other < 1 - 1e-3:
+            assert bounds.error_consistency_bounds(accuracy, other)[1] == pytest.approx(
+                kappa, abs=1e-9
+            )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bounds.accuracy_bounds(1.0, 0.5), "strictly between 0 and 1, got 0 or 1"),
+        (lambda: bounds.accuracy_bounds(0.8, -0.1), r"error_consistency must lie in \[0, 1\]"),
+        (lambda: consistency.expected_agreement(1.2, 0.5), r"accuracy_a must lie in \[0, 1\]"),
+        (lambda: consistency.expected_agreement(0.5, -1), r"accuracy_b must .* got -1"),
+        (lambda: bounds.agreement_bounds_from_expected(2), "expected agreement must lie in"),
+        (lambda: consistency.less_biased_error_consistency(0.5, 1), "at least 2, got 1"),
+        (lambda: copying.copy_parameters(0.9, 0.5, 0.9), r"must lie in \[-0.2000, 0.2000\] for"),
+        (lambda: copying.copy_parameters(1.0, 0.5, 0.0), "exchange the observers"),
+    ],
+)
+def test_bad_arguments(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]
+
+
+def signed_copy_cells(p_a: float, c: float, q: float) -> np.ndarray:
+    """Cells of the copy model from its story: with probability |c| copy (or invert), else own."""
+    copied = np.array([p_a, 0, 0, 1 - p_a]) if c >= 0 else np.array([0, p_a, 1 - p_a, 0])
+    own = np.array([p_a * q, p_a * (1 - q), (1 - p_a) * q, (1 - p_a) * (1 - q)])
+    return abs(c) * copied + (1 - abs(c)) * own
+
+
+@given(probability, st.floats(-0.99, 0.99), probability)
+def test_copy_model_round_trip_and_mismatch_factor(p_a: float, c: float, q: float) -> None:
+    cells = signed_copy_cells(p_a, c, q)
+    assert copying.copy_probability(cells) == pytest.approx(c, abs=1e-10)
+    assert copying.own_accuracy(cells) == pytest.approx(q, abs=1e-7)
+    p_a, p_b = consistency.accuracies(cells)
+    kappa = consistency.error_consistency(cells)
+    assert kappa == pytest.approx(c * copying.mismatch_factor(p_a, p_b), abs=1e-12)
+    again = copying.copy_parameters(p_a, p_b, kappa)
+    np.testing.assert_allclose(again, (c, q), atol=1e-6)
+
+
+@given(cells_of)
+@settings(max_examples=50)
+def test_scaled_forms(cells: tuple[int, ...]) -> None:
+    value = float(consistency.error_consistency(cells))
+    p_a, p_b = consistency.accuracies(cells)
+    lower, upper = bounds.error_consistency_bounds(p_a, p_b)
+    share = float(normalised.normalised_error_consistency(cells))
+    if np.isfinite(share):
+        assert share == pytest.approx(value / upper, abs=1e-9)
+    scaled = float(normalised.min_mid_max_agreement(cells))
+    if np.isfinite(scaled):
+        assert -1 - 1e-9 <= scaled <= 1 + 1e-9
+        # Where the scale is ill-defined its two ends are rounding errors apart.
+        if value > 1e-12:
+            assert scaled == pytest.approx(value / upper, abs=1e-9)
+        elif value < -1e-12:
+            assert scaled == pytest.approx(-value / lower, abs=1e-9)
+
+
+def test_less_biased_kappa_lowers_the_bias() -> None:
+    # Exact expectations over all tables of 12 trials, accuracies .7 and .6, kappa .4.
+    n, probabilities = 12, np.array([0.52, 0.18, 0.08, 0.22])
+    truth = consistency.error_consistency(probabilities)
+    i, j, k = np.meshgrid(*[np.arange(n + 1)] * 3, indexing="ij")
+    keep = i + j + k <= n
+    tables = np.stack([i, j, k, n - i - j - k], axis=-1)[keep]
+    from scipy.stats import multinomial
+
+    mass = multinomial(n, probabilities).pmf(tables)
+    kappa = consistency.error_consistency(tables)
+    defined = np.isfinite(kappa)
+    weight = mass[defined] / mass[defined].sum()
+    corrected = consistency.less_biased_error_consistency(kappa[defined], n)
+    bias = weight @ kappa[defined] - truth
+    assert abs(weight @ corrected - truth) < abs(bias)

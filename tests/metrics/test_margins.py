@@ -1,0 +1,196 @@
+"""Decision margins: quadrature against integration, margins by hand, influence as a derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, optimize, special, stats
+
+from alikely.metrics import alternatives, margins
+
+D_PRIMES = np.linspace(-5, 10, 31)
+
+
+def integral(d: float, m: int) -> float:
+    """Probability of a right answer by adaptive integration."""
+
+    def density(x: float) -> float:
+        return float(stats.norm.pdf(x - d) * special.ndtr(x) ** (m - 1))
+
+    options = {"epsabs": 1e-14, "epsrel": 1e-12, "limit": 400}
+    return (
+        integrate.quad(density, d - 9, d, **options)[0]
+        + integrate.quad(density, d, d + 9, **options)[0]
+    )
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 8, 16, 50, 200, 1000])
+def test_probability_equals_the_integral(m: int) -> None:
+    reference = np.array([integral(d, m) for d in D_PRIMES])
+    found = alternatives.m_afc_probability(D_PRIMES, m)
+    # Far below the 1e-6 that is promised, or another rule would do as well.
+    np.testing.assert_allclose(found, reference, atol=1e-12)
+    few, weights = alternatives.distractor_nodes(m, 12)
+    np.testing.assert_allclose(
+        special.ndtr(D_PRIMES[:, None] - few) @ weights, reference, atol=1e-6
+    )
+    right, wrong = alternatives.m_afc_log_probability(D_PRIMES, m)
+    np.testing.assert_allclose(np.exp(right), found, atol=1e-14)
+    np.testing.assert_allclose(np.exp(right) + np.exp(wrong), 1, atol=1e-12)
+
+
+def test_two_alternatives_have_a_closed_form() -> None:
+    right, wrong = alternatives.m_afc_log_probability(D_PRIMES, 2)
+    np.testing.assert_allclose(right, special.log_ndtr(D_PRIMES / np.sqrt(2)), rtol=1e-7)
+    np.testing.assert_allclose(wrong, special.log_ndtr(-D_PRIMES / np.sqrt(2)), rtol=1e-7)
+    np.testing.assert_allclose(alternatives.m_afc_probability(0.0, 7), 1 / 7)
+
+
+@pytest.mark.parametrize("m", [2, 16, 1000])
+def test_both_tails_stay_finite_and_monotone(m: int) -> None:
+    d = np.linspace(-40, 45, 400)
+    right, wrong = alternatives.m_afc_log_probability(d, m)
+    assert np.isfinite(right).all()
+    assert np.isfinite(wrong).all()
+    # But for rounding.
+    assert (np.diff(right) >= -1e-15).all()
+    assert (np.diff(wrong) <= 1e-15).all()
+
+
+@pytest.mark.parametrize("m", [2, 3, 16, 1000])
+def test_inverse(m: int) -> None:
+    d = np.linspace(-3, 6, 40)
+    np.testing.assert_allclose(
+        alternatives.d_prime(alternatives.m_afc_probability(d, m), m), d, atol=1e-8
+    )
+
+
+def test_inverse_equals_root_finding() -> None:
+    root = optimize.brentq(lambda d: integral(d, 16) - 0.87, 0, 10, xtol=1e-12)
+    assert alternatives.d_prime(0.87, 16) == pytest.approx(root, abs=1e-8)
+
+
+def test_edges_of_empirical_strength_are_flagged() -> None:
+    value, edge = alternatives.empirical_d_prime([0, 3, 10, 0], [10, 10, 10, 0], 16)
+    assert edge.tolist() == [True, False, True, False]
+    np.testing.assert_allclose(value[:3], alternatives.d_prime([0.5 / 11, 0.3, 10.5 / 11], 16))
+    assert np.isnan(value[3])
+
+
+def test_margins_by_hand() -> None:
+    rng = np.random.default_rng(1)
+    scores, truth = rng.normal(size=(50, 7)), rng.integers(0, 7, 50)
+    found = margins.machine_margin(scores, truth)
+    for i, t in enumerate(truth):
+        best = max(scores[i, j] for j in range(7) if j != t)
+        assert found[i] == pytest.approx((scores[i, t] - best) / np.sqrt(2))
+    np.testing.assert_array_equal(found > 0, scores.argmax(axis=1) == truth)
+    # Logits and the probabilities they give have the same margins.
+    from_p = margins.scores_of_probabilities(special.softmax(scores, axis=1))
+    np.testing.assert_allclose(margins.machine_margin(from_p, truth), found)
+
+
+@pytest.mark.parametrize("how", ["mean", "max", "logsumexp"])
+def test_coarse_scores(how: Any) -> None:
+    scores = np.random.default_rng(2).normal(size=(9, 5))
+    names = ["dog", "cat", "dog", "car", "dog"]
+    found = margins.coarse_scores(scores, names, ["cat", "dog"], how)
+    function = {"mean": np.mean, "max": np.max, "logsumexp": special.logsumexp}[how]
+    np.testing.assert_allclose(found[:, 0], scores[:, 1])
+    np.testing.assert_allclose(found[:, 1], function(scores[:, [0, 2, 4]], axis=1))
+
+
+@given(st.integers(5, 40), st.integers(0, 10_000))
+def test_consistency_equals_scipy_and_has_its_symmetries(n: int, seed: int) -> None:
+    x, y = np.random.default_rng(seed).normal(size=(2, n))
+    pearson = margins.margin_consistency(x, y)
+    assert pearson == pytest.approx(stats.pearsonr(x, y).statistic)
+    spearman = margins.margin_consistency(x, y, "spearman")
+    assert spearman == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert margins.margin_consistency(y, -3 * x + 1) == pytest.approx(-pearson)
+    assert margins.margin_consistency(np.exp(x), y, "spearman") == pytest.approx(spearman)
+    for method in ("pearson", "spearman"):
+        psi = margins.margin_influence(x, y, method)  # type: ignore[arg-type]
+        assert abs(psi.sum()) < 1e-8
+
+
+def test_influence_gives_the_spread_over_new_items() -> None:
+    """Standard deviation of the correlation over 4,000 samples of 400 items."""
+    rng = np.random.default_rng(3)
+    x, e = rng.normal(size=(2, 4000, 400))
+    y = 0.6 * x + 0.8 * e
+    for method in ("pearson", "spearman"):
+        value = margins.margin_consistency(x, y, method)  # type: ignore[arg-type]
+        variance = [
+            (margins.margin_influence(x[i], y[i], method) ** 2).sum() / 400**2  # type: ignore[arg-type]
+            for i in range(200)
+        ]
+        # Relative error of a standard deviation of 4,000, and of terms of order 1/n.
+        error = 4 / np.sqrt(2 * 4000) + 2 / 400
+        assert np.sqrt(np.mean(variance)) == pytest.approx(value.std(), rel=error)
+
+
+def test_influence_is_the_derivative() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 30))
+    psi = margins.margin_influence(x, y)
+
+    def weighted(w: np.ndarray) -> float:
+        w = w / w.sum()
+        a, b = x - w @ x, y - w @ y
+        return float((w @ (a * b)) / np.sqrt((w @ a**2) * (w @ b**2)))
+
+    for i in range(30):
+        step = 1e-6 * np.eye(30)[i]
+        slope = (weighted(np.ones(30) + step) - weighted(np.ones(30) - step)) / 2e-6
+        assert psi[i] / 30 == pytest.approx(slope, abs=1e-8)
+
+
+def test_constant_margins_have_no_consistency() -> None:
+    assert np.isnan(margins.margin_consistency(np.ones(6), np.arange(6)))
+    assert np.isnan(margins.margin_influence(np.ones(6), np.arange(6))).all()
+    assert np.isnan(margins.margin_influence(np.ones(6), np.arange(6), "spearman")).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2 alternatives, got 1"),
+        (lambda: alternatives.d_prime([0.5, 1.0], 4), "strictly between 0 and 1, got 1"),
+        (lambda: alternatives.empirical_d_prime([5], [4], 4), "between 0 and n, got 5 of 4"),
+        (lambda: margins.machine_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
+        (lambda: margins.machine_margin([[1.0, np.nan]], [0]), "got nan for item 0, class 1"),
+        (lambda: margins.machine_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),
+        (lambda: margins.machine_margin([[1.0, 2.0]], [2]), "from 0 to 1"),
+        (lambda: margins.machine_margin([[1.0]], [0]), "at least 2 classes, got 1"),
+        (
+            lambda: margins.scores_of_probabilities([[0.5, 0.2]]),
+            "sum to 1, those of item 0 sum to 0.7",
+        ),
+        (lambda: margins.scores_of_probabilities([[1.0, 0.0]]), "a probability of item 0 is 0"),
+        (
+            lambda: margins.coarse_scores([[1.0, 2.0]], ["a", None], ["a"]),  # type: ignore[list-item]
+            "class 1 has no coarse category",
+        ),
+        (lambda: margins.coarse_scores([[1.0]], ["a"], ["b"]), "no class belongs to .* 'b'"),
+        (lambda: margins.coarse_scores([[1.0]], ["a", "b"], ["a"]), "each of the 1 classes, got 2"),
+        (
+            lambda: margins.coarse_scores([[1.0]], ["a"], ["a"], "sum"),  # type: ignore[arg-type]
+            "how must be 'mean', 'max' or 'logsumexp', got 'sum'",
+        ),
+        (lambda: margins.margin_consistency([1, 2], [1, 2]), "at least 5 common items, got 2"),
+        (lambda: margins.margin_consistency(np.ones(5), np.ones(6)), "a margin for each item"),
+        (lambda: margins.margin_consistency(np.full(5, np.nan), np.ones(5)), "must not be NaN"),
+        (
+            lambda: margins.margin_consistency(np.ones(5), np.ones(5), "kendall"),  # type: ignore[arg-type]
+            "method must be 'pearson' or 'spearman', got 'kendall'",
+        ),
+    ],
+)
+def test_bad_input(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,230 @@
+"""The registry of metrics, the scaled forms of error consistency, and what is true of every one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+
+import alikely as al
+from alikely.metrics import Metric, consistency, copying, find_metric, get_metric, normalised
+from alikely.metrics.metric import analytic_interval
+
+BY_CELLS = [m for m in al.metrics.metrics().values() if m.counts == "correctness"]
+CELLS = st.lists(st.integers(1, 200), min_size=4, max_size=4)
+
+
+@pytest.mark.parametrize("metric", BY_CELLS, ids=repr)
+@given(cells=CELLS)
+def test_influence_is_the_derivative(metric: Metric, cells: list[int]) -> None:
+    """Against central differences, away from the kinks."""
+    counts = np.array(cells, dtype=float)
+    p_a, p_b = consistency.accuracies(counts)
+    kappa = consistency.error_consistency(counts)
+    if min(abs(p_a - p_b), abs(p_a + p_b - 1), abs(kappa)) < 1e-3:
+        return
+    step = 1e-4
+    moved = counts + step * np.array([1, -1])[:, None, None] * np.eye(4)
+    slopes = (metric.value(moved[0]) - metric.value(moved[1])) / (2 * step)
+    # The error of central differences: step squared times a third derivative, a few 1/min(cells)^3.
+    np.testing.assert_allclose(
+        metric.influence(counts), slopes * counts.sum(), rtol=1e-4, atol=1e-5 * counts.sum()
+    )
+
+
+@pytest.mark.parametrize("metric", BY_CELLS, ids=repr)
+@given(cells=CELLS)
+def test_influences_have_mean_zero_and_symmetry_is_as_stated(
+    metric: Metric, cells: list[int]
+) -> None:
+    counts = np.array(cells, dtype=float)
+    assert abs(counts @ metric.influence(counts)) < 1e-7 * counts.sum()
+    value, turned = metric.value(counts), metric.value(counts[[0, 2, 1, 3]])
+    if metric.symmetric:
+        assert value == pytest.approx(turned)
+    assert metric.bounds[0] <= value <= metric.bounds[1] + 1e-12
+
+
+def test_the_directed_metric_is_not_symmetric() -> None:
+    assert not al.metrics.COPY_PROBABILITY.symmetric
+    value = al.metrics.COPY_PROBABILITY.value
+    assert value([100, 20, 5, 20]) != pytest.approx(value([100, 5, 20, 20]))
+
+
+@pytest.mark.parametrize("metric", BY_CELLS, ids=repr)
+def test_independent_observers_have_the_stated_value(metric: Metric) -> None:
+    accuracy = np.array([0.55, 0.7, 0.9])
+    cells = al.simulate.cell_probabilities(accuracy[:, None], accuracy, 0.0)
+    np.testing.assert_allclose(metric.value(cells), metric.independent, atol=1e-12)
+
+
+@given(cells=CELLS)
+def test_both_scalings_are_one_above_chance(cells: list[int]) -> None:
+    counts = np.array(cells)
+    if consistency.error_consistency(counts) > 0:
+        one, other = al.metrics.NORMALISED_ERROR_CONSISTENCY, al.metrics.MIN_MID_MAX_AGREEMENT
+        assert one.value(counts) == pytest.approx(other.value(counts))
+        if counts[1] != counts[2]:
+            np.testing.assert_allclose(one.influence(counts), other.influence(counts), atol=1e-8)
+
+
+def test_influences_at_a_kink_are_the_mean_of_both_sides() -> None:
+    cells, near = np.array([100.0, 20, 20, 30]), np.array([0.0, 1e-7, -1e-7, 0])
+    for metric in (al.metrics.NORMALISED_ERROR_CONSISTENCY, al.metrics.MIN_MID_MAX_AGREEMENT):
+        sides = metric.influence(np.stack([cells + near, cells - near]))
+        np.testing.assert_allclose(metric.influence(cells), sides.mean(axis=0), atol=1e-5)
+
+
+def test_kinks_are_noted_where_they_are_near_and_not_far_from_them() -> None:
+    equal, unequal = [400, 50, 52, 100], [400, 150, 10, 100]
+    found = al.metrics.NORMALISED_ERROR_CONSISTENCY.caution(np.array([equal, unequal]))
+    assert [bool(text) for text in found] == [True, False]
+    at_chance, above, below = [250, 250, 250, 251], [400, 150, 10, 100], [50, 300, 200, 10]
+    found = al.metrics.MIN_MID_MAX_AGREEMENT.caution(np.array([at_chance, above, below, equal]))
+    assert ["chance" in found[0], found[1], found[2], "equal" in found[3]] == [True, "", "", True]
+
+
+def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
+    """Accuracies .9 and .6: the share of .3 is in the interval as often as promised."""
+    probabilities = al.simulate.cell_probabilities(0.9, 0.6, 0.12)
+    truth = float(normalised.normalised_error_consistency(probabilities))
+    drawn = np.random.default_rng(1).multinomial(600, probabilities, 4_000)
+    metric = al.metrics.NORMALISED_ERROR_CONSISTENCY
+    psi = metric.influence(drawn)
+    se = np.sqrt((drawn * psi**2).sum(axis=1)) / 600
+    covered = np.abs(metric.value(drawn) - truth) < 1.959964 * se
+    # Four Monte-Carlo errors of 4,000 data sets are .014; as much for the finite sample.
+    assert covered.mean() == pytest.approx(0.95, abs=0.014 + 0.01)
+
+
+def tables(n: int) -> np.ndarray:
+    """All tables of n trials."""
+    cuts = np.array(list(itertools.combinations(range(n + 3), 3)))
+    edges = np.concatenate(
+        [np.full((len(cuts), 1), -1), cuts, np.full((len(cuts), 1), n + 3)], axis=1
+    )
+    return np.diff(edges, axis=1) - 1
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "n", "plain", "corrected"),
+    [
+        (0.75, 20, -0.0234, -0.0135),
+        (0.75, 40, -0.0109, -0.0053),
+        (0.95, 20, -0.1119, -0.1086),
+        (0.95, 40, -0.0745, -0.0714),
+    ],
+)
+def test_bias_of_the_less_biased_form(
+    accuracy: float, n: int, plain: float, corrected: float, figure: Callable[[str], None]
+) -> None:
+    """Exactly, at an error consistency of .5: halved at .75, hardly touched near the ceiling."""
+    probabilities = al.simulate.cell_probabilities(accuracy, accuracy, 0.5)
+    every = tables(n)
+    weight = stats.multinomial(n, probabilities).pmf(every)
+    assert weight.sum() == pytest.approx(1)
+    kappa = consistency.error_consistency(every)
+    defined = np.isfinite(kappa)
+    share = weight[defined] / weight[defined].sum()
+    biases = [
+        share @ value[defined] - 0.5
+        for value in (kappa, consistency.less_biased_error_consistency(kappa, n))
+    ]
+    figure(
+        f"bias of EC .5, accuracy {accuracy}, {n} trials: {biases[0]:.4f}, less biased form "
+        f"{biases[1]:.4f}"
+    )
+    assert biases == pytest.approx([plain, corrected], abs=5e-5)
+
+
+def test_scales_of_the_analytic_interval() -> None:
+    def interval(scale: Any, bounds: tuple[float, float] = (-1, 1)) -> Any:
+        metric = Metric("x", "margins", max, max, max, scale=scale, bounds=bounds)
+        return analytic_interval(metric, np.array([0.8]), np.array([0.1]), 2.0)[0]
+
+    np.testing.assert_allclose(interval("identity"), [0.6, 1.0])
+    half = 0.2 / (1 - 0.8**2)
+    np.testing.assert_allclose(interval("fisher"), np.tanh(np.arctanh(0.8) + [-half, half]))
+    half = 0.2 / (0.8 * 0.2)
+    by_logit = special.expit(special.logit(0.8) + np.array([-half, half]))
+    np.testing.assert_allclose(interval("logit", (0, 1)), by_logit)
+
+
+def test_metrics_are_found_by_name_short_name_and_place() -> None:
+    ma = al.metrics.MISCLASSIFICATION_AGREEMENT
+    place = "alikely.metrics.errors:MISCLASSIFICATION_AGREEMENT"
+    for text in ("misclassification_agreement", "MA", "ma", place):
+        assert find_metric(text) is ma
+    assert get_metric(ma) is ma
+    assert get_metric("cles", mixture="pooled").options["mixture"] == "pooled"
+    assert [get_metric(name).short for name in ("normalised", "min-mid-max", "copying")]
+
+
+def test_kappa_of_copied_responses_among_many_classes() -> None:
+    """Proposition 2 as printed, against the joint distribution itself."""
+    rng = np.random.default_rng(1)
+    for k in (2, 3, 16):
+        a, own = rng.dirichlet(np.ones(k), 2)
+        copied = 0.3
+        joint = copied * np.diag(a) + (1 - copied) * np.outer(a, own)
+        b = joint.sum(axis=0)
+        expected = a @ b
+        kappa = (np.trace(joint) - expected) / (1 - expected)
+        assert kappa == pytest.approx(copied * copying.mismatch_factor_of_responses(a, b))
+    # Right and wrong: the form for accuracies.
+    two = copying.mismatch_factor_of_responses([0.75, 0.25], [0.5, 0.5])
+    assert two == pytest.approx(copying.mismatch_factor(0.75, 0.5))
+    assert np.isnan(copying.mismatch_factor_of_responses([1, 0], [1, 0]))
+
+
+def other(cells: Any) -> Any:
+    return np.asarray(cells)[..., 0] * 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: get_metric("error_consistancy"), ValueError, "did you mean 'error_consistency'?"),
+        (lambda: get_metric(3), TypeError, "must be the name of a metric or a Metric, got int"),
+        (lambda: get_metric("EC", alpha=1), ValueError, "no option 'alpha'; its options are: none"),
+        (lambda: get_metric("CLES", beta=1), ValueError, "its options are: alpha, mixture, base"),
+        (lambda: find_metric("nowhere:X"), ValueError, "no metric at 'nowhere:X'"),
+        (lambda: find_metric("alikely.metrics:Y"), ValueError, "no metric at 'alikely.metrics:Y'"),
+        (lambda: find_metric("alikely.metrics:Metric"), ValueError, "is no Metric, but of type"),
+        (
+            lambda: get_metric(Metric("error_consistency", "correctness", other, other, other)),
+            ValueError,
+            "'error_consistency' is registered already (by alikely.metrics.consistency); give",
+        ),
+        (
+            lambda: Metric("x", "pairs", other, other, other),  # type: ignore[arg-type]
+            ValueError,
+            "counts of a metric must be one of 'correctness', 'labels', 'rows', 'margins'; got",
+        ),
+        (
+            lambda: Metric("x", "labels", other, other, other, scale="log"),  # type: ignore[arg-type]
+            ValueError,
+            "must be 'identity', 'fisher' or 'logit', got 'log'",
+        ),
+        (
+            lambda: copying.mismatch_factor_of_responses([0.5, 0.4], [0.5, 0.5]),
+            ValueError,
+            "responses_a must hold shares of the classes that sum to 1",
+        ),
+        (
+            lambda: copying.mismatch_factor_of_responses([0.5, 0.5], [0.2, 0.3, 0.5]),
+            ValueError,
+            "must be of the same classes, got 2 and 3",
+        ),
+    ],
+)
+def test_bad_input(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()

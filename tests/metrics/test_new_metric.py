@@ -1,0 +1,186 @@
+"""A new metric is one file: everything else works for it without being touched."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.cli import main
+from alikely.metrics import metric as registry
+
+mpl.use("Agg")
+
+FILE = Path(__file__).with_name("phi_metric.py")
+# In the third one some are always right: the phi coefficient is undefined there.
+HARD = ["blur", "noise"]
+
+
+@pytest.fixture(scope="module")
+def phi() -> Iterator[Any]:
+    """The metric, as importing its file makes it."""
+    sys.path.insert(0, str(FILE.parent))
+    with known():
+        import phi_metric
+    yield phi_metric.PHI
+    sys.path.remove(str(FILE.parent))
+    del sys.modules["phi_metric"]
+
+
+@contextlib.contextmanager
+def known(*metrics: Any) -> Iterator[None]:
+    """For a while there are these metrics beside those of the house."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}
+        monkeypatch.setattr(registry, "_METRICS", house)
+        for metric in metrics:
+            al.metrics.register(metric)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def registered(phi: Any) -> Iterator[None]:
+    with known(phi):
+        yield
+
+
+@pytest.fixture(scope="module")
+def result(phi: Any) -> al.Result:
+    with known(phi):
+        return al.compare(al.load_example(), phi, ["human-human", "human-model"], rng=1)
+
+
+def test_it_is_one_short_file() -> None:
+    assert len(FILE.read_text().splitlines()) < 60
+
+
+def test_summary(result: al.Result) -> None:
+    frame = result.summary()
+    cells = result.table["cells"].values
+    for row, counts in zip(frame.itertuples(), cells, strict=True):
+        a, b = (np.repeat(right, counts) for right in ([1, 1, 0, 0], [1, 0, 1, 0]))
+        if min(np.ptp(a), np.ptp(b)) == 0:
+            assert "always right or always wrong" in row.note
+        else:
+            assert row.estimate == pytest.approx(stats.pearsonr(a, b).statistic)
+    draws = {school: result.draws(school) for school in ("bootstrap", "posterior")}
+    # All three schools know the same spread, where errors are not rare.
+    enough = (frame["note"] == "").to_numpy()
+    for values in draws.values():
+        ratio = np.nanstd(values[:, enough], axis=0) / frame["se"].to_numpy()[enough]
+        assert np.median(ratio) == pytest.approx(1, abs=0.05)
+    # n phi squared is the chi-square statistic of independence; draws give no p below 1e-4.
+    p_value = stats.chi2(1).sf(cells.sum(axis=1) * frame["estimate"] ** 2)
+    some = enough & (p_value > 0.01)
+    error = 4 * np.sqrt(p_value * (1 - p_value) / 10_000)
+    # The statistic takes few values: a normal tail is that of tables within a step.
+    assert (np.abs(frame["p_null"] - p_value)[some] < error[some] + 0.06).all()
+
+
+def test_difference_and_mean(result: al.Result) -> None:
+    table = al.difference(result, {"observer_b": "model_1"}, {"observer_b": "model_2"})
+    assert list(table.index) == ["analytic", "bootstrap", "posterior"]
+    # The clean condition is near the ceiling, where only the posterior knows how little is known.
+    assert (table["se"] > 0).all()
+    mean = al.mean(result, {"observer_b": "model_1"})
+    values = result.summary().query("observer_b == 'model_1'")["estimate"]
+    assert mean.loc["analytic", "estimate"] == pytest.approx(values.mean())
+
+
+def test_benchmark_with_ranks(phi: Any, tmp_path: Path) -> None:
+    scores = al.benchmark_scores(al.load_example(), metric=phi, n_resamples=500, n_draws=400, rng=1)
+    ranks = scores.ranks(rng=1)
+    assert set(ranks["system"]) == set(scores.models)
+    assert {"bootstrap", "posterior"} <= set(scores.data.children)
+    table = al.difference(scores, *scores.models[:2])
+    assert table.loc["analytic", "se"] > 0
+    scores.save(tmp_path / "scores.nc")
+    again = al.Benchmark.load(tmp_path / "scores.nc")
+    assert again.metric is phi
+    pd.testing.assert_frame_equal(again.summary(), scores.summary())
+    assert al.plot_benchmark(scores).get_xlabel().startswith("mean phi coefficient")
+
+
+def test_alignment_matrix_and_coverage(phi: Any, result: al.Result) -> None:
+    alignment = al.condition_alignment(
+        al.load_example().select(condition=HARD), metrics=["EC", phi], n_resamples=50, rng=1
+    )
+    assert alignment["metric"].values.tolist() == ["error_consistency", "phi"]
+    assert np.isfinite(alignment["estimate"].sel(metric="phi")).all()
+    study = al.calibration.coverage_study(
+        al.calibration.default_grid().iloc[[5]], ["posterior"], n_datasets=200, metric=phi, rng=1
+    )
+    found = study.set_index("ci_prob").loc[0.95]
+    assert abs(found["coverage"] - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 200)
+    other = al.compare(al.load_example(), pairs=["human-human", "human-model"], n_draws=0, rng=1)
+    table = al.metric_correlations([result, other], n_resamples=50, rng=1)
+    assert (table.query("domain == 'global'")["correlation"] > 0.9).all()
+
+
+def test_planning(phi: Any) -> None:
+    plan = al.planning.interval_width(0.75, 0.75, 0.4, [100, 400], metric=phi, rng=1)
+    assert plan["width"][0] / plan["width"][1] == pytest.approx(2, abs=0.3)
+    trials = al.load_example().select(condition=HARD)
+    components = al.planning.variance_components(trials, metric=phi)
+    assert np.isfinite(components["images"]).all()
+
+
+def test_plots(result: al.Result) -> None:
+    some = result.table["pair"].values[:5].tolist()
+    assert al.plot_intervals(result, which=some).get_xlabel() == "phi coefficient"
+    noise = al.compare(al.load_example().select(condition="noise"), "phi", n_draws=0, rng=1)
+    ax = al.plot_matrix(noise)
+    assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [
+        "phi coefficient"
+    ]
+    assert al.plot_null(result, result.table["pair"].values[0]).get_xlabel() == "phi coefficient"
+
+
+def test_save_and_load(result: al.Result, tmp_path: Path, phi: Any) -> None:
+    path = tmp_path / "phi.nc"
+    result.save(path)
+    again = al.Result.load(path)
+    assert again.metric is phi
+    pd.testing.assert_frame_equal(again.summary(), result.summary())
+    # Whoever has not imported it is told what to import; having done so, they can go on.
+    code = f"""
+import sys
+import alikely as al
+
+try:
+    al.Result.load({str(path)!r})
+except ValueError as error:
+    print(error)
+sys.path.insert(0, {str(FILE.parent)!r})
+import phi_metric
+assert al.Result.load({str(path)!r}).metric is phi_metric.PHI
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "is of the metric 'phi', which is not registered; import phi_metric" in done.stdout
+
+
+def test_command_line(phi: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "trials.csv"
+    al.load_example().select(condition=HARD).to_table().to_csv(file, index=False)
+    arguments = [str(file), "--metric", "phi_metric:PHI", "--resamples", "200", "--draws", "200"]
+    assert main(["compare", *arguments, "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "phi coefficient" in shown
+    # The last line names a folder of any length.
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    assert (tmp_path / "out" / "phi.nc").is_file()
+    assert main(["benchmark", *arguments]) == 0
+    assert "human-human" in capsys.readouterr().out
+    assert main(["compare", str(file), "--metric", "nowhere:PHI"]) == 2
+    assert "no metric at 'nowhere:PHI'" in capsys.readouterr().err

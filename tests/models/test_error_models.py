@@ -1,0 +1,325 @@
+"""Models of errors: against conjugate rows and quadrature, recovery, real data, bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import integrate, special, stats
+
+import alikely as al
+from alikely.errors.posteriors import error_divergence_draws, error_row_draws, replicated_agreement
+from alikely.metrics.dense_rows import ROW_DIMS, drop_true, insert_true
+from alikely.metrics.errors import jensen_shannon_divergence, misclassification_agreement
+
+ROWS = np.array(
+    [
+        [[0, 7, 1, 0], [2, 0, 2, 0], [0, 3, 0, 9], [0, 0, 0, 0]],
+        [[4, 3, 3, 3], [9, 0, 0, 0], [1, 0, 7, 1], [0, 20, 0, 0]],
+    ]
+)
+TABLES = np.zeros((1, 3, 3, 3), dtype=int)
+TABLES[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
+
+
+def errors_of(trials: Any) -> np.ndarray:
+    """Errors (system, true_class, response_class) of all who responded."""
+    response, truth = trials.data["response"].values, trials.data["truth"].values
+    rows = np.zeros((len(response), *2 * (trials.data.sizes["class"],)), dtype=int)
+    for s, given in enumerate(response):
+        np.add.at(rows[s], (truth[given >= 0], given[given >= 0]), 1)
+    return rows
+
+
+def chains(model: Any, data: dict[str, Any], rng: int) -> xr.DataTree:
+    """Draws of a compiled model for other data of its shape."""
+    import nutpie
+
+    return nutpie.sample(
+        model.with_data(**data), draws=300, tune=500, chains=4, seed=rng, target_accept=0.95,
+        progress_bar=False,
+    )  # fmt: skip
+
+
+def test_layout_without_the_true_class_and_back() -> None:
+    rows = ROWS * ~np.eye(4, dtype=bool)
+    assert drop_true(rows)[0].tolist() == [[7, 1, 0], [2, 2, 0], [0, 3, 9], [0, 0, 0]]
+    np.testing.assert_array_equal(insert_true(drop_true(rows), 4), rows)
+
+
+@pytest.mark.slow
+def test_explicit_rows_equal_conjugate_draws() -> None:
+    tree = al.inference.nuts(
+        al.models.error_distributions(ROWS, base="uniform", concentration=0.5), n_draws=8000, rng=1
+    )
+    draws = tree["posterior"]["rows"]
+    exact = drop_true(ROWS) + 0.5
+    total = exact.sum(axis=-1, keepdims=True)
+    mean = exact / total
+    sd = np.sqrt(mean * (1 - mean) / (total + 1))
+    ess = azs.ess(draws.to_dataset(name="x"))["x"].values
+    # 24 cells, and the largest of so many normal deviates exceeds 4 once in 600 runs.
+    assert (np.abs(draws.mean(("chain", "draw")).values - mean) < 4 * sd / np.sqrt(ess)).all()
+    # Quantiles too: a cell has the marginal Beta(parameter, rest).
+    for level in (0.1, 0.9):
+        below = draws <= xr.DataArray(
+            stats.beta(exact, total - exact).ppf(level), dims=draws.dims[2:]
+        )
+        ess = azs.ess(below.astype(float).to_dataset(name="x"))["x"].values
+        share = below.mean(("chain", "draw")).values
+        assert (np.abs(share - level) < 4 * np.sqrt(level * (1 - level) / ess)).all()
+
+
+def test_drawn_rows_are_conjugate() -> None:
+    n = 20_000
+    posterior = xr.Dataset(
+        {
+            "base": (("chain", "draw", *ROW_DIMS[1:]), np.tile((1 - np.eye(4)) / 3, (1, n, 1, 1))),
+            "concentration": (("chain", "draw"), np.full((1, n), 0.5)),
+        }
+    )
+    drawn = error_row_draws(posterior, xr.DataArray(ROWS, dims=ROW_DIMS), rng=1)
+    assert drawn.dims == ("sample", *ROW_DIMS)
+    assert (np.diagonal(drawn, axis1=-2, axis2=-1) == 0).all()
+    np.testing.assert_allclose(drawn.sum("response_class"), 1)
+    exact = drop_true(ROWS) + 0.5
+    total = exact.sum(axis=-1, keepdims=True)
+    mean = exact / total
+    variance = mean * (1 - mean) / (total + 1)
+    cells = drop_true(drawn.values)
+    assert (np.abs(cells.mean(axis=0) - mean) < 4 * np.sqrt(variance / n)).all()
+    # A bounded variable's sample variance errs by at most twice a normal one's here.
+    np.testing.assert_allclose(cells.var(axis=0), variance, rtol=4 * 2 * np.sqrt(2 / n))
+    same = error_row_draws(posterior, ROWS, rng=1)
+    np.testing.assert_array_equal(same, drawn)
+
+
+def test_rows_of_a_vanishing_concentration_are_still_distributions() -> None:
+    posterior = xr.Dataset(
+        {
+            "base": (("chain", "draw", *ROW_DIMS[1:]), np.tile((1 - np.eye(4)) / 3, (1, 50, 1, 1))),
+            "concentration": (("chain", "draw"), np.full((1, 50), 1e-5)),
+        }
+    )
+    drawn = error_row_draws(posterior, ROWS, rng=1)
+    np.testing.assert_allclose(drawn.sum("response_class"), 1)
+
+
+def test_divergence_of_drawn_rows_is_that_of_their_probabilities() -> None:
+    rng = np.random.default_rng(1)
+    shares = insert_true(rng.dirichlet(np.ones(3), (7, 2, 4)), 4)
+    weight = (ROWS * ~np.eye(4, dtype=bool)).sum(axis=(0, 2))
+    expected = [
+        sum(
+            w * jensen_shannon_divergence(p, q).item()
+            for w, p, q in zip(weight, a, b, strict=True)
+        ) / weight.sum()
+        for a, b in shares
+    ]  # fmt: skip
+    found = error_divergence_draws(shares, ROWS)
+    np.testing.assert_allclose(found[:, 0], expected)
+    np.testing.assert_allclose(error_divergence_draws(shares, ROWS, [(1, 0), (0, 0)])[:, 1], 0)
+    # No error of either system: nothing to compare.
+    three, nobody = np.concatenate([ROWS, 0 * ROWS]), shares[:, [0, 1, 0, 1]]
+    assert np.isnan(error_divergence_draws(nobody, three, [(2, 3)])).all()
+
+
+@pytest.mark.slow
+def test_learned_concentration_equals_quadrature() -> None:
+    tree = al.inference.nuts(
+        al.models.error_distributions(ROWS, base="uniform"), n_draws=8000, rng=1
+    )
+    counts = drop_true(ROWS)
+    n = counts.sum(axis=-1)
+
+    def density(spread: float) -> float:
+        a = 1 / (spread**2 + 1e-6)
+        cells = (special.gammaln(counts + a) - special.gammaln(a)).sum()
+        rows = (special.gammaln(3 * a) - special.gammaln(n + 3 * a)).sum()
+        return float(np.exp(cells + rows + 60 - spread**2 / 8))
+
+    moments = [
+        integrate.quad(lambda s, k=k: s**k * density(s), 0, 15, limit=200)[0] for k in range(3)
+    ]
+    mean = moments[1] / moments[0]
+    sd = np.sqrt(moments[2] / moments[0] - mean**2)
+    draws = tree["posterior"]["spread"]
+    ess = float(azs.ess(draws.to_dataset(name="x"))["x"])
+    assert float(draws.mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess))
+    assert float(draws.std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
+
+
+@pytest.mark.slow
+def test_equal_systems_reach_zero_and_different_ones_their_divergence() -> None:
+    import nutpie
+
+    n_sets, n_classes, rng = 10, 6, np.random.default_rng(1)
+    shape = (2, n_classes)
+    blank = np.ones((*shape, n_classes), dtype=int)
+    model = nutpie.compile_pymc_model(al.models.error_distributions(blank))
+    near, covered, independent_near = 0, 0, 0
+    for s in range(n_sets):
+        base = rng.dirichlet(np.full(n_classes - 1, 0.3), n_classes)
+        equal = rng.multinomial(10, np.stack([base, base]))
+        rows = insert_true(equal, n_classes)
+        tree = chains(model, {"errors": equal}, s)
+        divergence = error_divergence_draws(error_row_draws(tree, rows, s), rows)
+        near += np.quantile(divergence, 0.025) < 0.02
+        alone = rng.standard_gamma(equal + 0.5, (1000, *equal.shape))
+        alone /= alone.sum(axis=-1, keepdims=True)
+        independent_near += (
+            np.quantile(error_divergence_draws(insert_true(alone, n_classes), rows), 0.025) < 0.02
+        )
+        different = rng.dirichlet(np.full(n_classes - 1, 0.3), shape)
+        errors = rng.multinomial(100, different)
+        rows = insert_true(errors, n_classes)
+        tree = chains(model, {"errors": errors}, s)
+        low, high = np.quantile(
+            error_divergence_draws(error_row_draws(tree, rows, s), rows), [0.025, 0.975]
+        )
+        covered += low <= jensen_shannon_divergence(*different).mean() <= high
+    # With a probability of .9 each, fewer than this happen once in 1,000 runs.
+    least = stats.binom(n_sets, 0.9).ppf(0.001)
+    assert near >= least
+    assert covered >= least
+    assert independent_near == 0
+
+
+@pytest.mark.slow
+def test_systems_of_a_real_experiment(shared_data: Path) -> None:
+    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
+    rows = errors_of(trials.select(dataset=["stylized"]))
+    # Every sixth: the card has the figures of all 27, which take minutes. Warnings are errors: no
+    # divergence, no r_hat above 1.01, no small effective sample size.
+    tree = al.inference.nuts(al.models.error_distributions(rows[::6]), n_draws=4000, rng=1)
+    assert int(tree["sample_stats"]["diverging"].sum()) == 0
+    np.testing.assert_allclose(tree["posterior"]["base"].sum("response_class"), 1)
+
+
+def copied_labels(
+    copying: np.ndarray, n: int, n_classes: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Joint errors (pair, true_class, label_a, label_b) of the model."""
+    base = rng.dirichlet(np.full(n_classes - 1, 0.5), n_classes)
+    out = []
+    for c in copying:
+        r, q = (
+            insert_true(np.array([rng.dirichlet(20 * row + 0.01) for row in base]), n_classes)
+            for _ in range(2)
+        )
+        joint = c * np.eye(n_classes) * r[:, :, None] + (1 - c) * r[:, :, None] * q[:, None, :]
+        out.append(rng.multinomial(n, joint.ravel() / n_classes).reshape(3 * (n_classes,)))
+    return np.array(out)
+
+
+@pytest.fixture(scope="module")
+def copied() -> tuple[np.ndarray, np.ndarray, xr.DataTree]:
+    truth = np.array([0.05, 0.3, 0.7])
+    tables = copied_labels(truth, 400, 8, np.random.default_rng(3))
+    return truth, tables, al.inference.nuts(al.models.class_copying(tables), n_draws=8000, rng=1)
+
+
+@pytest.mark.slow
+def test_copying_of_labels_is_recovered(copied: Any) -> None:
+    truth, _, tree = copied
+    draws = tree["posterior"]["copy_probability"]
+    mean, sd = draws.mean(("chain", "draw")).values, draws.std(("chain", "draw")).values
+    assert (np.abs(mean - truth) < 4 * sd).all()
+    assert (sd < 0.1).all()
+
+
+@pytest.mark.slow
+def test_agreement_of_labels_is_that_of_the_implied_table(copied: Any) -> None:
+    draws = copied[2]["posterior"].isel(chain=0, draw=[0, 50, 99])
+    c, r, q, w = (
+        draws[name].values
+        for name in ("copy_probability", "errors_a", "own_errors_b", "class_share")
+    )
+    c, w, n_classes = c[..., None, None, None], w[..., None, None], r.shape[-1]
+    joint = w * r[..., None] * (c * np.eye(n_classes) + (1 - c) * q[..., None, :])
+    np.testing.assert_allclose(
+        draws["misclassification_agreement"], misclassification_agreement(joint.sum(axis=-3))
+    )
+
+
+@pytest.mark.slow
+def test_replicated_agreement_has_the_models_mean_and_spans_the_data(copied: Any) -> None:
+    _, tables, tree = copied
+    replicated = replicated_agreement(tree, tables, rng=1)
+    low, high = np.quantile(replicated, [0.0005, 0.9995], axis=0)
+    observed = misclassification_agreement(tables.sum(axis=1))
+    assert ((low <= observed) & (observed <= high)).all()
+    implied = tree["posterior"]["misclassification_agreement"]
+    # Kappa is biased by about one over the number of joint errors, 400.
+    bound = 4 * replicated.std("sample").values / 20 + 1 / 400
+    assert (np.abs(replicated.mean("sample") - implied.mean(("chain", "draw"))) < bound).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: al.models.error_distributions(np.ones((2, 4, 3))), "square in at least 3 classes"),
+        (lambda: al.models.error_distributions(np.ones((4, 4))), "square in at least 3 classes"),
+        (lambda: al.models.error_distributions(np.ones((2, 2, 2))), "at least 3 classes, got"),
+        (lambda: al.models.error_distributions(-ROWS), "whole numbers of at least 0, got -"),
+        (lambda: al.models.error_distributions(ROWS / 2), "whole numbers of at least 0, got 3.5"),
+        (lambda: al.models.error_distributions(ROWS * np.nan), "at least 0, got nan"),
+        (lambda: al.models.error_distributions(np.tile(np.eye(4), (2, 1, 1))), "at least one"),
+        (lambda: al.models.error_distributions(ROWS, base="flat"), "must be 'shared', 'uniform'"),
+        (lambda: al.models.error_distributions(ROWS, concentration=0), "above 0, got 0; 0.5"),
+        (
+            lambda: al.models.error_distributions(xr.DataArray(ROWS, dims=("observer", "t", "r"))),
+            "must have the dims .*; rename them",
+        ),
+        (
+            lambda: al.models.error_distributions(
+                xr.DataArray(
+                    ROWS, dims=ROW_DIMS,
+                    coords={"true_class": list("abcd"), "response_class": list("abdc")},
+                )
+            ),
+            "same classes in the same order; reindex",
+        ),
+        (lambda: al.models.class_copying(np.ones((2, 3, 3))), "axes .'pair', 'true_class'"),
+        (lambda: al.models.class_copying(-TABLES), "whole numbers of at least 0"),
+        (lambda: al.models.class_copying(0 * TABLES), "at least one error"),
+    ],
+)  # fmt: skip
+def test_bad_counts(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_bad_draws() -> None:
+    dims = ("chain", "draw", *ROW_DIMS[1:])
+    posterior = xr.Dataset({"base": (dims, np.ones((1, 5, 3, 3)))})
+    with pytest.raises(ValueError, match=r"must hold .*; 'concentration' is missing"):
+        error_row_draws(posterior, ROWS)
+    posterior["concentration"] = (("chain", "draw"), np.ones((1, 5)))
+    with pytest.raises(ValueError, match="3 classes and the counts of 4; take the counts"):
+        error_row_draws(posterior, ROWS)
+    with pytest.raises(ValueError, match=r"shape \(sample, 2, 4, 4\), got \(5, 2, 4\)"):
+        error_divergence_draws(np.ones((5, 2, 4)), ROWS)
+    with pytest.raises(ValueError, match=r"systems 0 to 1, got \(0, 2\)"):
+        error_divergence_draws(np.ones((5, 2, 4, 4)), ROWS, [(0, 2)])
+    rows = (("chain", "draw", "pair", *ROW_DIMS[1:]), np.ones((1, 5, 1, 4, 4)))
+    copying = (("chain", "draw", "pair"), np.ones((1, 5, 1)))
+    draws = xr.Dataset({"copy_probability": copying, "errors_a": rows, "own_errors_b": rows})
+    with pytest.raises(ValueError, match="take the counts that the model was given"):
+        replicated_agreement(draws, TABLES)
+
+
+def test_labels_become_coords() -> None:
+    classes = ["bear", "bird", "boat", "oven"]
+    rows = xr.DataArray(
+        ROWS, dims=ROW_DIMS,
+        coords={"system": ["a", "b"], "true_class": classes, "response_class": classes},
+    )  # fmt: skip
+    model = al.models.error_distributions(rows.transpose(*reversed(ROW_DIMS)))
+    assert list(model.coords["system"]) == ["a", "b"]
+    assert list(model.coords["response_class"]) == classes
+    assert model["errors"].get_value().sum() == (ROWS * ~np.eye(4, dtype=bool)).sum()

@@ -1,0 +1,218 @@
+"""Item strengths: log probabilities against NumPy, recovery of their correlation, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from pytensor.compile.mode import Mode
+from scipy import integrate, special, stats
+
+import alikely as al
+from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.models._strengths import GRID, log_odds
+from alikely.models.margins import log_m_afc
+
+N_ITEMS, N_OBSERVERS, N_REPEATS, M = 160, 45, 2, 16
+RIGHT = np.array([9, 3, 7, 1, 6, 8])
+MARGINS = np.array([1.2, -0.4, 0.9, -1.0, 0.1, 1.1])
+
+
+def simulated(rho: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Machine margins (item,) and answers (observer, item, repeat) of observers who differ.
+
+    Observers agree with themselves with a kappa of .54 and with each other with one of .30.
+    """
+    x = rng.normal(size=N_ITEMS)
+    z = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=N_ITEMS)
+    level = rng.normal(1.6, 0.3, (N_OBSERVERS, 1))
+    scale = 1.6 * np.exp(rng.normal(0, 0.2, (N_OBSERVERS, 1)))
+    d = level + scale * z + 1.2 * rng.normal(size=(N_OBSERVERS, N_ITEMS))
+    drawn = rng.random((N_OBSERVERS, N_ITEMS, N_REPEATS))
+    return x, (drawn < m_afc_probability(d, M)[..., None]).astype(int)
+
+
+def halves(correct: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Right answers and answers (2, item) of two random halves of observers."""
+    first = rng.permutation(len(correct)) < len(correct) // 2
+    parts = [correct[first], correct[~first]]
+    right = np.stack([part.sum(axis=(0, 2)) for part in parts])
+    return right, np.stack([np.full(N_ITEMS, part[:, 0].size) for part in parts])
+
+
+def compiled(model: pm.Model) -> Any:
+    import nutpie
+
+    return nutpie.compile_pymc_model(model)
+
+
+def chains(model: Any, rng: int) -> xr.DataTree:
+    import nutpie
+
+    return nutpie.sample(
+        model, draws=250, tune=300, chains=4, seed=rng, target_accept=0.8, progress_bar=False
+    )
+
+
+@pytest.fixture(scope="module")
+def machine_model() -> Any:
+    x, correct = simulated(0.5, np.random.default_rng(0))
+    shown = np.full(N_ITEMS, N_OBSERVERS * N_REPEATS)
+    return compiled(al.models.item_margins(correct.sum(axis=(0, 2)), shown, x, m=M))
+
+
+def function_of(part: Any, x: Any) -> Any:
+    """Value and gradient; not worth the time of compiling."""
+    return pytensor.function([x], [part, pt.grad(part.sum(), x)], mode=Mode("py", "fast_compile"))
+
+
+def slopes(function: Any, d: np.ndarray) -> np.ndarray:
+    return (function(d + 1e-5)[0] - function(d - 1e-5)[0]) / 2e-5
+
+
+@pytest.mark.parametrize("m", [2, 16, 1000])
+def test_log_probabilities_equal_those_of_numpy(m: int) -> None:
+    x = pt.dvector("x")
+    right, wrong = (function_of(part, x) for part in log_m_afc(x, m))
+    d = np.linspace(-5, 10, 61)
+    exact = m_afc_log_probability(d, m)
+    np.testing.assert_allclose(np.exp(right(d)[0]), np.exp(exact[0]), atol=1e-6)
+    np.testing.assert_allclose(np.exp(wrong(d)[0]), np.exp(exact[1]), atol=1e-6)
+    np.testing.assert_allclose(np.exp(right(d)[0]) + np.exp(wrong(d)[0]), 1, atol=1e-12)
+    for function in (right, wrong):
+        # Differences over 2e-5 of values of up to 60, known to 1e-14: rounding of 1e-8.
+        np.testing.assert_allclose(function(d)[1], slopes(function, d), rtol=1e-5, atol=1e-7)
+        assert np.isfinite(function(np.array([-30.0, 30.0]))).all()
+
+
+@pytest.mark.parametrize(
+    ("m", "link"), [(2, "m_afc"), (16, "m_afc"), (1000, "m_afc"), (2, "probit")]
+)
+def test_log_odds_of_the_model(m: int, link: Any) -> None:
+    d = np.random.default_rng(1).uniform(-29, 29, 2000)
+    if link == "m_afc":
+        log_right, log_wrong = m_afc_log_probability(d, m)
+    else:
+        log_right, log_wrong = special.log_ndtr(d), special.log_ndtr(-d)
+    x = pt.dvector("x")
+    odds = function_of(log_odds(x, m, link), x)
+    np.testing.assert_allclose(odds(d)[0], log_right - log_wrong, atol=1e-5)
+    # Differences over 2e-5 of values of up to 450, known to 1e-13.
+    np.testing.assert_allclose(odds(d)[1], slopes(odds, d), rtol=1e-5, atol=1e-7)
+    far = np.array([-200.0, GRID[0], GRID[-1], 200.0])
+    assert (odds(far)[1] > 0).all()
+    assert (np.diff(odds(far)[0]) > 0).all()
+
+
+@pytest.mark.slow
+def test_rho_equals_quadrature() -> None:
+    """Six items, with everything but rho and the strengths held at a value."""
+    model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, m=M)
+    held = {"strength_mean": 1.5, "strength_sd": 1.0, "margin_mean": 0.0, "margin_sd": 1.0}
+    tree = al.inference.nuts(pm.do(model, held), n_draws=8000, rng=1)
+    z = (MARGINS - MARGINS.mean()) / MARGINS.std()
+    d = np.linspace(-6, 9, 1501)
+    log_right, log_wrong = m_afc_log_probability(d, M)
+    likelihood = np.exp(np.outer(RIGHT, log_right) + np.outer(10 - RIGHT, log_wrong))
+    rho = np.linspace(-0.9999, 0.9999, 2001)
+    density = np.ones_like(rho)
+    for item in range(6):
+        prior = stats.norm.pdf(d, 1.5 + rho[:, None] * z[item], np.sqrt(1 - rho[:, None] ** 2))
+        density *= integrate.trapezoid(prior * likelihood[item], d, axis=1)
+    density /= density.sum()
+    mean = density @ rho
+    sd = np.sqrt(density @ (rho - mean) ** 2)
+    draws = tree["posterior"]["rho"]
+    ess = float(azs.ess(draws.to_dataset(name="x"))["x"])
+    # The narrowest curves of the grid, at |rho| near 1, are sums of two points: below .001 in all.
+    assert float(draws.mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess) + 1e-3)
+    assert float(draws.std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
+
+
+@pytest.mark.slow
+def test_rho_is_recovered_where_observers_differ(machine_model: Any) -> None:
+    shown = np.full(N_ITEMS, N_OBSERVERS * N_REPEATS)
+    inside, errors, attenuated = 0, [], []
+    for seed in range(9):
+        rho = (0, 0.6, 0.9)[seed % 3]
+        x, correct = simulated(rho, np.random.default_rng([1, seed]))
+        right = correct.sum(axis=(0, 2))
+        # Margins are logits, of any scale.
+        data = machine_model.with_data(right=right, shown=shown, margins=20 * x + 5)
+        tree = chains(data, seed)
+        assert int(tree["sample_stats"]["diverging"].sum()) == 0
+        draws = tree["posterior"]["rho"].values
+        low, high = np.quantile(draws, [0.05, 0.95])
+        inside += low <= rho <= high
+        errors.append((draws.mean() - rho) / np.sqrt((1 - rho**2) ** 2 / N_ITEMS))
+        attenuated.append(np.corrcoef(x, right)[0, 1] - draws.mean())
+    # At 90 % coverage fewer than 5 of 9 have a probability of 9e-4.
+    assert inside >= 5
+    # Errors in units of the standard error of a correlation over items: mean 0, spread about 1.1.
+    assert abs(np.mean(errors)) < 4 * 1.1 / 3
+    assert np.mean(attenuated[2::3]) < 0
+
+
+@pytest.mark.slow
+def test_two_halves_of_a_group_find_the_same_items_easy() -> None:
+    rng = np.random.default_rng(3)
+    right, shown = halves(simulated(0, rng)[1], rng)
+    tree = chains(compiled(al.models.item_margins(right, shown, m=M)), 1)
+    assert int(tree["sample_stats"]["diverging"].sum()) == 0
+    draws = tree["posterior"]["rho"].values
+    # Their shares of right answers correlate with .93: as far off 1 as their noise makes them.
+    assert np.quantile(draws, 0.05) > 0.95
+    assert np.quantile(draws, 0.5) > 0.98
+    assert np.corrcoef(right)[0, 1] < 0.97
+    strength = tree["posterior"]["strength"]
+    assert dict(strength.sizes) == {"chain": 4, "draw": 250, "group": 2, "item": N_ITEMS}
+
+
+@pytest.mark.filterwarnings("ignore:Numba will use object mode")
+def test_prior_predictive_and_the_probit_link() -> None:
+    model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, m=2, link="probit")
+    with model:
+        drawn = pm.sample_prior_predictive(2000, random_seed=1)
+    assert (
+        stats.kstest(drawn["prior"]["rho"].values.ravel(), stats.uniform(-1, 2).cdf).pvalue > 1e-4
+    )
+    assert int(drawn["prior_predictive"]["observed_right"].max()) <= 10
+    # Symmetric about 1 without a finite mean: of a regression on margins of any spread.
+    strength = drawn["prior"]["strength"].isel(item=0).values
+    assert np.median(strength) == pytest.approx(1, abs=4 * 1.25 * 3 / np.sqrt(2000))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"right": [11, 3, 7, 1, 6, 8]}, "between 0 and shown, got 11 of 10"),
+        ({"right": [-1, 3, 7, 1, 6, 8]}, "between 0 and shown, got -1 of 10"),
+        ({"right": [0.5, 3, 7, 1, 6, 8]}, "right must be whole numbers, got 0.5"),
+        ({"shown": [10, 10, 10, 10, 10, np.nan]}, "shown must be whole numbers, got nan"),
+        (
+            {"right": RIGHT[:4], "shown": [10] * 4, "margins": MARGINS[:4]},
+            "at least 5 items, got 4",
+        ),
+        ({"margins": [1.0] * 6}, "all margins are 1: nothing can correlate"),
+        ({"margins": [np.nan, *MARGINS[1:]]}, "margin of item 0 is nan"),
+        ({"margins": MARGINS[:5]}, r"margins must be of the 6 items of right, got shape \(5,\)"),
+        ({"m": 1}, "at least 2 alternatives, got 1"),
+        ({"m": 2.5}, "at least 2 alternatives, got 2.5"),
+        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
+        ({"shown": [10] * 5}, r"shape \(item,\), of one group with margins; got \(6,\) and \(5,\)"),
+        ({"margins": None}, r"shape \(2, item\), of two groups; got \(6,\) and \(6,\)"),
+        ({"right": [RIGHT] * 2, "shown": [[10] * 6] * 2}, "of one group with margins"),
+        ({"right": [0, 10, 0, 10, 0, 0]}, "always or never right on each of its items"),
+    ],
+)
+def test_bad_input(change: dict[str, Any], message: str) -> None:
+    given = {"right": RIGHT, "shown": [10] * 6, "margins": MARGINS, "m": M, **change}
+    with pytest.raises(ValueError, match=message) as caught:
+        al.models.item_margins(**given)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,236 @@
+"""The PyMC models: against exact posteriors, quadrature, their priors and their cards."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import stats
+
+import alikely as al
+from alikely.data.tables import from_counts
+from alikely.inference import chains, sampling
+from alikely.inference.conjugate import pairwise_draws
+
+TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
+TINY = 1e-4
+
+
+@pytest.fixture(scope="module")
+def nuts_default() -> xr.DataTree:
+    # Warnings are errors here: a divergence or a bad r_hat would end the test.
+    return sampling.posterior(from_counts(TABLES), "nuts", n_draws=8_000, rng=1)
+
+
+@pytest.mark.parametrize("name", ["error_consistency", "copy_probability"])
+def test_nuts_equals_the_exact_posterior(nuts_default: xr.DataTree, name: str) -> None:
+    n_exact = 400_000
+    exact = pairwise_draws(TABLES, n_draws=n_exact, rng=2)[name]
+    draws = nuts_default["posterior"][name]
+    assert int(nuts_default["sample_stats"]["diverging"].sum()) == 0
+    for pair in range(len(TABLES)):
+        for level in (0.025, 0.25, 0.5, 0.75, 0.975):
+            below = (draws.isel(pair=pair) <= np.quantile(exact[:, pair], level)).astype(float)
+            ess = float(az.ess(below.to_dataset(name="below"))["below"])
+            spread = np.sqrt(level * (1 - level) * (1 / ess + 1 / n_exact))
+            assert float(below.mean()) == pytest.approx(level, abs=4 * spread)
+        ess = float(az.ess(draws.isel(pair=pair).to_dataset(name="x"))["x"])
+        mcse = exact[:, pair].std() * np.sqrt(1 / ess + 1 / n_exact)
+        assert float(draws.isel(pair=pair).mean()) == pytest.approx(
+            exact[:, pair].mean(), abs=4 * mcse
+        )
+
+
+def test_deterministics_are_functions_of_the_same_cells(nuts_default: xr.DataTree) -> None:
+    draws = nuts_default["posterior"]
+    p_a, u, v = (draws[name].values for name in ("p_a", "u", "v"))
+    cells = np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
+    from alikely.metrics import consistency, copying
+
+    kappa = consistency.error_consistency(cells)
+    np.testing.assert_allclose(draws["error_consistency"], kappa, atol=1e-9)
+    np.testing.assert_allclose(
+        draws["copy_probability"], copying.copy_probability(cells), atol=1e-9
+    )
+    np.testing.assert_allclose(draws["accuracy"], consistency.accuracies(cells)[1], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_prior_on_the_copy_probability_against_quadrature() -> None:
+    table, prior = (
+        np.array([40, 12, 6, 22]),
+        {"copy_probability": (2.0, 3.0), "own_accuracy": (2.0, 1.0)},
+    )
+    grid = (np.arange(1000) + 0.5) / 1000
+    c, q = np.meshgrid(2 * grid - 1, grid, indexing="ij")
+    own = (1 - np.abs(c)) * q
+    u, v = np.maximum(c, 0) + own, np.maximum(-c, 0) + own
+    likelihood = sum(n * np.log(p) for n, p in zip(table, (u, 1 - u, v, 1 - v), strict=True))
+    log_density = stats.beta(2, 3).logpdf((1 + c) / 2) + stats.beta(2, 1).logpdf(q) + likelihood
+    weight = np.exp(log_density - log_density.max())
+    weight /= weight.sum()
+    tree = sampling.posterior(from_counts(table), "auto", prior, n_draws=8_000, rng=3)
+    assert tree["posterior"].attrs["sampler"] == "nuts"
+    draws = tree["posterior"]
+    for name, values in (("copy_probability", c), ("own_accuracy", q)):
+        mean = (weight * values).sum()
+        sd = np.sqrt((weight * (values - mean) ** 2).sum())
+        ess = float(az.ess(draws[name].to_dataset(name="x"))["x"].values[0])
+        # The grid's own error is of order 1e-6.
+        assert float(draws[name].mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess))
+        assert float(draws[name].std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
+
+
+@pytest.mark.slow
+def test_prior_on_the_copy_probability_at_the_ceiling_samples_well() -> None:
+    tree = sampling.posterior(from_counts(TABLES), "auto", {"copy_probability": (1, 1)}, rng=4)
+    assert int(tree["sample_stats"]["diverging"].sum()) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", [None, {"copy_probability": (2.0, 2.0)}])
+def test_prior_and_posterior_predictive(prior: dict[str, tuple[float, float]] | None) -> None:
+    model = al.models.copying([100, 20, 20, 20], prior)
+    with model:
+        drawn = pm.sample_prior_predictive(4000, random_seed=1)
+    cells = drawn["prior_predictive"]["observed_cells"]
+    assert (cells.sum("cell") == 160).all()
+    c = drawn["prior"]["copy_probability"].values.ravel()
+    if prior:
+        assert stats.kstest((1 + c) / 2, stats.beta(2, 2).cdf).pvalue > TINY
+    else:
+        rng = np.random.default_rng(1)
+        reference = rng.beta(0.5, 0.5, 4000) - rng.beta(0.5, 0.5, 4000)
+        assert stats.ks_2samp(c, reference).pvalue > TINY
+    tree = al.inference.nuts(model, rng=2)
+    with model:
+        predicted = pm.sample_posterior_predictive(tree, random_seed=3, progressbar=False)
+    replicated = predicted["posterior_predictive"]["observed_cells"]
+    # The posterior mean of the first cell times 160; its predictive sd is below 9.
+    expected = 160 * 100.5 / 162 if prior is None else 100
+    assert float(replicated.isel(cell=0).mean()) == pytest.approx(
+        expected, abs=4 * 9 / np.sqrt(400) + 2
+    )
+
+
+@pytest.mark.slow
+def test_independence_model_equals_its_closed_form() -> None:
+    tree = al.inference.nuts(al.models.independence([100, 20, 30, 10]), n_draws=8000, rng=1)
+    for name, exact in (("p_a", stats.beta(121, 41)), ("p_b", stats.beta(131, 31))):
+        draws = tree["posterior"][name]
+        ess = float(az.ess(draws.to_dataset(name="x"))["x"].values[0])
+        assert float(draws.mean()) == pytest.approx(
+            exact.mean(), abs=4 * exact.std() / np.sqrt(ess)
+        )
+        assert float(draws.std()) == pytest.approx(exact.std(), rel=4 * np.sqrt(0.5 / ess) + 0.01)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "prior"), [("exact", None), ("exact", {"u": (1.0, 1.0)}), ("nuts", None)]
+)
+def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior: Any) -> None:
+    # As many tables as others here: compiled already.
+    table = from_counts([[0, 0, 0, 0], *TABLES[:4]])
+    draws = sampling.posterior(table, sampler, prior, n_draws=4000, rng=1)["posterior"]
+    missing = np.isnan(draws["error_consistency"].values).mean(axis=(0, 1))
+    assert missing.tolist() == [1, 0, 0, 0, 0]
+
+
+def test_compiled_once_per_shape() -> None:
+    sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=4000, rng=1)
+    before = chains.cache_info()
+    sampling.posterior(from_counts([20, 10, 5, 15]), "nuts", n_draws=4000, rng=1)
+    after = chains.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (0, 1)
+
+
+def funnel() -> pm.Model:
+    with pm.Model() as model:
+        scale = pm.Normal("scale", 0, 3)
+        pm.Normal("value", 0, pm.math.exp(scale), shape=9)
+    return model
+
+
+def cliff() -> pm.Model:
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 1)
+        pm.Potential("edge", pm.math.switch(x > 0.5, -np.inf, 0.0))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "n_draws", "message"),
+    [
+        (funnel, 800, r"r_hat up to \d\.\d+ .*effective sample size down to \d+"),
+        (cliff, 4000, r"\d+ divergent transitions"),
+    ],
+)
+def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        al.inference.nuts(model(), n_draws=n_draws, tune=300, rng=1)
+    (ours,) = [w for w in caught if issubclass(w.category, al.inference.SamplingWarning)]
+    assert re.search(f"^NUTS: .*{message}.*; draw more", str(ours.message))
+
+
+def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
+    trials = al.load_example().select(condition="noise", observer=["human_1", "human_2", "model_1"])
+    result = al.error_consistency(trials, rng=1, log_likelihood=True)
+    loo = az.loo(result.data, pointwise=True)
+    exact = al.compare_models(result)
+    assert loo.n_data_points == result.table["cells"].values.sum()
+    # az.loo sums over the entries; PSIS with 4,000 draws is good to a few hundredths here.
+    assert loo.elpd == pytest.approx(exact["elpd_copying"].sum(), abs=0.15)
+    independent = al.estimates.independent_observers(result, rng=2)
+    models = {"copying": result.data, "independence": independent}
+    compared = az.compare(models, round_to="none")
+    assert list(compared.index) == ["copying", "independence"]
+    difference = exact["elpd_difference"].sum()
+    assert compared.loc["independence", "elpd_diff"] == pytest.approx(-difference, abs=0.3)
+    se = np.sqrt((exact["se_difference"] ** 2).sum())
+    assert compared.loc["independence", "dse"] == pytest.approx(se, rel=0.2)
+
+
+@pytest.mark.slow
+def test_log_likelihood_from_chains_agrees_with_exact_draws() -> None:
+    trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
+    options = {"n_resamples": 0, "n_null": 0, "log_likelihood": True, "rng": 1}
+    exact = az.loo(al.error_consistency(trials, **options).data)
+    chains = az.loo(al.error_consistency(trials, sampler="nuts", **options).data)
+    assert chains.elpd == pytest.approx(exact.elpd, abs=0.15)
+    direct = al.error_consistency(trials, prior={"copy_probability": (1, 1)}, **options)
+    assert az.loo(direct.data).n_data_points == exact.n_data_points
+
+
+def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "LARGEST_LOG_LIKELIHOOD", 1000)
+    with pytest.raises(ValueError, match="would hold 640,000 numbers; choose fewer pairs or draws"):
+        sampling.posterior(from_counts([100, 20, 20, 20]), log_likelihood=True, rng=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sampling.posterior(from_counts([1, 1, 1, 1]), "gibbs"), "sampler must be 'auto'"),
+        (lambda: sampling.posterior(from_counts([1, 1, 1, 1]), n_draws=0), "at least 1, got 0"),
+        (
+            lambda: sampling.posterior(
+                from_counts([1, 1, 1, 1]), "exact", {"copy_probability": (1, 1)}
+            ),
+            "has no exact draws",
+        ),
+        (lambda: al.models.copying([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables, got 2"),
+        (lambda: al.models.copying([1, 1, 1, 0.5]), "must be whole numbers, got 0.5"),
+        (lambda: al.models.independence([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables"),
+        (lambda: al.models.independence([1, 1, 1, 1], prior=(0, 1)), "two positive Beta"),
+    ],
+)
+def test_bad_arguments(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]

@@ -1,0 +1,244 @@
+"""Observers who differ: likelihood against quadrature, recovery, shares, explained consistency."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import integrate, stats
+
+import alikely as al
+from alikely.margins.reliability import self_consistency
+from alikely.metrics import error_consistency
+from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.models.observers import FEW_ANSWERS, NODES, _observe_repeats, noise_variance
+
+M = 16
+RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
+SHOWN = np.full((2, 6), 2)
+
+
+def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Answers (observer, item, repeat) of a simulated experiment, and their counts."""
+    raw = trials.data["correct"].values
+    n_repeats = len(np.unique(trials.data["repeat"].values))
+    correct = raw.reshape(len(raw), n_repeats, -1).transpose(0, 2, 1)
+    return correct, correct.sum(axis=2), np.full(correct.shape[:2], n_repeats)
+
+
+@pytest.mark.parametrize(
+    ("n", "deviation"),
+    [(1, 0.7), (2, 0.5), (2, 1.2), (3, 3.0), (6, 1.2), (6, 3.0), (18, 2.0), (30, 3.0)],
+)
+def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
+    """Mean log likelihood of the model's own data, where the quadrature has to be good."""
+    d = np.linspace(-1, 5, 13)
+    e = np.linspace(-9, 9, 4001)
+    right, wrong = m_afc_log_probability(d[:, None] + deviation * e, M)
+    k = np.arange(n + 1)
+    ways = stats.binom(n, 0.5).pmf(k) * 2.0**n
+    joint = np.exp(k[:, None, None] * right + (n - k)[:, None, None] * wrong)
+    exact = np.log(ways[:, None] * integrate.trapezoid(joint * stats.norm.pdf(e), e, axis=-1))
+    with pm.Model(coords={"observer": k, "item": d}) as model:
+        value = np.broadcast_to(k[:, None], exact.shape)
+        _observe_repeats(
+            np.broadcast_to(d, exact.shape).copy(),
+            np.float64(deviation),
+            pm.Data("right", value.copy()),
+            pm.Data("shown", np.full(exact.shape, n)),
+            M,
+            "m_afc",
+            NODES["few" if n <= FEW_ANSWERS else "many"],
+        )
+    found = model.compile_logp(sum=False)({})[0]
+    error = np.exp(exact) * (found - exact)
+    assert np.abs(error).sum(axis=0).max() < 5e-3
+    # What adds up over items and observers, and would move the spread of deviations.
+    assert np.abs(error.sum(axis=0)).max() < (2e-3 if deviation <= 2 else 4e-3)
+    assert abs(error.sum(axis=0).mean()) < 5e-4
+
+
+@pytest.mark.parametrize(("m", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
+def test_variance_of_the_noise_has_a_closed_form(m: int, variance: float) -> None:
+    assert noise_variance(m) == pytest.approx(variance, abs=1e-9)
+    assert noise_variance(m, "probit") == 1
+
+
+def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
+    right, shown = RIGHT > 0, np.ones((2, 6))
+    model = al.models.observer_margins(right, shown, m=M)
+    assert model.coords["source"] == ("item", "observer x item and trial noise")
+    assert "stable_sd" not in model.named_vars
+    with pytest.raises(ValueError, match="components='all' needs at least 5 items that observers"):
+        al.models.observer_margins(right, shown, m=M, components="all")
+    repeated = al.models.observer_margins(RIGHT, SHOWN, m=M)
+    assert "stable_sd" in repeated.named_vars
+    shared = al.models.observer_margins(RIGHT, SHOWN, m=M, components="shared")
+    assert "stable_sd" not in shared.named_vars
+
+
+@pytest.mark.filterwarnings("ignore:Numba will use object mode")
+def test_prior_predictive_answers_are_counts() -> None:
+    model = al.models.observer_margins(RIGHT, SHOWN, np.arange(6.0), m=M)
+    with model:
+        drawn = pm.sample_prior_predictive(300, random_seed=1)
+    answers = drawn["prior_predictive"]["observed_right"].values
+    assert set(np.unique(answers)) == {0, 1, 2}
+    # Strengths from below chance to ceiling: nearly as many right as wrong.
+    assert 0.25 < answers.mean() / 2 < 0.6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"right": RIGHT[:1], "shown": SHOWN[:1]}, "at least 2 observers, got 1"),
+        ({"right": RIGHT[:, :4], "shown": SHOWN[:, :4]}, "at least 5 items, got 4"),
+        ({"right": RIGHT[0], "shown": SHOWN[0]}, r"must have shape \(observer, item\); got \(6,\)"),
+        ({"right": RIGHT + 1}, "between 0 and shown, got 3 of 2"),
+        ({"right": RIGHT * [[0], [1]], "shown": SHOWN * [[0], [1]]}, "observer 0 has no answer"),
+        ({"right": np.zeros((2, 6))}, "always or never right on each of its items"),
+        ({"margins": [1.0] * 6}, "all margins are 1: nothing can correlate"),
+        ({"m": 1}, "at least 2 alternatives, got 1"),
+        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
+        ({"components": "some"}, "components must be 'auto', 'all' or 'shared', got 'some'"),
+    ],
+)
+def test_bad_input(change: dict[str, Any], message: str) -> None:
+    given = {"right": RIGHT, "shown": SHOWN, "m": M, **change}
+    with pytest.raises(ValueError, match=message) as caught:
+        al.models.observer_margins(**given)
+    assert "\n" not in str(caught.value)
+
+
+def test_simulated_observers_are_as_consistent_as_said() -> None:
+    trials, margins = al.simulate.detection_experiment(
+        45, 800, rho={"a": 0.9, "b": 0.0}, rng=np.random.default_rng(1)
+    )
+    correct, right, _ = counts(trials)
+    kappa = self_consistency(correct)["kappa"].mean()
+    pairs = [(i, j) for i in range(45) for j in range(i)]
+    between = []
+    for i, j in pairs:
+        a, b = correct[i, :, 0] == 1, correct[j, :, 0] == 1
+        cells = [(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()]
+        between.append(float(error_consistency(cells)))
+    # Standard errors over 800 items and 45 observers: .008 and .012.
+    assert kappa == pytest.approx(0.54, abs=0.03)
+    assert np.mean(between) == pytest.approx(0.31, abs=0.05)
+    x = margins.pivot(index="item", columns="observer", values="margin").loc[
+        list(trials.data["item"].values[:800])
+    ]
+    share = right.mean(axis=0)
+    assert np.corrcoef(x["a"], share)[0, 1] > 0.75
+    assert abs(np.corrcoef(x["b"], share)[0, 1]) < 4 / np.sqrt(800)
+    # Answers follow the probability that signal detection gives.
+    alone, _ = al.simulate.detection_experiment(
+        2, 4000, 1, strength_sd=0, ability_sd=0, stable_sd=0, strength_mean=1.0, rng=2
+    )
+    p = m_afc_probability(1.0, M)
+    assert alone.data["correct"].values.mean() == pytest.approx(
+        p, abs=4 * np.sqrt(p * (1 - p) / 8000)
+    )
+
+
+def fitted(correct: np.ndarray, *, stable: bool, n_draws: int = 50) -> xr.DataTree:
+    """A tree as from fit_observers, of known parameters: all draws alike."""
+    n, n_items, _ = correct.shape
+    strength = np.random.default_rng(1).normal(1.5, 1.5, n_items)
+    shape = (2, n_draws)
+    posterior = {
+        "strength_mean": (("chain", "draw"), np.full(shape, 1.5)),
+        "strength": (("chain", "draw", "item"), np.broadcast_to(strength, (*shape, n_items))),
+        "ability": (("chain", "draw", "observer"), np.zeros((*shape, n))),
+        "log_gain": (("chain", "draw", "observer"), np.zeros((*shape, n))),
+    }
+    if stable:
+        posterior["stable_sd"] = (("chain", "draw"), np.full(shape, 1.0))
+    answers = {"correct": (("observer", "item", "repeat"), correct)}
+    names = np.array([f"p{i}" for i in range(n)], dtype=object)
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset(posterior),
+            "answers": xr.Dataset(answers, coords={"observer": names}),
+        }
+    )
+    tree.attrs = {"components": "all" if stable else "shared", "m": M, "link": "m_afc"}
+    return tree
+
+
+def simulated(n_items: int, *, stable: bool, rng: np.random.Generator) -> np.ndarray:
+    strength = np.random.default_rng(1).normal(1.5, 1.5, n_items)
+    own = strength + (1.0 if stable else 0.0) * rng.normal(size=(10, n_items))
+    p = m_afc_probability(own, M)[:, :, None]
+    return (rng.random((10, n_items, 2)) < p).astype(np.int8)
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_answers_of_the_model_lie_inside_its_own_intervals(stable: bool) -> None:
+    rng = np.random.default_rng(3)
+    correct = simulated(160, stable=stable, rng=rng)
+    frame = al.margins.explained_consistency(fitted(correct, stable=stable), 400, 0.9, rng=1)
+    # 45 pairs, and each with itself where its deviations are known.
+    assert len(frame) == (55 if stable else 45)
+    assert (frame["n_trials"][:45] == 320).all()
+    # Pairs that share an observer depend on each other: about 20 independent ones.
+    assert frame["inside"].mean() > 0.9 - 4 * np.sqrt(0.09 / 20)
+    between = frame["observer_a"] != frame["observer_b"]
+    if stable:
+        own = frame[~between]
+        assert (own["n_trials"] == 160).all()
+        np.testing.assert_allclose(own["observed"], self_consistency(correct)["kappa"])
+        assert own["predicted"].mean() > frame[between]["predicted"].mean()
+    # What they share beyond the strengths shows as too much consistency.
+    copied = correct.copy()
+    copied[1] = copied[0]
+    found = al.margins.explained_consistency(fitted(copied, stable=stable), 400, rng=1).iloc[0]
+    assert found["observed"] == 1
+    assert not found["inside"]
+    assert found["p_above"] < 0.01
+
+
+def test_missing_answers_and_undefined_pairs() -> None:
+    correct = simulated(40, stable=True, rng=np.random.default_rng(4))
+    correct[0, :10, 1] = -1
+    correct[1] = 1
+    frame = al.margins.explained_consistency(fitted(correct, stable=True), 50, rng=1)
+    assert frame["n_trials"][:2].tolist() == [70, 70]
+    own = frame[frame["observer_a"] == frame["observer_b"]].reset_index()
+    assert own["n_trials"][0] == 30
+    assert np.isnan(own["observed"][1])
+    assert np.isnan(own["p_above"][1])
+    with pytest.raises(ValueError, match="n_replicates must be at least 2, got 1"):
+        al.margins.explained_consistency(fitted(correct, stable=True), 1)
+
+
+def test_fit_observers_from_trials(chains: bool) -> None:
+    trials, _ = al.simulate.detection_experiment(8, 60, 2, rng=5)
+    tree = al.fit_observers(trials, n_draws=2000, rng=1)
+    assert tree.attrs["components"] == "all"
+    assert tree["posterior"]["observer"].values.tolist() == trials.observers
+    shares = al.margins.variance_shares(tree, 0.9)
+    assert shares["source"].tolist() == ["item", "observer x item", "trial noise"]
+    assert (shares["eti90_lb"] < shares["median"]).all()
+    assert (shares["median"] < shares["eti90_ub"]).all()
+    draws = tree["posterior"].to_dataset()
+    np.testing.assert_allclose(draws["share"].sum("source"), 1, atol=1e-12)
+    gain = np.exp(draws["log_gain"]) * draws["strength_sd"]
+    np.testing.assert_allclose(draws["ceiling"], gain / np.hypot(gain, draws["stable_sd"]))
+    own = al.margins.individual_ceilings(tree, 0.9)
+    assert own["observer"].tolist() == trials.observers
+    np.testing.assert_allclose(
+        own["ceiling"], np.median(tree["posterior"]["ceiling"].values, axis=(0, 1))
+    )
+    correct, _, _ = counts(trials)
+    np.testing.assert_array_equal(tree["answers"]["correct"].values, correct)
+    frame = al.margins.explained_consistency(tree, 200, rng=1)
+    if chains:
+        assert frame["inside"].mean() > 0.7
+    with pytest.raises(ValueError, match="individual ceilings need stable deviations"):
+        al.margins.individual_ceilings(fitted(correct, stable=False))
+    with pytest.raises(ValueError, match="no observer is of kind 'model'; kinds are human"):
+        al.fit_observers(trials, kind="model")

@@ -1,0 +1,190 @@
+"""Assurance from priors and plans from a pilot, against brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import alikely as al
+from alikely import simulate
+from alikely.planning import beliefs
+
+Floats = NDArray[np.float64]
+
+
+def brute_force(
+    truths: Floats, n_trials: int, pilot: NDArray[np.int64] | int = 0
+) -> tuple[Floats, Floats]:
+    """Posterior intervals of one study for each row of (accuracy_a, accuracy_b, ec), one by one."""
+    rng = np.random.default_rng(5)
+    p = simulate.cell_probabilities(*truths.T)
+    counts = pilot + np.array([rng.multinomial(n_trials, row) for row in p])
+    draws = al.inference.pairwise_draws(counts, n_draws=1_000, rng=6)["error_consistency"]
+    lower, upper = np.quantile(draws, [0.025, 0.975], axis=0)
+    return lower, upper
+
+
+def prior_draws(n: int) -> Floats:
+    """What the priors below say, truncated to what can exist."""
+    rng = np.random.default_rng(7)
+    a, b = rng.beta(30, 10, (2, 4 * n))
+    ec = rng.normal(0.4, 0.15, 4 * n)
+    lower, upper = al.metrics.bounds.error_consistency_bounds(a, b)
+    fits = (lower <= ec) & (ec <= upper)
+    return np.stack([a, b, ec], axis=1)[fits][:n]
+
+
+@pytest.mark.slow
+def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> None:
+    accuracy, n_studies = stats.beta(30, 10), 2_000
+    plan = al.planning.assurance(
+        accuracy, accuracy, stats.norm(0.4, 0.15), [80, 320], width=0.2, rope=(-0.1, 0.1),
+        n_datasets=n_studies, rng=1,
+    )  # fmt: skip
+    truths = prior_draws(n_studies)
+    worst = 0.0
+    for _, row in plan.iterrows():
+        lower, upper = brute_force(truths, int(row["n_trials"]))
+        width = upper - lower
+        found = {
+            "p_width": width <= 0.2,
+            "p_excludes": (lower > 0) | (upper < 0),
+            "p_outside_rope": (lower > 0.1) | (upper < -0.1),
+            "p_inside_rope": (lower >= -0.1) & (upper <= 0.1),
+            "coverage": (lower <= truths[:, 2]) & (truths[:, 2] <= upper),
+        }
+        for name, shown in found.items():
+            # Both are shares of 2,000 studies.
+            error = np.sqrt(2 * max(shown.mean() * (1 - shown.mean()), 1e-3) / n_studies)
+            assert abs(row[name] - shown.mean()) <= 4 * error, name
+            worst = max(worst, abs(row[name] - shown.mean()))
+        error = np.sqrt(2 / n_studies) * width.std()
+        # Both take intervals from finite draws, which only adds noise.
+        assert abs(row["expected_width"] - width.mean()) <= 4 * error
+        quantile = np.quantile(width, 0.8)
+        near = np.quantile(width, [0.75, 0.85])
+        # Error of a quantile: that of the share below it over the density there.
+        error = np.sqrt(2 * 0.8 * 0.2 / n_studies) * (near[1] - near[0]) / 0.1
+        assert abs(row["assured_width"] - quantile) <= 4 * error
+    figure(f"assurance: shares differ from brute force by at most {worst:.3f} (2,000 studies)")
+
+
+def test_a_fixed_truth_gives_the_expected_width_of_the_design() -> None:
+    plan = al.planning.assurance(0.75, 0.75, 0.5, [400], n_datasets=2_000, rng=1)
+    study = al.planning.interval_width(0.75, 0.75, 0.5, 400, n_coverage=2_000, rng=2)
+    # The spread of widths at 400 trials is about .012.
+    assert plan["expected_width"][0] == pytest.approx(study["posterior_width"][0], abs=0.0015)
+    assert plan["impossible_share"][0] == 0
+    power = study["posterior_power"][0]
+    assert plan["p_excludes"][0] == pytest.approx(power, abs=0.01)
+
+
+def test_draws_of_a_prior_serve_as_the_distribution_does() -> None:
+    ec = stats.norm(0.4, 0.1).rvs(20_000, random_state=np.random.default_rng(3))
+    plans = [
+        al.planning.assurance(0.75, 0.75, prior, [200], rng=1)
+        for prior in (ec, stats.norm(0.4, 0.1))
+    ]
+    # Studies whose truths come from either: expected widths with a spread of .02 over 2,000.
+    assert plans[0]["expected_width"][0] == pytest.approx(
+        plans[1]["expected_width"][0], abs=4 * 0.03 * np.sqrt(2 / 2_000)
+    )
+
+
+def test_the_number_found_assures_the_width() -> None:
+    accuracy = stats.beta(30, 10)
+    plan = al.planning.assurance(accuracy, accuracy, 0.4, width=0.15, assured=0.9, rng=1)
+    again = al.planning.assurance(
+        accuracy, accuracy, 0.4, [int(plan["n_trials"][0])], width=0.15, n_datasets=4_000, rng=2
+    )
+    # 1,000 truths and 400 draws in the search: .01 for the share, 2 % of slack for the width,
+    # which is up to .08 of the share where nine in ten widths lie below.
+    assert again["p_width"][0] == pytest.approx(0.9, abs=0.09)
+    assert plan["assured_width"][0] == pytest.approx(0.15, rel=0.03)
+
+
+def test_impossible_draws_are_drawn_again_and_reported() -> None:
+    plan = al.planning.assurance(stats.uniform(0.6, 0.39), 0.7, 0.6, [100], n_datasets=1_000, rng=1)
+    # With 0.7, an EC of .6 needs an accuracy whose upper bound is .6 or more.
+    a = np.linspace(0.6, 0.99, 100_001)
+    possible = (al.metrics.bounds.error_consistency_bounds(a, 0.7)[1] >= 0.6).mean()
+    share = plan["impossible_share"][0]
+    assert share == pytest.approx(1 - possible, abs=4 * np.sqrt(possible * (1 - possible) / 1_000))
+
+
+def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
+    counts, n_studies = np.array([80, 12, 14, 14]), 2_000
+    pilot = al.error_consistency(
+        al.data.from_counts(counts), n_resamples=0, n_null=0, n_draws=1_000, rng=1
+    )
+    for keep in (False, True):
+        plan = al.planning.plan_from(pilot, 300, keep_pilot=keep, n_datasets=n_studies, rng=2)
+        p = np.random.default_rng(3).dirichlet(counts + 0.5, n_studies)
+        truths = np.stack([p[:, 0] + p[:, 1], p[:, 0] + p[:, 2], al.metrics.error_consistency(p)])
+        lower, upper = brute_force(truths.T, 300, counts if keep else 0)
+        error = np.sqrt(2 / n_studies) * (upper - lower).std()
+        assert abs(plan["expected_width"][0] - (upper - lower).mean()) <= 4 * error
+        excludes = ((lower > 0) | (upper < 0)).mean()
+        error = np.sqrt(2 * excludes * (1 - excludes) / n_studies)
+        assert abs(plan["p_excludes"][0] - excludes) <= 4 * error + 1e-3
+    # A posterior that is given all the data covers what it believes, to the digit: 1.9 errors of
+    # 2,000 studies on either side.
+    assert plan["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / n_studies))
+
+
+def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
+    """Against whole studies, which correctness counts allow."""
+    counts = np.array([300, 60, 50, 90])
+    pilot = al.error_consistency(
+        al.data.from_counts(counts), n_resamples=0, n_null=0, n_draws=4_000, rng=1
+    )
+    exact = al.planning.plan_from(pilot, 1_000, width=0.13, n_datasets=4_000, rng=2)
+    draws = np.asarray(pilot.draws("posterior")[:, 0], dtype=np.float64)
+    value, se = (float(pilot.estimates[name][0]) for name in ("estimate", "se"))
+    goals = beliefs._Goals(0.13, 0.8, 0.0, None, 0.95, 1_000)
+    normal = beliefs._from_normal(
+        beliefs._Pilot(draws, value, se, 500), 1_000, False, goals, 4_000,
+        np.random.SeedSequence(3),
+    )  # fmt: skip
+    # The width varies with the truth, which the approximation ignores: by 1 %.
+    assert normal["expected_width"][0] == pytest.approx(exact["expected_width"][0], rel=0.02)
+    assert normal["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4_000))
+    trials = al.load_example()
+    result = al.misclassification_agreement(
+        trials, [("human_1", "human_2")], n_resamples=0, n_draws=500, rng=1
+    )
+    plan = al.planning.plan_from(result, width=0.2, n_datasets=200, rng=1)
+    defined = plan["note"] == ""
+    assert (plan.loc[defined, "expected_width"] <= 0.2 + 1e-9).all()
+    assert plan.loc[~defined, "note"].str.contains("pilot's estimate is undefined").all()
+    assert (plan["method"] == "normal").all()
+
+
+def test_same_seed_same_plan() -> None:
+    plans = [al.planning.assurance(0.75, 0.75, stats.norm(0.3, 0.1), [90], rng=4) for _ in range(2)]
+    assert plans[0].equals(plans[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_trials": None}, "n_trials or width is needed"),
+        ({"width": 2.5}, r"width must lie in \(0, 2\]"),
+        ({"assured": 1.0}, "assured must lie strictly between 0 and 1"),
+        ({"rope": (0.1, -0.1)}, "rope must be"),
+        ({"n_datasets": 10}, "n_datasets and n_draws must be at least 100"),
+        ({"accuracy_a": 1.0}, "accuracy_a must lie strictly between 0 and 1"),
+        ({"ec": stats.norm(0.9, 0.001), "accuracy_b": 0.6}, r"ec must lie in \[-0.*only 0 of"),
+        ({"ec": [np.nan]}, "ec must be a number, a frozen distribution or finite draws"),
+        ({"n_trials": 1}, "n_trials must be whole numbers of at least 2"),
+        ({"ci_prob": 1.0}, "ci_prob must lie strictly between 0 and 1"),
+    ],
+)
+def test_bad_input(change: dict[str, object], message: str) -> None:
+    given = {"accuracy_a": 0.8, "accuracy_b": 0.8, "ec": 0.4, "n_trials": [100]} | change
+    with pytest.raises(ValueError, match=message):
+        al.planning.assurance(**given)

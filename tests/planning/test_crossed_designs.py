@@ -1,0 +1,257 @@
+"""Variance components, planned errors and budgets, against experiments simulated over and over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import alikely as al
+from alikely.benchmark.layout import laid_out
+from alikely.benchmark.nesting import covariances
+from alikely.metrics import ERROR_CONSISTENCY, error_consistency
+from alikely.planning.crossed import COMPONENTS
+
+Answers = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+def experiment(n_humans: int, n_images: int, n_repeats: int, rng: np.random.Generator) -> Answers:
+    """People who differ in ability and taste, and a machine that finds the same images hard."""
+    ease = rng.normal(0, 1, n_images)
+    own = 0.7 + rng.normal(0, 0.5, (n_humans, 1)) + ease
+    own = own + rng.normal(0, 0.8, (n_humans, n_images))
+    people = own[:, :, None] + rng.normal(0, 1, (n_humans, n_images, n_repeats)) > 0
+    evidence = 0.6 + 0.6 * ease + 0.8 * rng.normal(0, 1, n_images)
+    machine = evidence > rng.normal(0, 0.5, n_images)
+    return people.reshape(n_humans, -1), np.repeat(machine, n_repeats)
+
+
+def means(people: NDArray[np.bool_], machine: NDArray[np.bool_]) -> list[float]:
+    """Mean error consistency of the machine with people, and of people with each other."""
+    n = people.shape[1]
+    everyone = np.concatenate([machine[None], people]).astype(float)
+    both, right = everyone @ everyone.T, everyone.sum(axis=1)
+    i, j = np.triu_indices(len(everyone), 1)
+    cells = np.stack([both[i, j], right[i] - both[i, j], right[j] - both[i, j]], axis=1)
+    cells = np.concatenate([cells, n - cells.sum(axis=1, keepdims=True)], axis=1)
+    ec = error_consistency(cells)
+    return [ec[i == 0].mean(), ec[i > 0].mean()]
+
+
+def as_trials(people: NDArray[np.bool_], machine: NDArray[np.bool_], n_repeats: int) -> al.Trials:
+    n = people.shape[1] // n_repeats
+    return al.Trials.from_correct(
+        np.concatenate([people, machine[None]]).astype(int),
+        observers=[f"human_{h}" for h in range(len(people))] + ["machine"],
+        kind=["human"] * len(people) + ["model"],
+        item=np.repeat(np.arange(n), n_repeats).tolist(),
+        repeat=np.tile(np.arange(n_repeats), n).tolist(),
+    )
+
+
+def benchmark_error(trials: al.Trials) -> float:
+    """Crossed standard error of the mean over pairs of people, as benchmarks state it."""
+    table, layout = laid_out(trials, models=None, humans="human")
+    crossed = covariances(table, layout, ERROR_CONSISTENCY)[2, 0]
+    return float(np.sqrt(crossed[-2, -2]))
+
+
+@pytest.fixture(scope="module")
+def known() -> pd.DataFrame:
+    """Components of the experiment above, from three large pilots."""
+    rng = np.random.default_rng(1)
+    pilots = [
+        al.planning.variance_components(as_trials(*experiment(60, 1200, 2, rng), 2))
+        for _ in range(3)
+    ]
+    table = pilots[0].copy()
+    names = list(COMPONENTS)
+    table[names] = np.mean([pilot[names].to_numpy() for pilot in pilots], axis=0)
+    return table
+
+
+@pytest.mark.slow
+def test_planned_errors_are_those_of_experiments(
+    known: pd.DataFrame, figure: Callable[[str], None]
+) -> None:
+    rng, times = np.random.default_rng(2), 1_000
+    for design in ((5, 100, 1), (10, 200, 1), (10, 200, 3), (20, 100, 1)):
+        found = np.array([means(*experiment(*design, rng)) for _ in range(times)]).std(axis=0)
+        planned = al.planning.expected_errors(known, *design)["se"].to_numpy()
+        # The standard deviation of 1,000 has an error of 1 in sqrt(2,000); the pilots' components
+        # add about 2 %, and the linear approximation less than that at 100 images.
+        np.testing.assert_allclose(planned, found, rtol=4 / np.sqrt(2 * times) + 0.02)
+        figure(
+            f"crossed design {design}: standard error of a machine {planned[0]:.4f} (simulated "
+            f"{found[0]:.4f}), of the ceiling {planned[1]:.4f} ({found[1]:.4f})"
+        )
+
+
+@pytest.mark.slow
+def test_components_of_small_pilots_are_right_on_average(known: pd.DataFrame) -> None:
+    rng, names = np.random.default_rng(3), list(COMPONENTS)
+    pilots = np.array(
+        [
+            al.planning.variance_components(as_trials(*experiment(10, 160, 2, rng), 2))[
+                names
+            ].to_numpy()
+            for _ in range(120)
+        ]
+    )
+    error = pilots.std(axis=0) / np.sqrt(len(pilots))
+    # Three large pilots know them with about a third of that error each way.
+    difference = np.abs(pilots.mean(axis=0) - known[names].to_numpy())
+    # Curvature at 160 images makes squares of influences a little too small or large.
+    assert (difference <= 4 * 1.1 * error + 0.03 * known[names].abs().to_numpy() + 1e-4).all()
+
+
+def test_without_repeats_noise_is_part_of_the_interaction(known: pd.DataFrame) -> None:
+    rng = np.random.default_rng(4)
+    once = al.planning.variance_components(as_trials(*experiment(60, 1200, 1, rng), 1))
+    assert once[["observer_noise", "pair_noise"]].isna().all(axis=None)
+    for stable, noise in (("observer_images", "observer_noise"), ("pair_images", "pair_noise")):
+        np.testing.assert_allclose(once[stable], known[stable] + known[noise], rtol=0.1, atol=1e-9)
+    with pytest.raises(ValueError, match="n_repeats must be 1: without repeats in the pilot"):
+        al.planning.expected_errors(once, 10, 100, 2)
+
+
+def test_it_agrees_with_the_benchmarks_errors(
+    shared_data: Path, figure: Callable[[str], None]
+) -> None:
+    """Same data, same design: 10 people, 160 images of `edge`."""
+    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
+    edge = trials.select(dataset=["edge"])
+    table = al.planning.variance_components(edge)
+    planned = al.planning.expected_errors(table, 10, 160)["se"].to_numpy()
+    benchmark = benchmark_error(edge)
+    figure(f"edge, 10 people: ceiling {planned[-1]:.4f}, by the benchmark {benchmark:.4f}")
+    # The jackknife and the components weigh the same squares a little differently: by 1 in 10.
+    assert planned[-1] == pytest.approx(benchmark, rel=0.1)
+    assert table["system"].tolist() == ["human-human"]
+
+
+def test_the_best_design_is_the_best_of_all(known: pd.DataFrame) -> None:
+    table = al.planning.best_design(known.tail(1), 400, 0.05, 8, most_repeats=3, most_images=300)
+    best = min(
+        (
+            al.planning.expected_errors(known.tail(1), people, images, repeats)["se"][0],
+            people * (8 + 0.05 * images * repeats),
+        )
+        for people in range(2, 40, 1)
+        for repeats in (1, 2, 3)
+        for images in (min(300, int((400 / people - 8) / (0.05 * repeats) + 1e-9)),)
+        if images >= 10
+    )
+    assert table["se"][0] == pytest.approx(best[0])
+    assert table["cost"].max() <= 400 * (1 + 1e-9)
+    assert table["se"].is_monotonic_increasing
+    assert (table["n_images"] <= 300).all()
+    # Fewer repeats and more images, unless images run out.
+    assert table["n_repeats"][0] == 1
+
+
+def test_more_of_anything_never_hurts(known: pd.DataFrame) -> None:
+    plan = al.planning.expected_errors(known, [[[4]], [[8]]], [[50], [100]], [1, 2])
+    parts = plan[["from_observers", "from_images", "from_both"]].sum(axis=1)
+    np.testing.assert_allclose(plan["se"], np.sqrt(parts.to_numpy(float)))
+    for one, two in (("n_observers", 4), ("n_images", 50), ("n_repeats", 1)):
+        fewer, more = plan[plan[one] == two], plan[plan[one] != two]
+        assert (more["se"].to_numpy() <= fewer["se"].to_numpy()).all()
+
+
+def test_errors_other_than_correctness_are_planned_alike() -> None:
+    table = al.planning.variance_components(
+        al.load_example().select(condition=["blur", "noise"]), metric="misclassification_agreement"
+    )
+    assert table["system"].tolist()[-1] == "human-human"
+    known = table[table["images"].notna()]
+    assert (al.planning.expected_errors(known, 4, 160)["se"] > 0).all()
+
+
+def test_what_cannot_be_estimated_says_why() -> None:
+    trials = al.simulate.observers(4, 1, 60, {"one": 2.0, "two": 0.5}, rng=1)
+    correct = trials.data["correct"].values.copy()
+    correct[:, :60] = 1
+    perfect = al.Trials.from_correct(
+        correct, observers=trials.observers, kind=trials.data["kind"].values.tolist(),
+        condition=trials.data["condition"].values.tolist(),
+        item=trials.data["item"].values.tolist(),
+    )  # fmt: skip
+    table = al.planning.variance_components(perfect)
+    assert table["note"].str.contains("is undefined somewhere").all()
+    with pytest.raises(ValueError, match="are unknown"):
+        al.planning.expected_errors(table, 4, 100)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 10.0}, "budget must be at least 36, what 2 humans with 10 images"),
+        ({"cost_per_trial": 0.0}, "cost_per_trial must be above 0"),
+        ({"cost_per_observer": -1.0}, "cost_per_observer at least 0"),
+        ({"most_images": 3}, "most_images must be at least 10"),
+        ({"budget": float("nan")}, "budget must be at least"),
+    ],
+)
+def test_budgets_that_buy_nothing(
+    known: pd.DataFrame, change: dict[str, float], message: str
+) -> None:
+    given = {"budget": 100.0, "cost_per_trial": 0.8, "cost_per_observer": 10.0} | change
+    with pytest.raises(ValueError, match=message):
+        al.planning.best_design(known, **given)
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        ((1, 100, 1), "n_observers must be whole numbers of at least 2"),
+        ((4, 1.5, 1), "n_images must be whole numbers of at least 2"),
+        ((4, 100, 0), "n_repeats must be whole numbers of at least 1"),
+    ],
+)
+def test_bad_designs(known: pd.DataFrame, design: tuple[float, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.planning.expected_errors(known, *design)
+
+
+def test_bad_pilots() -> None:
+    with pytest.raises(ValueError, match="at least 4 humans in a data set, 'all' has 3"):
+        al.planning.variance_components(al.simulate.observers(3, 1, 50, rng=1))
+    with pytest.raises(ValueError, match="metric must be one of"):
+        al.planning.variance_components(al.load_example(), metric="kappa")
+    with pytest.raises(ValueError, match="components lacks the column 'images'"):
+        al.planning.expected_errors(
+            al.planning.variance_components(al.load_example()).drop(columns="images"), 4, 10
+        )
+    rng = np.random.default_rng(1)
+    correct = rng.integers(0, 2, (4, 5))
+    uneven = al.Trials.from_correct(
+        correct, kind=["human"] * 4, item=[0, 0, 1, 1, 2], repeat=[0, 1, 0, 1, 0]
+    )
+    with pytest.raises(ValueError, match="shown equally often, got 1 to 2 times"):
+        al.planning.variance_components(uneven)
+
+
+def test_components_of_a_directed_metric_are_those_of_the_mean_of_both_orders() -> None:
+    """Means are those of the benchmark; who is named first does not matter."""
+    trials = al.load_example().select(condition=["blur", "noise"])
+    table = al.planning.variance_components(trials, metric="copy_probability").set_index("system")
+    scores = al.benchmark_scores(
+        trials, metric="copy_probability", n_resamples=0, n_draws=0
+    ).estimates["estimate"]
+    for system in ("model_1", "human-human"):
+        assert table.loc[system, "mean"] == pytest.approx(
+            float(scores.sel(level="overall", system=system)), rel=1e-12
+        )
+    backwards = al.Trials.from_table(trials.to_table().iloc[::-1])
+    other = al.planning.variance_components(backwards, metric="copy_probability").set_index(
+        "system"
+    )
+    names = list(COMPONENTS[:5])
+    pd.testing.assert_frame_equal(
+        table[names], other.loc[table.index, names], rtol=1e-9, atol=1e-12, check_dtype=False
+    )

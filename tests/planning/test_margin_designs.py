@@ -1,0 +1,445 @@
+"""Designs: exact fractions, published figures, brute force, and simulated experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from alikely.margins import reliability
+from alikely.metrics.margins import margin_consistency, margin_influence
+from alikely.planning import margins as designs
+
+Figure = Callable[[str], None]
+
+
+def beta_items(rng: np.random.Generator, mean: float, sd: float, shape: Any) -> np.ndarray:
+    total = mean * (1 - mean) / sd**2 - 1
+    return rng.beta(mean * total, (1 - mean) * total, shape)
+
+
+def exactly_outside(accuracy: str, tolerance: str, n: int) -> float:
+    p, within = Fraction(accuracy), Fraction(tolerance)
+    counts = [k for k in range(n + 1) if abs(Fraction(k, n) - p) > within]
+    return float(sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in counts))
+
+
+# Percent outside and range at an accuracy of .75, as printed and exactly.
+@pytest.mark.parametrize(
+    ("n", "exact", "published", "lower", "upper"),
+    [(10, 0.468, 0.473, 0.5, 1.0), (20, 0.439, 0.446, 0.55, 0.9), (300, 0.038, 0.04, 0.7, 0.797)],
+)
+def test_published_precision(
+    n: int, exact: float, published: float, lower: float, upper: float
+) -> None:
+    found = designs.item_precision(0.75, n).iloc[0]
+    assert found["outside"] == pytest.approx(exact, abs=5e-4)
+    assert [found["lower"], round(found["upper"], 3)] == [lower, upper]
+    assert found["sd"] == pytest.approx(stats.binom.std(n, 0.75) / n)
+    # What is printed was simulated: four errors of 1,000 draws.
+    error = np.sqrt(found["outside"] * (1 - found["outside"]) / 1_000)
+    assert abs(found["outside"] - published) < 4 * error
+
+
+@pytest.mark.parametrize("tolerance", ["0.05", "0.1", "0.15", "0.3"])
+@pytest.mark.parametrize("accuracy", ["0.05", "0.3", "0.55", "0.75", "0.9"])
+def test_shares_just_at_the_tolerance_are_inside(accuracy: str, tolerance: str) -> None:
+    n = list(range(1, 61))
+    found = designs.item_precision(float(accuracy), n, float(tolerance))["outside"]
+    # Fractions of Python's integers are exact.
+    expected = [exactly_outside(accuracy, tolerance, k) for k in n]
+    assert found.to_numpy() == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_inputs_broadcast_to_rows() -> None:
+    table = designs.item_precision(np.array([[0.3], [0.75]]), [7, 20], 0.1, 0.8)
+    assert table["n_answers"].tolist() == [7, 20, 7, 20]
+    assert table["accuracy"].tolist() == [0.3, 0.3, 0.75, 0.75]
+    for _, row in table.iterrows():
+        n = int(row["n_answers"])
+        share = stats.binom(n, row["accuracy"])
+        assert (row["lower"] * n, row["upper"] * n) == pytest.approx(share.interval(0.8))
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "tolerance", "outside"),
+    [
+        (0.75, 0.05, 0.05),
+        (0.75, 0.1, 0.05),
+        (0.9, 0.1, 0.05),
+        (0.5, 0.07, 0.01),
+        (0.97, 0.05, 0.2),
+        (0.02, 0.03, 0.001),
+        (0.6, 0.7, 0.05),
+    ],
+)
+def test_answers_by_brute_force(accuracy: float, tolerance: float, outside: float) -> None:
+    found = designs.answers_for_precision(accuracy, tolerance, outside).iloc[0]
+    every = designs.item_precision(accuracy, np.arange(1, 5_001), tolerance)["outside"].to_numpy()
+    failing = np.flatnonzero(every > outside) + 1
+    assert found["n_answers"] == (failing.max(initial=0) + 1)
+    assert found["reached"] == every[int(found["n_answers"]) - 1]
+
+
+def test_the_first_number_that_suffices_is_not_enough(figure: Figure) -> None:
+    n = designs.answers_for_precision(0.75)["n_answers"].item()
+    every = designs.item_precision(0.75, np.arange(1, n + 1))["outside"].to_numpy()
+    first = int(np.flatnonzero(every <= 0.05)[0]) + 1
+    figure(f"answers for 5 points in 95 % at .75: first with {first}, for good from {n}")
+    # Where the edges of the tolerance are whole counts, more is inside than a few answers later.
+    assert first < n - 1
+    assert every[n - 2] > 0.05
+
+
+@pytest.mark.parametrize(("n", "mean", "sd"), [(4, 0.75, 0.15), (9, 0.5, 0.25), (1, 0.9, 0.1)])
+def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
+    rng = np.random.default_rng(n)
+    truth = beta_items(rng, mean, sd, 400_000)
+    halves = [rng.binomial(size, truth) for size in (n // 2, n - n // 2)]
+    again = rng.binomial(n, truth)
+    row = designs.item_reliability(n, mean, sd).iloc[0]
+    pairs = {"r_truth": (sum(halves), truth), "reliability": (sum(halves), again)}
+    if n > 1:
+        pairs["split_half"] = (halves[0], halves[1])
+    else:
+        assert np.isnan(row["split_half"])
+    for name, (x, y) in pairs.items():
+        # Four standard errors of the simulated correlation, from its influence function.
+        error = np.sqrt((margin_influence(x, y) ** 2).sum()) / len(truth)
+        assert abs(margin_consistency(x, y) - row[name]) < 4 * error
+
+
+def test_halves_step_up_to_the_group() -> None:
+    table = designs.item_reliability([2, 10, 40], 0.6, [[0.05], [0.2]])
+    stepped = reliability.spearman_brown(table["split_half"].to_numpy())
+    assert stepped == pytest.approx(table["reliability"].to_numpy())
+    noise = 0.6 * 0.4 - table["item_sd"] ** 2
+    ratio = table["item_sd"] ** 2 / (table["item_sd"] ** 2 + noise / table["n_observers"])
+    assert table["reliability"].to_numpy() == pytest.approx(ratio.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("of", "column"),
+    [("truth", "r_truth"), ("reliability", "reliability"), ("split_half", "split_half")],
+)
+def test_one_participant_fewer_is_not_enough(of: Any, column: str) -> None:
+    sd = np.array([0.02, 0.1, 0.15, 0.2, 0.35])[:, None]
+    table = designs.participants_for_reliability(0.75, sd, [0.2, 0.7, 0.9, 0.99], of)
+    for _, row in table.iterrows():
+        n = np.arange(1, row["n_observers"] + 1)
+        every = designs.item_reliability(n, 0.75, row["item_sd"])[column].to_numpy()
+        assert every[-1] == row["reached"]
+        # Ties are a matter of rounding.
+        enough = every >= row["target"] - 1e-12
+        assert enough[-1]
+        assert not enough[:-1].any()
+
+
+@pytest.mark.parametrize("of", ["truth", "reliability", "split_half"])
+@pytest.mark.parametrize("n", [2, 3, 7, 10, 31])
+def test_a_target_that_is_just_reached_counts(of: Any, n: int) -> None:
+    column = "r_truth" if of == "truth" else of
+    target = designs.item_reliability(n, 0.7, 0.21)[column].item()
+    assert designs.participants_for_reliability(0.7, 0.21, target, of)["n_observers"].item() == n
+
+
+def test_items_for_which_20_to_40_participants_are_needed(figure: Figure) -> None:
+    mean, steepness = np.array([0.5, 0.75, 0.9]), 0.81 / (1 - 0.81)
+    # Solved for the spread: n participants suffice from a stable share c / (c + n) on, where c is
+    # the squared target over one less it. Between 20 and 40: more than 19 do not suffice.
+    shares = [steepness / (steepness + n) for n in (40, 19)]
+    low, high = (np.sqrt(share * mean * (1 - mean)) for share in shares)
+    for sd, needed in (
+        (low * 1.0001, 40),
+        (low * 0.9999, 41),
+        (high * 0.9999, 20),
+        (high * 1.0001, 19),
+    ):
+        found = designs.participants_for_reliability(mean, sd)["n_observers"]
+        assert (found == needed).all()
+    assert [low[1], high[1]] == pytest.approx([0.134, 0.185], abs=5e-4)
+    figure(
+        f"r > .9 with the truth needs 20 to 40 participants if items make {shares[0]:.3f} to "
+        f"{shares[1]:.3f} of the variance of answers: sd {low[1]:.4f} to {high[1]:.4f} at .75"
+    )
+
+
+@pytest.fixture(scope="module")
+def human_answers(shared_data: Path) -> dict[str, np.ndarray]:
+    """Data sets in which every human saw every image in one condition: observer by image."""
+    trials = pd.read_parquet(shared_data / "model_vs_human" / "trials.parquet")
+    trials = trials[trials["kind"] == "human"]
+    names = ["edge", "silhouette", "cue-conflict", "sketch", "stylized"]
+    out = {}
+    for name in names:
+        part = trials[trials["dataset"] == name].astype({"response": str, "truth": str})
+        # No response counts as an error: its text is no class.
+        right = (part["response"] == part["truth"]).astype(float)
+        table = part.assign(right=right).pivot(index="observer", columns="image", values="right")
+        out[name] = table.to_numpy()
+    return out
+
+
+def spread(correct: np.ndarray) -> tuple[float, float]:
+    """Mean of the items' accuracies, and their standard deviation freed of noise."""
+    p = correct.mean(axis=0)
+    noise = (p * (1 - p)).mean() / (len(correct) - 1)
+    return float(p.mean()), float(np.sqrt(p.var(ddof=1) - noise))
+
+
+def test_participants_needed_on_real_data(
+    human_answers: dict[str, np.ndarray], figure: Figure
+) -> None:
+    sizes = {name: len(x) for name, x in human_answers.items()}
+    assert sizes == {
+        "edge": 10, "silhouette": 10, "cue-conflict": 10, "sketch": 7, "stylized": 5,
+    }  # fmt: skip
+    for name, correct in human_answers.items():
+        mean, sd = spread(correct)
+        needed = designs.participants_for_reliability(mean, sd)["n_observers"].item()
+        halves = designs.participants_for_reliability(mean, sd, of="split_half")
+        row = designs.item_reliability(len(correct), mean, sd).iloc[0]
+        found = reliability.split_half_reliability(correct, n_resamples=400, rng=1)
+        figure(
+            f"{name}: items {mean:.3f} +- {sd:.3f}, {sd**2 / (mean * (1 - mean)):.3f} of the "
+            f"variance; {needed} participants for r = .9 with the truth, "
+            f"{halves['n_observers'].item()} for halves; {len(correct)} humans: reliability "
+            f"{row['reliability']:.3f} (all splits {found.reliability:.3f}), r with the truth "
+            f"{row['r_truth']:.3f}"
+        )
+        # Two moments describe the items as well as all splits do: within the interval for new
+        # people and items.
+        assert found.lower < row["reliability"] < found.upper
+        # Fewer than the 20 to 40 that are published: these items differ more.
+        assert needed < 20
+
+
+@pytest.mark.parametrize(("mean", "kappa"), [(0.75, 0.3), (0.5, 0.6), (0.9, 0.15)])
+def test_repeats_by_simulation(mean: float, kappa: float) -> None:
+    row = designs.repeats_for_self_consistency(kappa, 0.8).iloc[0]
+    rng = np.random.default_rng(3)
+    truth = beta_items(rng, mean, np.sqrt(kappa * mean * (1 - mean)), 400_000)
+    for n, expected in ((1, kappa), (int(row["n_repeats"]), row["reached"])):
+        x, y = rng.binomial(n, truth), rng.binomial(n, truth)
+        # Four standard errors, from the influence function.
+        error = np.sqrt((margin_influence(x, y) ** 2).sum()) / len(truth)
+        assert abs(margin_consistency(x, y) - expected) < 4 * error
+
+
+def test_one_repeat_fewer_is_not_enough() -> None:
+    kappa = np.array([0.01, 0.2, 0.5, 0.95])[:, None]
+    table = designs.repeats_for_self_consistency(kappa, [0.3, 0.5, 0.8, 0.99])
+    for _, row in table.iterrows():
+        n = np.arange(1, row["n_repeats"] + 1)
+        every = np.array([reliability.spearman_brown(row["kappa"], k) for k in n])
+        assert every[-1] == row["reached"]
+        enough = every >= row["target"] - 1e-12
+        assert enough[-1]
+        assert not enough[:-1].any()
+    # One half is reached by one showing of observers that agree by one half.
+    assert table["n_repeats"].tolist()[9] == 1
+
+
+N_SETS = 4_000
+GROUPS = [(10, 0.75, 0.15), (5, 0.6, 0.25), (20, 0.85, 0.12), (40, 0.5, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("dmc", "n_items", "group", "against"),
+    [
+        (0.3, 100, GROUPS[0], 0.0),
+        (-0.25, 60, GROUPS[1], 0.0),
+        (0.2, 160, GROUPS[2], 0.0),
+        (0.6, 150, GROUPS[1], 0.4),
+        (0.0, 120, GROUPS[3], 0.3),
+    ],
+)
+def test_power_by_simulated_experiments(
+    dmc: float, n_items: int, group: tuple[int, float, float], against: float, figure: Figure
+) -> None:
+    n, mean, sd = group
+    row = designs.power_of_margins(dmc, n_items, n, mean, sd, against).iloc[0]
+    rng = np.random.default_rng(4)
+    truth = beta_items(rng, mean, sd, (N_SETS, n_items))
+    noise = np.sqrt(1 - dmc**2) * rng.normal(size=truth.shape)
+    r = margin_consistency(dmc * (truth - mean) / sd + noise, rng.binomial(n, truth) / n)
+    null = against * np.sqrt(row["reliability"])
+    z = (np.arctanh(r) - np.arctanh(null)) * np.sqrt(n_items - 3)
+    power = (np.abs(z) > stats.norm.ppf(0.975)).mean()
+    covered = ((row["lower"] < r) & (r < row["upper"])).mean()
+    figure(
+        f"power at dmc {dmc} against {against}, {n_items} items, {n} people: {row['power']:.3f}, "
+        f"simulated {power:.3f}; range of r holds {covered:.3f}"
+    )
+    # Two points for margins that are not normal, and four Monte-Carlo errors.
+    assert abs(power - row["power"]) < 0.02 + 4 * np.sqrt(power * (1 - power) / N_SETS)
+    assert abs(covered - 0.95) < 0.02 + 4 * np.sqrt(0.95 * 0.05 / N_SETS)
+    # Seen from the other end.
+    mirrored = designs.power_of_margins(-dmc, n_items, n, mean, sd, -against).iloc[0]
+    assert mirrored["power"] == pytest.approx(row["power"])
+    assert mirrored["lower"] == pytest.approx(-row["upper"])
+
+
+def test_power_by_hand_and_without_noise() -> None:
+    row = designs.power_of_margins(0.3, 100).iloc[0]
+    shift = np.arctanh(0.3) * np.sqrt(97)
+    tails = stats.norm.sf(1.959964 - shift) + stats.norm.cdf(-1.959964 - shift)
+    assert row["power"] == pytest.approx(tails, abs=1e-6)
+    assert row["observed"] == pytest.approx(0.3)
+    assert row["reliability"] == 1
+    assert np.isnan(row["n_observers"])
+    many = designs.power_of_margins(0.3, 100, [1, 10, 10**6], 0.75, 0.15)["power"]
+    assert many.is_monotonic_increasing
+    assert many.iloc[-1] == pytest.approx(row["power"], abs=1e-4)
+    # At the null hypothesis a test finds what its level says, noise or not.
+    null = designs.power_of_margins(0.4, [10, 300], 8, 0.75, 0.15, against=0.4, alpha=0.1)
+    assert null["power"].to_numpy() == pytest.approx(0.1)
+    assert list(null)[:5] == ["dmc", "against", "n_items", "n_observers", "reliability"]
+
+
+@pytest.mark.parametrize("power", [0.04, 0.06, 0.5, 0.8, 0.99])
+@pytest.mark.parametrize("group", [(), (5, 0.75, 0.15), (30, 0.6, 0.3)])
+def test_one_item_fewer_is_not_enough(power: float, group: tuple[float, ...]) -> None:
+    dmc = np.array([[0.05, 0.3], [-0.6, 0.95]])
+    table = designs.items_for_margins(dmc, *group, power=power, against=0.1)
+    assert table["dmc"].tolist() == [0.05, 0.3, -0.6, 0.95]
+    more = group or (None, None, None)
+    for _, row in table.iterrows():
+        n = int(row["n_items"])
+        at = designs.power_of_margins(row["dmc"], n, *more, against=0.1)["power"].item()
+        assert at == row["power"]
+        assert at >= power - 1e-12
+        if n > 5:
+            fewer = designs.power_of_margins(row["dmc"], n - 1, *more, against=0.1)
+            assert fewer["power"].item() < power
+    if power < 0.05:
+        assert (table["n_items"] == 5).all()
+
+
+def margins_of_two(
+    rng: np.random.Generator, a: float, b: float, r: float, group: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Margins of two machines, of given correlations with standardised items and each other."""
+    first, second = rng.normal(size=(2, *group.shape))
+    left = (r - a * b) / np.sqrt(1 - a**2)
+    x = a * group + np.sqrt(1 - a**2) * first
+    y = b * group + left * first + np.sqrt(1 - b**2 - left**2) * second
+    return x, y
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "r", "n_items", "group"),
+    [
+        (0.5, 0.3, 0.2, 150, None),
+        (0.6, 0.5, 0.8, 200, None),
+        (0.3, -0.1, 0.0, 100, None),
+        (0.4, 0.4, 0.5, 100, None),
+        (0.6, 0.3, 0.4, 200, GROUPS[0]),
+        (0.7, 0.5, 0.6, 150, GROUPS[1]),
+    ],
+)
+def test_power_of_differences_by_simulated_experiments(
+    a: float,
+    b: float,
+    r: float,
+    n_items: int,
+    group: tuple[int, float, float] | None,
+    figure: Figure,
+) -> None:
+    row = designs.power_of_margin_difference(a, b, r, n_items, *(group or ())).iloc[0]
+    rng = np.random.default_rng(5)
+    if group is None:
+        items = people = rng.normal(size=(N_SETS, n_items))
+    else:
+        n, mean, sd = group
+        truth = beta_items(rng, mean, sd, (N_SETS, n_items))
+        items, people = (truth - mean) / sd, rng.binomial(n, truth) / n
+    x, y = margins_of_two(rng, a, b, r, items)
+    difference = margin_consistency(x, people) - margin_consistency(y, people)
+    influence = margin_influence(x, people) - margin_influence(y, people)
+    se = np.sqrt((influence**2).sum(axis=-1)) / n_items
+    power = (np.abs(difference / se) > stats.norm.ppf(0.975)).mean()
+    figure(
+        f"power of {a} - {b}, margins {r}, {n_items} items, "
+        f"{'no noise' if group is None else f'{group[0]} people'}: {row['power']:.3f}, simulated "
+        f"{power:.3f}; se {row['se']:.4f}, simulated {difference.std():.4f}"
+    )
+    # Two points, as normal margins and many items are an approximation, and four Monte-Carlo
+    # errors of either number.
+    assert abs(power - row["power"]) < 0.02 + 4 * np.sqrt(power * (1 - power) / N_SETS)
+    # Correlations of n items are biased by at most r (1 - r**2) / 2n, below 0.2 / n each.
+    error = difference.std() / np.sqrt(N_SETS)
+    assert abs(difference.mean() - row["difference"]) < 4 * error + 0.4 / n_items
+
+
+def test_difference_by_symmetry() -> None:
+    row = designs.power_of_margin_difference(0.5, 0.2, 0.3, 100, *GROUPS[0]).iloc[0]
+    swapped = designs.power_of_margin_difference(0.2, 0.5, 0.3, 100, *GROUPS[0]).iloc[0]
+    assert swapped["difference"] == -row["difference"]
+    assert swapped["power"] == pytest.approx(row["power"])
+    assert row["observed_a"] == pytest.approx(0.5 * np.sqrt(row["reliability"]))
+    same = designs.power_of_margin_difference(0.5, 0.5, 0.3, 100, alpha=0.2).iloc[0]
+    assert same["power"] == pytest.approx(0.2)
+    # Machines whose margins have nothing to do with the group or each other: two free numbers.
+    free = designs.power_of_margin_difference(0, 0, 0, 100)["se"].item()
+    assert free == pytest.approx(np.sqrt(2 / 100))
+    # A machine and its mirror image: twice the one correlation, twice its standard error.
+    mirror = designs.power_of_margin_difference(0.4, -0.4, -1 + 1e-12, 100)["se"].item()
+    assert mirror == pytest.approx(2 * (1 - 0.4**2) / 10)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        ("item_precision", (1.0, 10), r"accuracy must lie strictly between 0 and 1, got 1; give"),
+        ("item_precision", ([0.5, np.nan], 10), "accuracy must .* got nan; give it as a share"),
+        ("item_precision", (0.5, 0), "n_answers must be a whole number of at least 1, got 0; "),
+        ("item_precision", (0.5, 2.5), "n_answers must be a whole number .* got 2.5; leave out"),
+        ("item_precision", (0.5, np.inf), "n_answers must be a whole number .* got inf"),
+        ("item_precision", (0.5, 10, 0), "tolerance must lie strictly between 0 and 1, got 0; "),
+        ("item_precision", (0.5, 10, 0.05, 1), "ci_prob must lie strictly between 0 and 1, got 1"),
+        ("item_precision", ([0.5] * 3, [5, 6]), r"got shapes accuracy \(3,\), n_answers \(2,\); f"),
+        ("answers_for_precision", (0.0,), "accuracy must .* got 0; give"),
+        ("answers_for_precision", (0.5, 5), "tolerance must .* got 5; give it as a share"),
+        ("answers_for_precision", (0.5, 0.05, 1), "outside must .* got 1; give it as a share"),
+        ("answers_for_precision", (0.5, 1e-5), "tolerance of 1e-05 .* 5,000,000 answers .* raise"),
+        ("item_reliability", (0, 0.5, 0.1), "n_observers must be a whole number of at least 1"),
+        ("item_reliability", (9, 1.2, 0.1), "item_mean must .* got 1.2; give"),
+        ("item_reliability", (9, 0.5, 0.5), "above 0 and below 0.5 for .* of mean 0.5.* got 0.5; "),
+        ("item_reliability", (9, [0.5, 0.9], 0.4), "below 0.3 for .* of mean 0.9.* got 0.4; give"),
+        ("item_reliability", (9, 0.5, 0), "item_sd must be above 0 .* got 0; give"),
+        ("item_reliability", (9, 0.5, np.nan), "item_sd must be above 0 .* got nan; give"),
+        ("participants_for_reliability", (0.5, 0.2, 1), "target must .* got 1; no finite number"),
+        ("participants_for_reliability", (0.5, 0.2, 0.9, "alpha"), "of must be .* got 'alpha'"),
+        ("repeats_for_self_consistency", (0, 0.9), "kappa must .* got 0; at or below 0 no"),
+        ("repeats_for_self_consistency", (0.5, 1), "target must .* got 1; no finite number"),
+        ("power_of_margins", (1, 100), "dmc must lie strictly between -1 and 1, got 1; a perfect"),
+        ("power_of_margins", (0.3, 4), "n_items must be a whole number of at least 5, got 4; "),
+        ("power_of_margins", (0.3, 50, 5), "got only n_observers; give all three, or none"),
+        ("power_of_margins", (0.3, 50, None, 0.5, 0.1), "got only item_mean and item_sd; give"),
+        ("power_of_margins", (0.3, 50, 5, 0.5, 0.6), "item_sd must be above 0 and below 0.5"),
+        ("power_of_margins", (0.3, 50, None, None, None, -1), "against must .* got -1; a perfect"),
+        ("power_of_margins", (0.3, 50, 5, 0.5, 0.1, 0, 0), "alpha must .* got 0; give"),
+        ("items_for_margins", (0.0,), "zero cannot be found with any number of items: .* are 0; "),
+        ("items_for_margins", (0.3, None, None, None, 1), "power must .* got 1; no finite number"),
+        ("items_for_margins", (0.3, None, None, None, 0.8, 2), "alpha must .* got 2; give"),
+        ("power_of_margin_difference", (0.5, 0.4, 1, 99), "margin_correlation must .* got 1; a"),
+        ("power_of_margin_difference", (np.nan, 0.4, 0, 99), "dmc_a must .* got nan; a perfect"),
+        (
+            "power_of_margin_difference",
+            (0.9, 0.8, 0.2, 99),
+            "must lie between 0.458 and 0.982 for .* consistency 0.9 and 0.8, got 0.2; no margins",
+        ),
+    ],
+)
+def test_bad_input_gets_one_line(function: str, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        getattr(designs, function)(*arguments)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,220 @@
+"""Plots of error patterns: what they draw is what the results say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.patches import Rectangle
+from scipy import stats
+
+import alikely as al
+
+mpl.use("Agg")
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def trials() -> al.Trials:
+    return al.load_example()
+
+
+@pytest.fixture(scope="module")
+def agreement(trials: al.Trials) -> al.Result:
+    return al.misclassification_agreement(trials, **BARE)
+
+
+@pytest.fixture(scope="module")
+def similarity(trials: al.Trials) -> al.Result:
+    return al.error_similarity(trials, by="dataset", **BARE)
+
+
+def test_matrix_is_symmetric_and_holds_the_estimates(
+    trials: al.Trials, similarity: al.Result
+) -> None:
+    ax = al.plot_matrix(similarity, kinds=trials)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert [name.split("_")[0] for name in names] == ["human"] * 4 + ["model"] * 6
+    values = np.ma.filled(ax.images[0].get_array(), np.nan)
+    np.testing.assert_array_equal(values, values.T)
+    assert np.isnan(np.diag(values)).all()
+    frame = similarity.summary()
+    for _, row in frame.iterrows():
+        i, j = names.index(row["observer_a"]), names.index(row["observer_b"])
+        assert values[i, j] == row["estimate"]
+    top = [child for child in ax.child_axes if child.get_xticklabels()]
+    assert [tick.get_text() for tick in top[0].get_xticklabels()] == ["human", "model"]
+
+
+def test_matrix_averages_groups_and_hatches_what_is_undefined(
+    trials: al.Trials, agreement: al.Result
+) -> None:
+    ax = al.plot_matrix(agreement, kinds=trials)
+    frame = agreement.summary()
+    pair = frame[(frame["observer_a"] == "human_1") & (frame["observer_b"] == "model_1")]
+    values = np.ma.filled(ax.images[0].get_array(), np.nan)
+    assert values[0, 4] == pytest.approx(pair["estimate"].mean())
+    assert "mean over 3 groups" in ax.get_title()
+    clean = al.plot_matrix(agreement, condition="clean", kinds=trials)
+    undefined = frame[(frame["condition"] == "clean") & frame["estimate"].isna()]
+    hatched = [p for p in clean.patches if isinstance(p, Rectangle) and p.get_hatch()]
+    assert len(hatched) == 2 * len(undefined) > 0
+    assert f"undefined ({len(undefined)} of 45 pairs)" in clean.get_xlabel()
+    low, high = clean.images[0].get_clim()
+    assert low == -high
+
+
+def test_matrix_groups_families(trials: al.Trials, similarity: al.Result) -> None:
+    families = {name: "odd" if int(name[-1]) % 2 else "even" for name in trials.observers}
+    ax = al.plot_matrix(similarity, by=families)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert [families[name] for name in names] == ["odd"] * 5 + ["even"] * 5
+
+
+def test_metrics_are_matched_pair_by_pair(
+    trials: al.Trials, agreement: al.Result, similarity: al.Result
+) -> None:
+    ec = al.error_consistency(trials, n_null=0, **BARE)
+    ax = al.plot_metrics([ec, agreement], ec.metric.name, agreement.metric.name, kinds=trials)
+    drawn = {
+        c.get_label(): np.asarray(c.get_offsets())
+        for c in ax.collections
+        if isinstance(c, PathCollection)
+    }
+    assert list(drawn) == ["human-human", "human-model", "model-model"]
+    both = np.column_stack(
+        [ec.estimates["estimate"].values, agreement.estimates["estimate"].values]
+    )
+    both = both[np.isfinite(both).all(axis=1)]
+    every = np.concatenate(list(drawn.values()))
+    np.testing.assert_allclose(np.sort(every[:, 1]), np.sort(both[:, 1]))
+    rho = stats.spearmanr(*both.T).statistic
+    assert f"{rho:.2f} over {len(both)} pairs" in ax.get_title()
+    assert f"{135 - len(both)} undefined and left out" in ax.get_title()
+
+
+def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> None:
+    pair = "human_1 x model_1"
+    ax = al.plot_classes(similarity, pair)
+    entry = similarity.estimates.sel(pair=pair)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    classes = similarity.table["class"].values.tolist()
+    widths = [bar.get_width() for bar in ax.patches]
+    expected = [float(entry["class_divergence"][classes.index(name)]) for name in names]
+    np.testing.assert_allclose(widths, [v for v in expected if np.isfinite(v)])
+    assert expected == sorted(expected, reverse=True)
+    for bar, name in zip(ax.patches, names, strict=False):
+        factor = float(entry["class_log_bayes_factor"][classes.index(name)])
+        blue = mpl.colors.to_hex(bar.get_facecolor()) == "#0072b2"
+        assert blue == (factor > 0) or factor == pytest.approx(0, abs=1e-9)
+    ordered = al.plot_classes(similarity, pair, classes=classes[:3], sort=False)
+    assert [tick.get_text() for tick in ordered.get_yticklabels()] == classes[:3]
+
+
+def test_a_class_without_errors_is_left_blank() -> None:
+    trials = al.Trials.from_arrays(
+        [["b", "b", "c"], ["c", "b", "c"]], ["a", "b", "c"], classes=["a", "b", "c"]
+    )
+    result = al.error_similarity(trials, **BARE)
+    ax = al.plot_classes(result, result.table["pair"].values[0])
+    assert [text.get_text() for text in ax.texts] == ["no errors", "no errors"]
+    assert len(ax.patches) == 1
+
+
+def test_a_row_has_its_shares_and_intervals(trials: al.Trials) -> None:
+    rows = al.errors.error_rows(trials)
+    true = str(rows["true_class"].values[0])
+    names = ["human_1", "model_1"]
+    ax = al.plot_error_row(rows, true, observers=names, rng=1)
+    dense = al.errors.dense(rows, ("observer", "true_class", "response_class"))
+    order = [tick.get_text() for tick in ax.get_yticklabels()]
+    points = [line for line in ax.lines if line.get_linestyle() == "None"]
+    bars = [c for c in ax.collections if isinstance(c, LineCollection)]
+    for name, line, bar in zip(names, points, bars, strict=True):
+        counts = dense.sel(observer=name, true_class=true, response_class=order).values
+        np.testing.assert_allclose(line.get_xdata(), counts / counts.sum())
+        # Marginals of a Dirichlet distribution are Beta.
+        n_answers = dense.sizes["response_class"] - 1
+        total = counts.sum() + 0.5 * n_answers
+        exact = stats.beta(counts + 0.5, total - counts - 0.5).ppf([[0.025], [0.975]])
+        ends = np.array([segment[:, 0] for segment in bar.get_segments()])
+        density = stats.beta(counts + 0.5, total - counts - 0.5).pdf(exact)
+        error = np.sqrt(0.025 * 0.975 / 4000) / density
+        # Where the lower end is next to 0 its error is, too: a hundredth is wide enough.
+        assert (np.abs(ends.T - exact) <= 4 * np.minimum(error, 0.01)).all()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[0].startswith("human_1 (")
+
+
+def test_given_draws_are_drawn(trials: al.Trials) -> None:
+    rows = al.errors.error_rows(trials)
+    dense = al.errors.dense(rows, ("observer", "true_class", "response_class"))
+    dense = dense.rename(observer="system")
+    k = dense.sizes["true_class"]
+    prior = {
+        "base": (("chain", "draw", "true_class", "response_class"), np.ones((1, 400, k, k))),
+        "concentration": (("chain", "draw"), np.full((1, 400), 0.5)),
+    }
+    posterior = xr.Dataset(prior)
+    posterior["base"] = posterior["base"] * (1 - np.eye(k)) / (k - 1)
+    draws = al.errors.error_row_draws(posterior, dense, rng=1)
+    true = str(rows["true_class"].values[0])
+    ax = al.plot_error_row(rows, true, draws, observers="human_1")
+    bars = next(c for c in ax.collections if isinstance(c, LineCollection))
+    order = [tick.get_text() for tick in ax.get_yticklabels()]
+    own = draws.sel(system="human_1", true_class=true, response_class=order)
+    expected = np.quantile(own, [0.025, 0.975], axis=0).T
+    ends = np.array([segment[:, 0] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends, expected, atol=1e-3)
+
+
+def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Result) -> None:
+    rows = al.errors.error_rows(trials)
+    true = str(rows["true_class"].values[0])
+    cases: list[tuple[Any, str]] = [
+        (lambda: al.plot_matrix(similarity, dataset="x"), "dataset must be one of all; got 'x'"),
+        (lambda: al.plot_matrix(similarity, by={"human_1": "a"}), "by has no entry for 'human_2'"),
+        (
+            lambda: al.plot_metrics([agreement, agreement], "a", "b"),
+            "2 results are of misclassification_agreement",
+        ),
+        (
+            lambda: al.plot_metrics([agreement, similarity], "a", "error_similarity"),
+            "x must be one of misclassification_agreement, error_similarity; got 'a'",
+        ),
+        (
+            lambda: al.plot_metrics(
+                [agreement, similarity], "misclassification_agreement", "error_similarity"
+            ),
+            "lacks 135 of the 135 entries",
+        ),
+        (lambda: al.plot_classes(agreement, "x"), "says nothing of single classes"),
+        (lambda: al.plot_classes(similarity, "x"), "no entry is labelled 'x'"),
+        (
+            lambda: al.plot_classes(similarity, "human_1 x model_1", classes=["x"]),
+            "has the true class 'x'",
+        ),
+        (lambda: al.plot_error_row(rows, "x"), "no true class is called 'x'"),
+        (lambda: al.plot_error_row(rows, true), "10 observers are too many to read"),
+        (lambda: al.plot_error_row(rows, true, observers="x"), "list no error of observer 'x'"),
+        (lambda: al.plot_error_row(rows, true, alpha=0), "alpha must be above 0, got 0"),
+        (lambda: al.plot_error_row(rows, true, n_draws=1), "n_draws must be at least 2, got 1"),
+        (lambda: al.plot_error_row(agreement.table, true), "rows has no 'count'"),
+    ]
+    for call, message in cases:
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="kinds must be a mapping of observers or Trials, got int"):
+        al.plot_matrix(similarity, kinds=3)  # type: ignore[arg-type]

@@ -1,0 +1,165 @@
+"""Plots of decision margins: what is drawn are the numbers that were given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+
+
+@pytest.fixture(scope="module")
+def result() -> al.Result:
+    """A result with draws made up, of machines and humans."""
+    trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
+    found = al.decision_margin_consistency(trials, margins, n_draws=0, n_resamples=0, rng=1)
+    rng = np.random.default_rng(2)
+    tree = found.data.copy()
+    shape = (4, 50, 3)
+    names = found.table["pair"].values
+    tree["posterior"] = xr.Dataset(
+        {"decision_margin_consistency": (("chain", "draw", "pair"), rng.uniform(0.5, 0.9, shape))},
+        coords={"pair": names},
+        attrs={"sampler": "nuts", "joint": 0},
+    )
+    mean = rng.normal(size=(3, 30))
+    mean[2] = np.nan
+    tree["strengths"] = xr.Dataset(
+        {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), np.abs(mean) / 3)},
+        coords={"pair": names},
+    )
+    return al.Result(tree)
+
+
+def fit(sources: list[str], rng: np.random.Generator) -> xr.DataTree:
+    share = rng.dirichlet(10 * np.arange(1, len(sources) + 1), (4, 100))
+    posterior = xr.Dataset({"share": (("chain", "draw", "source"), share)}, {"source": sources})
+    return xr.DataTree.from_dict({"posterior": posterior})
+
+
+@pytest.fixture
+def explained() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "observer_a": ["p", "p", "q", "p"],
+            "observer_b": ["q", "r", "r", "p"],
+            "observed": [0.3, 0.6, np.nan, 0.5],
+            "predicted": [0.28, 0.3, 0.3, 0.55],
+            "eti95_lb": [0.1, 0.1, 0.1, 0.4],
+            "eti95_ub": [0.5, 0.5, 0.5, 0.7],
+            "inside": [True, False, False, True],
+        }
+    )
+
+
+def legend(ax: Any) -> str:
+    return " | ".join(text.get_text() for text in ax.get_legend().get_texts())
+
+
+def test_strengths_are_drawn_against_shares(result: al.Result) -> None:
+    ax = al.plot_strengths(result, "human x a")
+    strengths = result.data["strengths"].to_dataset()
+    shares = (result.table["right"] / result.table["shown"]).values[0]
+    points = np.concatenate(
+        [np.asarray(c.get_offsets()) for c in ax.collections if len(c.get_offsets()) > 1]
+    )
+    drawn = {tuple(np.round(point, 9)) for point in points}
+    expected = {
+        tuple(np.round(p, 9)) for p in zip(shares, strengths["mean"].values[0], strict=True)
+    }
+    assert expected <= drawn
+    with pytest.raises(ValueError, match="strengths"):
+        al.plot_strengths(result, 2)
+    plt.close("all")
+
+
+def test_posterior_with_both_estimates(result: al.Result) -> None:
+    ax = al.plot_noise_free(result, 1)
+    row = result.summary().iloc[1]
+    at = {round(float(line.get_xdata()[0]), 9) for line in ax.lines if len(line.get_xdata())}
+    assert round(row["estimate"], 9) in at
+    assert round(row["posterior_median"], 6) in {round(x, 6) for x in at}
+    assert f"plain estimate: {row['estimate']:.2f}" in legend(ax)
+    assert "200 draws" in legend(ax)
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [("x x y", "no entry is labelled 'x x y'"), (7, "a position from 0 to 2, got 7")],
+)
+def test_unknown_entries(result: al.Result, pair: Any, message: str) -> None:
+    for draw in (al.plot_noise_free, al.plot_strengths):
+        with pytest.raises(ValueError, match=message):
+            draw(result, pair)
+    with pytest.raises(TypeError, match="must be the position or the label of an entry"):
+        al.plot_noise_free(result, 1.5)  # type: ignore[arg-type]
+    other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
+    with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
+        al.plot_noise_free(other)
+
+
+def test_shares_of_variance() -> None:
+    rng = np.random.default_rng(3)
+    trees = {
+        "repeats": fit(["item", "observer x item", "trial noise"], rng),
+        "none": fit(["item", "observer x item and trial noise"], rng),
+    }
+    ax = al.plot_variance_shares(trees)
+    median = [al.margins.variance_shares(tree)["median"] for tree in trees.values()]
+    expected = np.concatenate([m / m.sum() for m in median])
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], expected)
+    assert "not separated" in legend(ax)
+    assert [bar.get_hatch() for bar in ax.patches][-1]
+    assert len(al.plot_variance_shares(trees["repeats"]).patches) == 3
+    for bad, error, message in [
+        ({}, ValueError, "trees is empty"),
+        ({"x": 3}, TypeError, "must be a DataTree, got int"),
+        (xr.DataTree(), ValueError, "the fit has no variance shares"),
+    ]:
+        with pytest.raises(error, match=message):  # type: ignore[call-overload]
+            al.plot_variance_shares(bad)  # type: ignore[arg-type]
+    plt.close("all")
+
+
+def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> None:
+    ax = al.plot_explained(explained)
+    points = [tuple(xy) for line in ax.lines for xy in line.get_xydata()]
+    for row in explained.dropna().itertuples():
+        assert (row.observed, row.predicted) in points
+    text = legend(ax)
+    assert "pairs, inside: 1 of 2" in text
+    assert "observers with themselves, inside: 1 of 1" in text
+    assert "undefined, not drawn: 1 of 4" in text
+    assert ax.get_legend().get_title().get_text() == "inside the 95 % interval: 2 of 3"
+    with pytest.raises(ValueError, match="frame lacks the column 'inside'"):
+        al.plot_explained(explained.drop(columns="inside"))
+    with pytest.raises(ValueError, match="frame is empty"):
+        al.plot_explained(explained.iloc[:0])
+    with pytest.raises(ValueError, match="needs one lower and one upper bound"):
+        al.plot_explained(explained.drop(columns="eti95_lb"))
+    plt.close("all")
+
+
+def test_both_consistencies_against_accuracy(result: al.Result) -> None:
+    trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
+    del margins
+    table = al.estimates.consistency_table(trials, result)
+    upper, lower = al.plot_consistency(table)
+    for ax, column in ((upper, "error_consistency"), (lower, "margin_consistency")):
+        points = np.concatenate([line.get_xydata() for line in ax.lines])
+        for x, y in table[["accuracy_b", column]].to_numpy():
+            assert np.isclose(points, [x, y]).all(axis=1).any()
+        assert np.isclose(points[:, 1], table[column.replace("consistency", "ceiling")][0]).any()
+        assert {text.get_text() for text in ax.texts} == {"a", "b"}
+    assert "noise-free, posterior median" in legend(lower)
+    with pytest.raises(TypeError, match="ax must be a pair of axes"):
+        al.plot_consistency(table, upper)
+    with pytest.raises(ValueError, match="frame lacks the column 'error_ceiling'"):
+        al.plot_consistency(table.drop(columns="error_ceiling"))
+    plt.close("all")

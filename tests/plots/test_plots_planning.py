@@ -1,0 +1,84 @@
+"""Plots of plans show what their tables hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+
+
+@pytest.fixture(scope="module")
+def widths() -> pd.DataFrame:
+    accuracy = np.array([[0.75], [0.95]])
+    return al.planning.interval_width(accuracy, accuracy, 0.5, [50, 200, 800, 3200], rng=1)
+
+
+def points(ax: object, hollow: bool) -> set[tuple[float, float]]:
+    """Marked points, by how they are filled."""
+    lines = [line for line in ax.lines if line.get_marker() not in ("None", "")]
+    chosen = [line for line in lines if (line.get_markerfacecolor() == "white") == hollow]
+    return {(float(x), float(y)) for line in chosen for x, y in zip(*line.get_data(), strict=True)}
+
+
+def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
+    ax = al.plot_width(widths, references={"one condition": 160})
+    for method, hollow in (("analytic", False), ("simulated", True)):
+        part = widths[widths["method"] == method]
+        expected = set(zip(part["n_trials"].astype(float), part["width"], strict=True))
+        assert expected
+        assert points(ax, hollow) == expected
+    assert [text.get_text() for text in ax.texts] == ["one condition"]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["0.75", "0.95", "simulated"]
+    assert ax.get_xscale() == "log"
+
+
+def test_widths_by_consistency() -> None:
+    table = al.planning.interval_width(0.75, 0.75, [0.0, 0.3, 0.6], 1000)
+    ax = al.plot_width(table, x="ec")
+    assert ax.get_xlabel() == "error consistency"
+    assert ax.get_xscale() == "linear"
+
+
+def test_power_of_items_is_drawn_too() -> None:
+    table = al.planning.power_of_margins([[0.2], [0.4]], [20, 50, 100, 200])
+    ax = al.plot_power(table, x="n_items", hue="dmc", goal=0.9)
+    drawn = points(ax, hollow=False)
+    assert drawn == set(zip(table["n_items"].astype(float), table["power"], strict=True))
+    assert any(np.allclose(line.get_ydata(), 0.9) for line in ax.lines)
+
+
+def test_item_precision() -> None:
+    table = al.planning.item_precision(0.75, [10, 20, 300])
+    top, bottom = al.plot_item_precision(table)
+    np.testing.assert_allclose(bottom.lines[0].get_ydata(), 100 * table["outside"])
+    (bars,) = top.collections
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends, table[["lower", "upper"]])
+    with pytest.raises(ValueError, match="must hold one accuracy, got 2"):
+        al.plot_item_precision(al.planning.item_precision([0.75, 0.8], 10))
+
+
+def test_design_map_marks_the_best_design() -> None:
+    pilot = al.planning.variance_components(al.load_example()).tail(1)
+    grid = al.planning.expected_errors(pilot, [[2], [8], [32], [128]], [20, 200, 2000])
+    designs = al.planning.best_design(pilot, 3000, 0.1, 10)
+    ax = al.plot_design_map(grid, designs)
+    (star,) = (line for line in ax.lines if line.get_marker() == "*")
+    assert star.get_xdata()[0] == designs["n_images"][0]
+    assert star.get_ydata()[0] == designs["n_observers"][0]
+    assert f"{designs['n_observers'][0]} observers" in ax.get_title()
+    with pytest.raises(ValueError, match="full grid"):
+        al.plot_design_map(grid.drop(index=grid.index[0]))
+    with pytest.raises(ValueError, match="one row per number of observers and images"):
+        al.plot_design_map(pd.concat([grid, grid]))
+
+
+@pytest.mark.parametrize(
+    "plot", [al.plot_width, al.plot_power, al.plot_item_precision, al.plot_design_map]
+)
+def test_tables_without_what_is_drawn(plot: object) -> None:
+    with pytest.raises(ValueError, match="frame lacks the column"):
+        plot(pd.DataFrame({"nothing": [1]}))

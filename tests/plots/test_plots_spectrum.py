@@ -1,0 +1,232 @@
+"""Plots of the spectrum, its regimes and alignment within them: what is drawn, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.colors import to_rgb
+
+import alikely as al
+from alikely.benchmark.layout import HUMANS
+from alikely.plots._regimes import regime_colors
+
+REFERENCE = [f"distortion_{d}:reference" for d in range(4)]
+REGIME = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Any:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def spectrum() -> xr.Dataset:
+    trials, _ = al.simulate.difficulty(4, 4, rng=1)
+    return al.difficulty_spectrum(trials, REFERENCE, chance=1 / 16)
+
+
+@pytest.fixture(scope="module")
+def found(spectrum: xr.Dataset) -> xr.Dataset:
+    return al.regimes(spectrum, 2, n_resamples=20, rng=1)
+
+
+@pytest.fixture(scope="module")
+def posterior(spectrum: xr.Dataset) -> pd.DataFrame:
+    """As from `regime_probabilities`, all as sure as their place in the table."""
+    delta = spectrum["delta"].values + 0.5
+    p = np.linspace(0, 1, len(delta))
+    columns = {"condition": spectrum["condition"].values, "delta": delta}
+    bounds = {"posterior_eti95_lb": delta - 1, "posterior_eti95_ub": delta + 1}
+    return pd.DataFrame(columns | bounds | {"p_regime 1": p, "p_regime 2": 1 - p})
+
+
+@pytest.fixture(scope="module")
+def alignment() -> xr.Dataset:
+    return al.condition_alignment(al.load_example(), n_resamples=100, rng=1)
+
+
+def dots(ax: plt.Axes) -> tuple[np.ndarray, np.ndarray]:
+    """Places and fillings of all scattered points."""
+    scattered = [c for c in ax.collections if type(c).__name__ == "PathCollection"]
+    places = np.concatenate([np.asarray(c.get_offsets()) for c in scattered])
+    return places, np.concatenate([c.get_facecolors()[:, :3] for c in scattered])
+
+
+def legend(ax: plt.Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_every_condition_stands_at_its_delta(spectrum: xr.Dataset, found: xr.Dataset) -> None:
+    ax = al.plot_spectrum(spectrum, found)
+    places, colors = dots(ax)
+    assert sorted(places[:, 0]) == pytest.approx(sorted(spectrum["delta"].values))
+    assert [t.get_text() for t in ax.get_yticklabels()] == [f"distortion_{d}" for d in range(4)]
+    # Harder to the right.
+    left, right = ax.get_xlim()
+    assert left > right
+    color = regime_colors(found["regime"].values.tolist())
+    label = dict(zip(spectrum["delta"].values.round(9), found["label"].values, strict=True))
+    for (x, _), drawn in zip(places, colors, strict=True):
+        np.testing.assert_allclose(drawn, to_rgb(color[label[round(x, 9)]]), atol=1e-6)
+    texts = {text.get_text() for text in ax.texts}
+    assert {"regime 1", "regime 2", "reference"} <= texts
+    assert legend(ax)[:2] == ["condition", "reference condition"]
+
+
+def test_posterior_draws_bars_and_pales_the_unsure(
+    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame
+) -> None:
+    ax = al.plot_spectrum(spectrum, found, posterior)
+    places, colors = dots(ax)
+    assert sorted(places[:, 0]) == pytest.approx(sorted(posterior["delta"]))
+    bars = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
+    ends = {tuple(np.round(s[:, 0], 6)) for c in bars for s in c.get_segments()}
+    bounds = posterior[["posterior_eti95_lb", "posterior_eti95_ub"]].round(6)
+    assert set(map(tuple, bounds.to_numpy())) <= ends
+    # The condition between the regimes is nearly white, the surest are in full colour.
+    paleness = colors.sum(axis=1)
+    by_delta = dict(zip(places[:, 0].round(6), paleness, strict=True))
+    drawn = np.array([by_delta[x] for x in posterior["delta"].round(6)])
+    assert drawn.argmax() in (7, 8)
+    assert drawn[[0, -1]].max() < drawn.max() - 0.5
+    assert "95 % interval of delta" in legend(ax)
+
+
+def test_shading_follows_what_is_drawn(
+    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame
+) -> None:
+    def edges(ax: plt.Axes) -> set[float]:
+        spans = [patch for patch in ax.patches if patch.get_width() > 0]
+        return {round(x, 6) for p in spans for x in (p.get_x(), p.get_x() + p.get_width())}
+
+    assert round(float(found["position"][0]), 6) in edges(al.plot_spectrum(spectrum, found))
+    ordered = posterior.sort_values("delta")
+    sure = ordered.assign(**{"p_regime 1": np.arange(16) < 5, "p_regime 2": np.arange(16) >= 5})
+    half = ordered["delta"].iloc[4:6].mean()
+    assert round(float(half), 6) in edges(al.plot_spectrum(spectrum, found, sure))
+
+
+def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
+    broken = spectrum.copy(deep=True)
+    broken["delta"].values[3] = np.nan
+    assert "no delta, not drawn: 1 of 16" in legend(al.plot_spectrum(broken))
+    broken["delta"].values[:] = np.nan
+    with pytest.raises(ValueError, match="no condition has a delta"):
+        al.plot_spectrum(broken)
+
+
+def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> None:
+    compared = pd.DataFrame({"n_regimes": [2, 3], "elpd_diff": [0.0, -2.5], "diff_se": [0.0, 1.5]})
+    ax = al.plot_regime_numbers(found, compared)
+    lines = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in ax.lines}
+    for name in ("bic", "converged_bic"):
+        value = found[name].values
+        assert tuple(np.round(value - value.min(), 6)) in lines
+    # Twice the difference of elpd.
+    assert (0.0, 5.0) in lines
+    (share,) = [other for other in ax.figure.axes if other is not ax]
+    heights = [patch.get_height() for patch in share.patches]
+    assert heights == pytest.approx(found["resampled_best"].values.tolist())
+    with pytest.raises(ValueError, match="must be the difference to the best"):
+        al.plot_regime_numbers(found, compared.assign(elpd_diff=[0.0, 2.5]))
+
+
+def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None:
+    points = pd.DataFrame(
+        {"condition": ["a:1", "a:2", "b:1"], "x": [0.0, 1.0, 5.0], "y": [0.0, 1.0, -2.0]}
+    )
+    ax = al.plot_condition_map(points, {"a:1": "a", "a:2": "a", "b:1": "b"})
+    drawn = {line.get_color(): len(line.get_xdata()) for line in ax.lines}
+    assert sorted(drawn.values()) == [1, 2]
+    assert legend(ax) == ["a", "b"]
+    with pytest.raises(ValueError, match="'b:1'"):
+        al.plot_condition_map(points, {"a:1": "a", "a:2": "a"})
+
+
+def test_levels_have_a_line_for_each_machine(alignment: xr.Dataset) -> None:
+    table = al.spectrum.alignment_table(alignment, REGIME)
+    ax = al.plot_levels(table, "all")
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["clean", "blur", "noise"]
+    own = table[table["metric"] == "error_consistency"]
+    lines = {tuple(np.round(np.nan_to_num(np.asarray(line.get_ydata(), float), nan=9), 6))
+             for line in ax.lines}  # fmt: skip
+    for _, rows in own.groupby("system"):
+        assert tuple(rows["estimate"].fillna(9).round(6)) in lines
+    assert {"easy", "hard"} <= {text.get_text() for text in ax.texts}
+    families = al.load_example().data["family"]
+    assert {"convnet", "transformer"} <= set(
+        legend(al.plot_levels(table, "all", families=families))
+    )
+
+
+def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
+    table = al.spectrum.alignment_table(alignment)
+    table["dataset"] = table["level"]
+    machines = [name for name in table["system"].unique() if name != HUMANS]
+    families = dict.fromkeys(machines[:3], "one") | dict.fromkeys(machines[3:], "other")
+    ax = al.plot_radar(table, families)
+    own = table[table["metric"] == "error_consistency"]
+    wide = own.pivot(index="condition", columns="system", values="estimate")
+    wide = wide.loc[["all:clean", "all:blur", "all:noise"]]
+    assert wide.notna().all(axis=None)
+    drawn = [np.asarray(line.get_ydata()) for line in ax.lines]
+    for members in (machines[:3], machines[3:], [HUMANS]):
+        mean = wide[members].mean(axis=1).to_numpy()
+        assert any(np.allclose(line, np.append(mean, mean[0])) for line in drawn if len(line) == 4)
+    assert legend(ax) == ["humans among each other", "one (3 machines)", "other (3 machines)"]
+
+
+def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
+    table = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
+    ax = al.plot_regime_ranks(table)
+    own = table[table["metric"] == "error_consistency"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["easy", "hard"]
+    lines = {tuple(line.get_ydata()) for line in ax.lines}
+    for _, rows in own.groupby("system"):
+        assert tuple(rows["rank"]) in lines
+    bars = {
+        tuple(np.round(segment[:, 1], 6))
+        for collection in ax.collections
+        for segment in collection.get_segments()
+        if len(segment)
+    }
+    for row in own[own["regime"] == "hard"].itertuples():
+        assert (round(row.rank_lb - 0.3, 6), round(row.rank_ub + 0.3, 6)) in bars
+    last = own[own["regime"] == "hard"].sort_values("rank")["system"].tolist()
+    # Best on top.
+    assert [text.get_text() for text in ax.texts] == last
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+
+
+def test_refusals(
+    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame, alignment: xr.Dataset
+) -> None:
+    plain = al.spectrum.alignment_table(alignment)
+    labelled = al.spectrum.alignment_table(alignment, REGIME)
+    ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
+    machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
+    cases: list[tuple[Any, str]] = [
+        (lambda: al.plot_spectrum(plain), "alikely.difficulty_spectrum"),
+        (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
+        (lambda: al.plot_spectrum(spectrum, found, posterior.iloc[1:]), "posterior lacks"),
+        (lambda: al.plot_regime_numbers(spectrum), "alikely.regimes"),
+        (lambda: al.plot_levels(plain, "all"), "column 'regime'"),
+        (lambda: al.plot_levels(labelled, "none"), "no data set 'none'; it has all"),
+        (lambda: al.plot_levels(labelled, "all", "agreement"), "no metric 'agreement'"),
+        (lambda: al.plot_levels(labelled, "all", families={"model_1": "x"}), "model_2"),
+        (lambda: al.plot_radar(plain, machines), "at least 3 data sets"),
+        (lambda: al.plot_radar(labelled, machines, regime="far"), "no regime 'far'"),
+        (lambda: al.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),
+        (lambda: al.plot_regime_ranks(labelled), "column 'rank'"),
+        (lambda: al.plot_regime_ranks(ranks.iloc[:0]), "empty"),
+    ]
+    for call, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message) as error:
+            call()
+        assert "\n" not in str(error.value)

@@ -1,0 +1,174 @@
+"""Simulators: their probabilities, their randomness, the structure they promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alikely import simulate
+from alikely.data.tables import joint_correctness
+from alikely.data.trials import NO_RESPONSE
+from alikely.datasets.loaders import load_example, simulate_example
+from alikely.metrics import bounds, consistency, copying
+
+inner = st.floats(0.02, 0.98)
+
+
+@given(inner, st.floats(-0.98, 0.98), inner)
+def test_copy_cells_have_the_parameters_they_were_made_from(p: float, c: float, q: float) -> None:
+    cells = simulate.copy_cell_probabilities(p, c, q)
+    assert cells.sum() == pytest.approx(1)
+    assert copying.copy_probability(cells) == pytest.approx(c, abs=1e-10)
+    assert copying.own_accuracy(cells) == pytest.approx(q, abs=1e-8)
+    assert consistency.accuracies(cells)[0] == pytest.approx(p)
+
+
+@given(inner, inner, st.floats(0.01, 0.99))
+def test_cells_have_the_accuracies_and_consistency_asked_for(a: float, b: float, at: float) -> None:
+    lower, upper = bounds.error_consistency_bounds(a, b)
+    ec = lower + at * (upper - lower)
+    cells = simulate.cell_probabilities(a, b, ec)
+    assert consistency.error_consistency(cells) == pytest.approx(ec, abs=1e-9)
+    np.testing.assert_allclose(consistency.accuracies(cells), (a, b), atol=1e-9)
+    assert cells.min() >= 0
+
+
+def test_cells_at_the_bounds() -> None:
+    np.testing.assert_allclose(simulate.cell_probabilities(0.75, 0.75, 1), [0.75, 0, 0, 0.25])
+    np.testing.assert_allclose(simulate.cell_probabilities(0.5, 0.5, -1), [0, 0.5, 0.5, 0])
+
+
+def test_the_number_of_copies_is_random() -> None:
+    """A fixed number of copied trials would halve the spread of kappa here."""
+    probabilities = simulate.cell_probabilities(0.75, 0.75, 0.5)
+    cells = simulate.correctness_cells(probabilities, 400, 20_000, rng=1)
+    psi = consistency.error_consistency_influence(probabilities)
+    expected = np.sqrt(probabilities @ psi**2 / 400)
+    spread = np.nanstd(consistency.error_consistency(cells))
+    assert spread == pytest.approx(expected, rel=4 / np.sqrt(2 * 20_000) + 2 / 400)
+
+
+def test_shapes_broadcast() -> None:
+    p = simulate.cell_probabilities([[0.7], [0.8]], 0.75, [0.1, 0.2, 0.3])
+    assert p.shape == (2, 3, 4)
+    assert simulate.correctness_cells(p, 50, (5, 2), rng=1).shape == (5, 2, 2, 3, 4)
+    assert simulate.correctness_cells(p, 50, rng=1).sum(axis=-1).tolist() == [[50] * 3] * 2
+
+
+def test_observers_of_a_kind_find_the_same_items_hard() -> None:
+    trials = simulate.observers(6, 6, 2000, {"noise": 0.4}, rng=1)
+    means, errors = {}, {}
+    for pairs in ("human-human", "human-model", "model-model"):
+        kappa = consistency.error_consistency(joint_correctness(trials, pairs)["cells"].values)
+        means[pairs] = kappa.mean()
+        errors[pairs] = kappa.std() / np.sqrt(len(kappa) / 3)
+    gap = means["human-human"] - means["human-model"]
+    assert gap > 6 * np.hypot(errors["human-human"], errors["human-model"])
+
+
+def test_accuracy_follows_the_stated_formula() -> None:
+    from scipy import stats
+
+    n = 40_000
+    trials = simulate.observers(
+        1, 1, n, {"only": 0.5}, spread=1.5, abilities=[0.3, -0.2], n_classes=8, rng=2
+    )
+    for row, ability in zip(trials.data["correct"].values, (0.3, -0.2), strict=True):
+        knows = stats.norm.cdf((0.5 + ability) / np.sqrt(1 + 1.5**2))
+        expected = knows + (1 - knows) / 8
+        assert row.mean() == pytest.approx(expected, abs=4 * np.sqrt(0.25 / n))
+
+
+def test_no_response_is_for_humans_only() -> None:
+    trials = simulate.observers(3, 3, 4000, {"noise": 0.4}, no_response=0.05, rng=1)
+    silent = (trials.data["correct"].values == NO_RESPONSE).mean(axis=1)
+    np.testing.assert_allclose(silent[:3], 0.05, atol=4 * np.sqrt(0.05 * 0.95 / 4000))
+    assert (silent[3:] == 0).all()
+
+
+def test_the_bundled_example_is_what_its_maker_makes() -> None:
+    example, made = load_example(), simulate_example()
+    assert example.to_table().equals(made.to_table())
+    correct = example.select(condition="clean").data["correct"].values
+    assert ((correct == 1).all(axis=1)).sum() == 2
+    assert (example.data["correct"].values == NO_RESPONSE).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: simulate.copy_cell_probabilities(1.2, 0, 0.5),
+            r"accuracy_a must lie in \[0, 1\], got 1.2",
+        ),
+        (
+            lambda: simulate.copy_cell_probabilities(0.5, -1.5, 0.5),
+            r"copy_probability must lie in \[-1, 1\], got -1.5",
+        ),
+        (
+            lambda: simulate.cell_probabilities(0.9, 0.5, 0.5),
+            r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and 0.5, got 0.5",
+        ),
+        (
+            lambda: simulate.correctness_cells([0.5, 0.5, 0.5, 0.5], 10),
+            "sum to 1 over the four cells, got a sum of 2",
+        ),
+        (lambda: simulate.observers(0, 0), "at least 1 observer"),
+        (lambda: simulate.observers(correlation=2), r"correlation must lie in \[-1, 1\], got 2"),
+        (lambda: simulate.observers(no_response=1), r"no_response must lie in \[0, 1\), got 1"),
+        (lambda: simulate.observers(2, 2, abilities=[0]), "abilities must have 4 entries, got 1"),
+        (lambda: simulate.observers(2, 2, families=["x"]), "families must have 4 entries, got 1"),
+    ],
+)
+def test_bad_arguments(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]
+
+
+BASE = np.array([[0, 0.5, 0.3, 0.2], [0.1, 0, 0.8, 0.1], [0.3, 0.3, 0, 0.4], [0.6, 0.2, 0.2, 0]])
+
+
+def test_error_rows_have_their_moments() -> None:
+    """Rows of a Dirichlet distribution around the base; counts of a multinomial around the rows."""
+    counts, rows = simulate.error_rows(BASE, 2.0, 50, 20_000, rng=1)
+    variance = BASE * (1 - BASE) / (2.0 * 3 + 1)
+    error = np.sqrt(variance / 20_000)
+    assert (np.abs(rows.mean(axis=0) - BASE) <= 4 * error).all()
+    # Fourth moments of a share are at most those of a coin: a generous error of the variance.
+    spread = np.sqrt(variance * (1 - variance) / 20_000)
+    assert (np.abs(rows.var(axis=0) - variance) <= 4 * spread).all()
+    assert (np.abs((counts - 50 * rows).mean(axis=0)) <= 4 * np.sqrt(50 / 4 / 20_000)).all()
+    assert (counts.sum(axis=-1) == 50).all()
+    same = simulate.error_rows(BASE, np.inf, [0, 1, 2, 3], 3, rng=1)
+    np.testing.assert_array_equal(same[1], np.tile(BASE, (3, 1, 1)))
+    assert same[0].sum(axis=-1).tolist() == [[0, 1, 2, 3]] * 3
+
+
+def test_joint_errors_follow_the_copy_model() -> None:
+    n, c = 100_000, 0.3
+    counts = simulate.joint_errors(c, BASE, BASE[:, :], n, rng=2)[0] / n
+    expected = c * np.eye(4) * BASE[:, :, None] + (1 - c) * BASE[:, :, None] * BASE[:, None, :]
+    assert (np.abs(counts - expected) <= 4 * np.sqrt(expected * (1 - expected) / n)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate.error_rows(np.eye(3), 1, 5), "with 0 for the true class"),
+        (lambda: simulate.error_rows(BASE[:2], 1, 5), r"base must be square .* got shape \(2, 4\)"),
+        (lambda: simulate.error_rows(BASE, 0, 5), "concentration must be above 0, got 0"),
+        (lambda: simulate.error_rows(BASE, 1, -5), "n_errors at least 0"),
+        (lambda: simulate.joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
+        (
+            lambda: simulate.joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),
+            "rows must be of the same classes",
+        ),
+    ],
+)
+def test_bad_error_simulations(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

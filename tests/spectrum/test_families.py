@@ -1,0 +1,226 @@
+"""Families of machines: closed forms, level and power of the tests, bad input."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import alikely as al
+from alikely.spectrum.families import family_ranks, family_tests
+from alikely.stats.groupings import permutation_test, profile_distances
+from alikely.stats.multiplicity import adjusted_p_values
+
+# 22 systems: 8 families of 1 to 4 in 3 super-families, of which one is a single family.
+SIZES = {"a1": 4, "a2": 4, "a3": 4, "b1": 4, "b2": 2, "b3": 1, "b4": 1, "c1": 2}
+SYSTEMS = [f"s{i}" for i in range(22)]
+FAMILY = dict(zip(SYSTEMS, np.repeat(list(SIZES), list(SIZES.values())).tolist(), strict=True))
+SUPER = {name: family[0] for name, family in FAMILY.items()}
+HYPOTHESES = ["H1", "H1 within super-families", "H2"]
+
+
+def profiles(rng: np.random.Generator, family: float = 0, over: float = 0) -> pd.DataFrame:
+    """Twenty entries of 22 systems, with spread of families and of super-families."""
+    values = rng.normal(size=(22, 20))
+    for labels, spread in ((FAMILY, family), (SUPER, over)):
+        effect = {label: rng.normal(size=20) * spread for label in dict.fromkeys(labels.values())}
+        values += np.array([effect[labels[name]] for name in SYSTEMS])
+    return pd.DataFrame(values, SYSTEMS)
+
+
+def shuffled(rng: np.random.Generator, table: pd.DataFrame, strata: dict[str, str]) -> pd.DataFrame:
+    """Give the profiles of each stratum to others of it."""
+    order = np.arange(len(table))
+    for stratum in set(strata.values()):
+        members = [i for i, name in enumerate(table.index) if strata[name] == stratum]
+        order[members] = rng.permutation(members)
+    return table.iloc[order].set_axis(table.index)
+
+
+def test_rows_are_permutation_tests() -> None:
+    table = profiles(np.random.default_rng(1), 1, 1)
+    found = family_tests(table, FAMILY, SUPER, n_permutations=199, rng=2)
+    assert found["hypothesis"].tolist() == HYPOTHESES
+    assert found["n_groups"].tolist() == [8, 8, 3]
+    assert found["n_systems"].tolist() == [22, 22, 22]
+    assert found["note"].tolist() == ["", "", ""]
+    distances = profile_distances(table)
+    seeds = np.random.SeedSequence(2).spawn(3)
+    expected = [
+        permutation_test(distances, FAMILY, n_permutations=199, rng=seeds[0]),
+        permutation_test(distances, FAMILY, within=SUPER, n_permutations=199, rng=seeds[1]),
+        permutation_test(distances, SUPER, n_permutations=199, rng=seeds[2]),
+    ]
+    columns = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
+    np.testing.assert_array_equal(found[columns], [test[:5] for test in expected])
+
+
+def test_families_are_observer_labels() -> None:
+    trials = al.Trials.from_correct(
+        np.random.default_rng(1).integers(0, 2, (23, 9)),
+        observers=[*SYSTEMS, "anna"],
+        kind=["model"] * 22 + ["human"],
+        labels={
+            "family": [*FAMILY.values(), "human"],
+            "super_family": [*SUPER.values(), "human"],
+        },
+    )
+    labels = trials.select(kind="model").data
+    table = profiles(np.random.default_rng(1))
+    options: dict[str, Any] = {"n_permutations": 99, "rng": 1}
+    found = family_tests(table, labels["family"], labels["super_family"], **options)
+    pd.testing.assert_frame_equal(found, family_tests(table, FAMILY, SUPER, **options))
+    ranks = family_ranks(table[0], labels["family"])
+    pd.testing.assert_frame_equal(ranks, family_ranks(table[0], FAMILY))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("over", [0.0, 2.0])
+def test_level(over: float, figure: Callable[[str], None]) -> None:
+    """Shuffled families: p <= .05 in .05 of runs, which 199 permutations attain exactly.
+
+    Families that are shuffled within real super-families add nothing to them: there the test
+    within super-families alone has a true null.
+    """
+    rng = np.random.default_rng(5)
+    strata = SUPER if over else dict.fromkeys(SYSTEMS, "all")
+    n_runs = 2_000
+    p = np.empty((n_runs, 3))
+    for run in range(n_runs):
+        table = shuffled(rng, profiles(rng, family=1, over=over), strata)
+        p[run] = family_tests(table, FAMILY, SUPER, n_permutations=199, rng=rng)["p_value"]
+    shares = (p <= 0.05).mean(axis=0)
+    figure(f"level of tests of families, spread of super-families {over}: {shares}")
+    error = 4 * np.sqrt(0.05 * 0.95 / n_runs)
+    if over:
+        assert shares[1] == pytest.approx(0.05, abs=error)
+        assert shares[0] == shares[2] == 1
+    else:
+        np.testing.assert_allclose(shares, 0.05, atol=error)
+
+
+def test_power() -> None:
+    """Families of their own show beyond super-families; super-families alone do not."""
+    rng = np.random.default_rng(3)
+    with_families = family_tests(profiles(rng, 1, 1), FAMILY, SUPER, rng=1)
+    assert (with_families["p_value"] < 0.01).all()
+    assert (with_families["effect_size"] < -2).all()
+    without = family_tests(profiles(rng, 0, 1), FAMILY, SUPER, rng=1)
+    assert without["p_value"][0] < 0.01
+    assert without["p_value"][1] > 0.05
+    assert without["p_value"][2] < 0.01
+
+
+def test_super_families_of_one_family_leave_nothing_to_shuffle() -> None:
+    table = profiles(np.random.default_rng(1), 1)
+    found = family_tests(table, FAMILY, FAMILY, n_permutations=99, rng=1)
+    assert found["note"].tolist() == [
+        "",
+        "no super-family holds a pair of one family and another family",
+        "",
+    ]
+    assert found["p_value"].isna().tolist() == [False, True, False]
+    assert np.isnan(found["effect_size"][1])
+    assert found["statistic"][0] == found["statistic"][2]
+
+
+def brute_force_p(a: list[float], b: list[float]) -> float:
+    """Two-sided Mann-Whitney p-value from all ways to divide the values."""
+    both = a + b
+
+    def wins(chosen: tuple[int, ...]) -> float:
+        rest = [v for i, v in enumerate(both) if i not in chosen]
+        return float(sum(np.sign(both[i] - v) for i in chosen for v in rest))
+
+    every = np.array([wins(each) for each in itertools.combinations(range(len(both)), len(a))])
+    own = wins(tuple(range(len(a))))
+    return min(1.0, 2 * min((every <= own).mean(), (every >= own).mean()))
+
+
+def test_ranks_by_hand() -> None:
+    scores = pd.Series([0.9, 0.5, 0.8, 0.7, 0.6, 0.1, 0.2, 0.3], list("abcdefgh"))
+    families = dict(zip("abcdefgh", ["x", "x", "y", "y", "y", "z", "z", "z"], strict=True))
+    table = family_ranks(scores, families)
+    assert table[["family", "other"]].values.tolist() == [["x", "y"], ["x", "z"], ["y", "z"]]
+    assert table[["n", "n_other"]].values.tolist() == [[2, 3], [2, 3], [3, 3]]
+    assert table["median_rank"].tolist() == [3, 3, 3]
+    assert table["median_rank_other"].tolist() == [3, 7, 7]
+    assert table["superiority"].tolist() == [0.5, 1, 1]
+    members = {f: [float(scores[s]) for s in scores.index if families[s] == f] for f in "xyz"}
+    p = [brute_force_p(members[a], members[b]) for a, b in itertools.combinations("xyz", 2)]
+    np.testing.assert_allclose(table["p_value"], p)
+    np.testing.assert_allclose(table["p_value_bh"], adjusted_p_values(p))
+
+
+def test_ties() -> None:
+    scores = pd.Series([0.9, 0.5, 0.5, 0.5, 0.1, 0.3], list("abcdef"))
+    families = dict(zip("abcdef", "xxyyzz", strict=True))
+    table = family_ranks(scores, families)
+    assert table["superiority"].tolist() == [0.75, 1, 1]
+    assert table["median_rank"].tolist() == [2, 2, 3]
+    expected = stats.mannwhitneyu([0.9, 0.5], [0.5, 0.5], method="asymptotic").pvalue
+    assert table["p_value"][0] == pytest.approx(expected)
+    equal = family_ranks(scores * 0, families)
+    assert equal["superiority"].tolist() == [0.5] * 3
+    assert equal["p_value"].tolist() == [1] * 3
+
+
+@given(
+    values=st.lists(st.integers(-5, 5), min_size=6, max_size=6),
+    order=st.permutations(range(6)),
+)
+@settings(max_examples=40, deadline=None)
+def test_symmetries_of_ranks(values: list[int], order: list[int]) -> None:
+    names = list("abcdef")
+    families = dict(zip(names, "xxxyyy", strict=True))
+    scores = pd.Series(values, names, dtype=float)
+    row = family_ranks(scores, families).iloc[0]
+    # Only the order of scores counts.
+    grown = family_ranks(np.exp(scores), families).iloc[0]
+    assert grown.equals(row)
+    moved = family_ranks(scores.iloc[order], families).iloc[0]
+    if moved["family"] == "x":
+        assert moved.equals(row)
+    else:
+        assert moved["superiority"] == pytest.approx(1 - row["superiority"])
+        assert moved["median_rank"] == row["median_rank_other"]
+        assert moved["p_value"] == pytest.approx(row["p_value"])
+    assert 0 <= row["superiority"] <= 1
+    assert 0 < row["p_value"] <= 1
+
+
+TABLE = profiles(np.random.default_rng(1))
+SCORES = pd.Series(np.arange(22.0), SYSTEMS)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: family_tests(TABLE, FAMILY, SUPER | {"s1": "b"}),
+            "family 'a1' is in two super-families, 'a' and 'b' .of 's1'.; give its parts",
+        ),
+        (lambda: family_tests(TABLE, {"s0": "a"}, SUPER), r"'s1' has no group \(21 without\)"),
+        (lambda: family_tests(TABLE, FAMILY | {"anna": "h"}, SUPER), "of an unknown 'anna'; known"),
+        (lambda: family_tests(TABLE, FAMILY, dict.fromkeys(SYSTEMS, "m")), "at least two, got 1"),
+        (
+            lambda: family_tests(TABLE.where(TABLE.abs() < 2), FAMILY, SUPER),
+            "is nan .* such entries.; leave the column out",
+        ),
+        (lambda: family_ranks(SCORES.replace(3.0, np.nan), FAMILY), "score of 's3' is nan; leave"),
+        (lambda: family_ranks(SCORES[:1], {"s0": "a"}), "families needs at least two, got a"),
+        (lambda: family_ranks(SCORES, {"s0": "a"}), r"'s1' has no family \(21 without\)"),
+        (lambda: family_ranks(SCORES[:2], FAMILY), "family of an unknown 's2'; known are s0, s1"),
+        (lambda: family_ranks(pd.Series([1.0, 2.0], ["a", "a"]), {"a": "x"}), "scores have 'a'"),
+    ],
+)
+def test_bad_input(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

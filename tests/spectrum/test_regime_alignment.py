@@ -1,0 +1,689 @@
+"""Alignment by condition and regime: closed forms, shared draws, coverage, real data, bad input."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.benchmark.layout import HUMANS
+from alikely.benchmark.ranking import rank_sets
+from alikely.data.trials import Trials
+from alikely.metrics import consistency, errors
+from alikely.spectrum.alignment_tables import machines_of
+from alikely.spectrum.families import family_ranks, family_tests
+
+EC, MA = "error_consistency", "misclassification_agreement"
+CLASSES = ["cat", "dog", "owl"]
+NAMES = ["human_0", "human_1", "human_2", "human_3", "a", "b", "c"]
+PLACES = ["one:low", "one:high", "two:low"]
+PER = 120
+
+
+def answered() -> tuple[np.ndarray, np.ndarray]:
+    """Answers of 4 humans and 3 machines, who share what is easy, and the truth."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 3 * PER)
+    right = rng.random((7, 3 * PER)) < np.where(rng.random(3 * PER) < 0.5, 0.9, 0.3)
+    wrong = (truth + rng.integers(1, 3, (7, 3 * PER))) % 3
+    return np.where(right, truth, wrong), truth
+
+
+def two_data_sets(order: tuple[int, ...] = tuple(range(7))) -> Trials:
+    answers, truth = answered()
+    keep = list(order)
+    return Trials.from_arrays(
+        np.array(CLASSES)[answers[keep]],
+        np.array(CLASSES)[truth],
+        classes=CLASSES,
+        observers=[NAMES[i] for i in keep],
+        kind=["human" if i < 4 else "model" for i in keep],
+        labels={"family": [("-", "-", "-", "-", "cnn", "cnn", "vit")[i] for i in keep]},
+        condition=np.repeat(["low", "high", "low"], PER),
+        dataset=np.repeat(["one", "one", "two"], PER),
+    )
+
+
+@pytest.fixture(scope="module")
+def alignment() -> xr.Dataset:
+    return al.condition_alignment(two_data_sets(), n_resamples=400, rng=1)
+
+
+def made(
+    estimate: Any, human: Any, spread: float = 0.01, n_resamples: int = 500, seed: int = 0
+) -> xr.Dataset:
+    """An alignment of given values (condition, machine), (condition,) with independent noise."""
+    values = np.column_stack([np.asarray(estimate, float), np.asarray(human, float)])
+    n, k = values.shape
+    noise = np.random.default_rng(seed).normal(0, spread, (n_resamples, n, k))
+    names = [f"d{c}:x" for c in range(n)]
+    missing = np.isnan(values)
+    return xr.Dataset(
+        {
+            "estimate": (("metric", "condition", "system"), values[None]),
+            "se": (("metric", "condition", "system"), np.full((1, n, k), spread)),
+            "undefined": (("metric", "condition", "system"), 4 * missing[None].astype(int)),
+            "replicates": (
+                ("metric", "resample", "condition", "system"),
+                (values + noise)[None].astype(np.float32),
+            ),
+        },
+        coords={
+            "metric": [EC],
+            "condition": np.array(names, object),
+            "system": np.array([f"m{s}" for s in range(k - 1)] + [HUMANS], object),
+            "dataset": ("condition", np.array([name[:2] for name in names], object)),
+            "level": ("condition", np.full(n, "x", object)),
+            "n_humans": ("condition", np.full(n, 4)),
+        },
+    )
+
+
+def test_estimates_are_means_of_entries(alignment: xr.Dataset) -> None:
+    answers, truth = answered()
+    for c, place in enumerate(PLACES):
+        here = slice(c * PER, (c + 1) * PER)
+        right = answers[:, here] == truth[here]
+        values: dict[str, np.ndarray] = {EC: np.zeros((7, 7)), MA: np.zeros((7, 7))}
+        for i, j in itertools.permutations(range(7), 2):
+            a, b = right[i], right[j]
+            cells = [(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()]
+            values[EC][i, j] = consistency.error_consistency(cells)
+            counts = np.zeros((3, 3))
+            np.add.at(counts, (answers[i, here][~a & ~b], answers[j, here][~a & ~b]), 1)
+            values[MA][i, j] = errors.misclassification_agreement(counts)
+        for metric, value in values.items():
+            own = alignment["estimate"].sel(metric=metric, condition=place)
+            np.testing.assert_allclose(own.sel(system=["a", "b", "c"]), value[4:, :4].mean(axis=1))
+            pairs = value[:4, :4][np.triu_indices(4, 1)]
+            np.testing.assert_allclose(own.sel(system=HUMANS), pairs.mean())
+    assert (alignment["undefined"] == 0).all()
+    assert alignment["n_humans"].values.tolist() == [4, 4, 4]
+    assert alignment["n_images"].values.tolist() == [PER] * 3
+    assert alignment["dataset"].values.tolist() == ["one", "one", "two"]
+    assert alignment["family"].values.tolist() == ["cnn", "cnn", "vit", ""]
+
+
+@pytest.mark.parametrize("metric", [EC, MA])
+def test_mean_over_conditions_is_the_benchmark_score(alignment: xr.Dataset, metric: Any) -> None:
+    scores = al.benchmark_scores(two_data_sets(), metric=metric, n_resamples=0, n_draws=0)
+    own = alignment["estimate"].sel(metric=metric).groupby("dataset").mean()
+    systems = ["a", "b", "c", HUMANS]
+    expected = scores.estimates["estimate"].sel(level=["one", "two"], system=systems)
+    np.testing.assert_allclose(own.sel(dataset=["one", "two"], system=systems), expected)
+
+
+def test_order_of_observers_does_not_matter(alignment: xr.Dataset) -> None:
+    other = al.condition_alignment(two_data_sets((6, 2, 4, 0, 3, 5, 1)), n_resamples=0)
+    same = other["estimate"].sel(system=alignment["system"])
+    np.testing.assert_allclose(same, alignment["estimate"], rtol=1e-12)
+    assert other.sizes["resample"] == 0
+
+
+def test_a_metric_does_not_change_the_draws_of_another(alignment: xr.Dataset) -> None:
+    """Images and humans are drawn once for all metrics, whichever are asked for."""
+    for metric in (EC, MA):
+        alone = al.condition_alignment(two_data_sets(), metrics=metric, n_resamples=400, rng=1)
+        both = alignment["replicates"].sel(metric=[metric])
+        np.testing.assert_array_equal(alone["replicates"], both)
+
+
+def test_the_same_images_for_both_metrics() -> None:
+    """Two images: without the first, both are always wrong and there is no error consistency;
+    without the second, there is no joint error. One of them is always drawn."""
+    trials = Trials.from_arrays(
+        [["cat", "owl"], ["cat", "owl"], ["dog", "dog"]],
+        ["cat", "cat"],
+        classes=CLASSES,
+        kind=["human", "human", "model"],
+    )
+    found = al.condition_alignment(trials, n_resamples=400, rng=1)
+    hole = np.isnan(found["replicates"].values[:, :, 0, 0])
+    # Twice the other image: a quarter of the draws, four binomial standard errors around it.
+    assert (np.abs(hole.mean(axis=1) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)).all()
+    assert not hole.all(axis=0).any()
+
+
+def test_who_is_not_drawn_has_no_trace_in_any_condition() -> None:
+    """A machine equal to one human and opposite to the other: 1 only without the other."""
+    rng = np.random.default_rng(2)
+    machine = rng.random(5 * 100) < 0.6
+    trials = Trials.from_correct(
+        np.stack([machine, ~machine, machine]).astype(int),
+        kind=["human", "human", "model"],
+        condition=np.repeat(list("abcab"), 100),
+        dataset=np.repeat(["one", "one", "one", "two", "two"], 100),
+    )
+    found = al.condition_alignment(trials, metrics=EC, n_resamples=2000, rng=1)
+    draws = found["replicates"].sel(metric=EC)
+    alone = (draws.isel(system=0) == 1).values
+    assert (alone[:, :3] == alone[:, [0]]).all()
+    assert (alone[:, 3] == alone[:, 4]).all()
+    assert (alone[:, 0] != alone[:, 3]).any()
+    # Of 2 draws from 2 humans a quarter have one human alone; then there is no pair.
+    assert abs(alone[:, 0].mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 2000)
+    one_human = np.isnan(draws.sel(system=HUMANS).values)
+    assert (one_human[:, :3] == one_human[:, [0]]).all()
+    assert abs(one_human[:, 0].mean() - 0.5) < 4 * np.sqrt(0.25 / 2000)
+    assert one_human[alone[:, 0], 0].all()
+
+
+def test_humans_who_saw_part_of_the_conditions() -> None:
+    """Who took no part in a condition is no human of it; the draws of others are the same."""
+    rng = np.random.default_rng(3)
+    correct = np.ma.masked_array(rng.random((5, 200)) < 0.6)
+    correct[0, :100] = np.ma.masked
+    trials = Trials.from_correct(
+        correct.astype(int),
+        kind=["human"] * 4 + ["model"],
+        condition=np.repeat(["x", "y"], 100),
+    )
+    found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=1)
+    assert found["n_humans"].values.tolist() == [3, 4]
+    assert np.isnan(found["se"].sel(condition="all:x")).all()
+    assert np.isfinite(found["se"].sel(condition="all:y")).all()
+    reduced = al.condition_alignment(trials.select(condition="x"), metrics=EC, n_resamples=0)
+    expected = reduced["estimate"].sel(condition="all:x")
+    np.testing.assert_allclose(found["estimate"].sel(condition="all:x"), expected)
+
+
+def test_conditions_without_machines_keep_the_humans() -> None:
+    answers = np.ma.masked_array(np.random.default_rng(4).random((5, 200)) < 0.6)
+    answers[4, 100:] = np.ma.masked
+    trials = Trials.from_correct(
+        answers.astype(int), kind=["human"] * 4 + ["model"], condition=np.repeat(["x", "y"], 100)
+    )
+    found = al.condition_alignment(trials, metrics=EC, n_resamples=50, rng=1)
+    assert np.isnan(found["estimate"].sel(condition="all:y").isel(system=0)).all()
+    assert np.isfinite(found["estimate"].sel(system=HUMANS)).all()
+    table = al.spectrum.alignment_table(found)
+    assert table[["condition", "system"]].values.tolist()[1:] == [
+        ["all:x", HUMANS],
+        ["all:y", HUMANS],
+    ]
+    regime = al.spectrum.regime_alignment(found, {"all:x": "near", "all:y": "near"})
+    assert regime["n_conditions"].tolist() == [1]
+    assert regime[["rank", "rank_lb", "rank_ub"]].values.tolist() == [[1, 1, 1]]
+    with pytest.raises(ValueError, match=r"1 entries are undefined, in 1 conditions: error_cons"):
+        al.spectrum.alignment_profiles(found)
+    assert al.spectrum.alignment_profiles(found, ["all:x"]).shape == (1, 1)
+
+
+def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
+    """Against influence functions and the jackknife; the replicates alone are wider."""
+    ratio, plain = [], []
+    for c, (name, part) in enumerate([("one", "low"), ("one", "high"), ("two", "low")]):
+        trials = two_data_sets().select(dataset=name, condition=part)
+        scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+        analytic = np.sqrt(np.diag(scores.covariance("crossed", name)))[:4]
+        own = alignment.sel(metric=EC).isel(condition=c)
+        ratio += (own["se"] / analytic).values.tolist()
+        plain += (own["replicates"].std("resample") / analytic).values.tolist()
+    # 400 replicates: a standard deviation to 3.5 %, the correction of three of them to twice that.
+    assert np.median(ratio) == pytest.approx(1, abs=0.1)
+    assert np.median(plain) > np.median(ratio)
+
+
+def test_a_copy_in_law_of_humans_has_ratio_one() -> None:
+    rng = np.random.default_rng(5)
+    n, k = 2000, 5
+    p = rng.random(k * n)
+    trials = Trials.from_correct(
+        (rng.random((13, k * n)) < p).astype(int),
+        kind=["human"] * 12 + ["model"],
+        condition=np.repeat(list("vwxyz"), n),
+    )
+    found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=1)
+    table = al.spectrum.alignment_table(found).dropna(subset="ratio")
+    sd = found["se"].isel(system=0).values[0] / found["estimate"].isel(system=-1).values[0]
+    assert (np.abs(table["ratio"] - 1) < 4 * sd).all()
+    regime = al.spectrum.regime_alignment(
+        found, dict.fromkeys(found["condition"].values, "all")
+    ).iloc[0]
+    assert abs(regime["mean_ratio"] - regime["ratio_of_means"]) < 0.01
+    assert regime["ratio_of_means_eti95_lb"] < 1 < regime["ratio_of_means_eti95_ub"]
+
+
+def experiment(rng: np.random.Generator, n_humans: int, n_items: int) -> np.ndarray:
+    """Humans and a last observer who differ in ability and in how much they share."""
+    z = rng.standard_normal(n_items)
+    loading = np.append(np.clip(rng.normal(0.7, 0.15, n_humans), 0, 0.98), 0.6)
+    ability = np.append(rng.normal(0, 0.4, n_humans), 0.0)
+    noise = rng.standard_normal((n_humans + 1, n_items))
+    latent = loading[:, None] * z + np.sqrt(1 - loading**2)[:, None] * noise
+    return np.asarray(latent + ability[:, None] > -0.3)
+
+
+@pytest.mark.slow
+def test_intervals_cover_for_new_images_and_humans() -> None:
+    """Two conditions, 8 humans: the estimate and the ratio in a regime of both."""
+    right = experiment(np.random.default_rng(5), 300, 20_000).astype(np.float32)
+    joint, p = right @ right.T / right.shape[1], right.mean(axis=1)
+    a, b = p[:, None], p[None]
+    cells = np.stack([joint, a - joint, b - joint, 1 - a - b + joint], axis=-1)
+    value = consistency.error_consistency(np.maximum(cells, 0))
+    truth = value[:-1, -1].mean()
+    ratio = truth / value[:-1, :-1][np.triu_indices(300, 1)].mean()
+    rng, n_sets, hits = np.random.default_rng(6), 100, np.zeros(2)
+    for _ in range(n_sets):
+        # The same humans in both conditions, with images of their own.
+        trials = Trials.from_correct(
+            experiment(rng, 8, 240).astype(int),
+            kind=["human"] * 8 + ["model"],
+            condition=np.repeat(["x", "y"], 120),
+        )
+        found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=rng)
+        row = al.spectrum.regime_alignment(found, {"all:x": "r", "all:y": "r"}).iloc[0]
+        hits += [
+            row["bootstrap_eti95_lb"] <= truth <= row["bootstrap_eti95_ub"],
+            row["ratio_of_means_eti95_lb"] <= ratio <= row["ratio_of_means_eti95_ub"],
+        ]
+    # Replicates are wide rather than narrow; .95 less four binomial standard errors.
+    assert (hits / n_sets >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)).all(), hits
+
+
+def test_table_of_conditions() -> None:
+    found = made([[0.2, 0.5], [0.1, 0.2], [0.1, 0.2]], [0.4, -0.1, 0.012])
+    labels = {"d0:x": "near", "d1:x": "far", "d2:x": "far", "elsewhere": "near"}
+    table = al.spectrum.alignment_table(found, labels).set_index(["condition", "system"])
+    assert table.columns.tolist() == [
+        "metric", "dataset", "level", "regime", "estimate", "se", "bootstrap_eti95_lb",
+        "bootstrap_eti95_ub", "ratio", "ratio_eti95_lb", "ratio_eti95_ub", "undefined_replicates",
+        "note",
+    ]  # fmt: skip
+    assert table["regime"].tolist() == ["near"] * 3 + ["far"] * 6
+    assert table.loc["d0:x", "ratio"].tolist()[:2] == pytest.approx([0.5, 1.25])
+    first = table.loc[("d0:x", "m0")]
+    # Delta method, and the error of quantiles of 500 draws: about a tenth of the half-width.
+    half = 1.96 * np.sqrt(0.01**2 + (0.5 * 0.01) ** 2) / 0.4
+    assert first["ratio_eti95_ub"] - first["ratio_eti95_lb"] == pytest.approx(2 * half, rel=0.2)
+    assert first["note"] == ""
+    assert table.loc[("d0:x", "m1"), "note"].startswith("above 1: closer to the humans")
+    assert table.loc["d1:x", "ratio"].isna().all()
+    assert table.loc[("d1:x", "m0"), "note"].startswith("the human-human value is not above 0")
+    open_ended = table.loc[("d2:x", "m1")]
+    assert open_ended["ratio"] == pytest.approx(0.2 / 0.012)
+    assert [open_ended["ratio_eti95_lb"], open_ended["ratio_eti95_ub"]] == [-np.inf, np.inf]
+    assert open_ended["note"] == (
+        "the humans' own agreement cannot be told from 0: a share of it may be anything"
+    )
+    assert np.isnan(table.loc[("d0:x", HUMANS), "ratio"])
+    shorter = al.spectrum.alignment_table(found, ci_prob=0.8, ci_kind="hdi").set_index(
+        ["condition", "system"]
+    )
+    width = shorter["ratio_hdi80_ub"] - shorter["ratio_hdi80_lb"]
+    assert width[("d0:x", "m0")] < 2 * half
+    assert "regime" not in shorter
+
+
+def test_table_without_replicates_and_with_few_humans() -> None:
+    found = made([[0.2], [np.nan]], [0.4, np.nan], n_resamples=0)
+    found["n_humans"] = ("condition", [3, 4])
+    found["undefined"][0, 0, 0] = 2
+    table = al.spectrum.alignment_table(found)
+    assert table.filter(like="eti95").isna().all(axis=None)
+    assert table["note"].tolist() == [
+        "only 3 humans: no statement about new ones; 2 undefined entries left out",
+        "only 3 humans: no statement about new ones",
+        "the human-human value is undefined: no share of it; undefined in all 4 entries",
+        "undefined in all 4 entries",
+    ]
+
+
+LABELS = {"d0:x": "near", "d1:x": "near", "d2:x": "far", "d3:x": "far"}
+
+
+def test_regimes_by_hand() -> None:
+    estimate = [[0.2, 0.5, 0.1], [0.3, 0.3, 0.1], [0.1, 0.2, 0.3], [0.1, 0.1, 0.2]]
+    found = made(estimate, [0.5, 0.4, 0.4, -0.2])
+    table = al.spectrum.regime_alignment(found, LABELS, rng=1).set_index(["regime", "system"])
+    near, far = table.loc["near"], table.loc["far"]
+    np.testing.assert_allclose(near["estimate"], [0.25, 0.4, 0.1])
+    np.testing.assert_allclose(near["ceiling"], 0.45)
+    np.testing.assert_allclose(near["ratio_of_means"], np.array([0.25, 0.4, 0.1]) / 0.45)
+    np.testing.assert_allclose(near["mean_ratio"], [(0.4 + 0.75) / 2, 0.875, 0.225])
+    assert near["rank"].tolist() == [2, 1, 3]
+    assert near[["rank_lb", "rank_ub"]].values.tolist() == [[2, 2], [1, 1], [3, 3]]
+    assert (near["note"] == "").all()
+    np.testing.assert_allclose(far["ratio_of_means"], np.array([0.1, 0.15, 0.25]) / 0.1)
+    np.testing.assert_allclose(far["mean_ratio"], [0.25, 0.5, 0.75])
+    assert (far["note"] == "mean_ratio leaves out 1 with human-human values not above 0").all()
+    assert far["rank"].tolist() == [3, 2, 1]
+    half = 1.96 * 0.01 / np.sqrt(2)
+    width = near["bootstrap_eti95_ub"] - near["bootstrap_eti95_lb"]
+    np.testing.assert_allclose(width, 2 * half, rtol=0.2)
+
+
+def test_replicates_that_leave_a_condition_undefined() -> None:
+    """Many are undefined somewhere: none is lost, and the mean does not jump between levels."""
+    found = made([[0.1, 0.2], [0.6, 0.4]], [0.5, 0.4], n_resamples=2000)
+    rng = np.random.default_rng(1)
+    hole = rng.random((2000, 2, 3)) < 0.3
+    found["replicates"] = found["replicates"].where(~hole[None])
+    row = al.spectrum.regime_alignment(found, LABELS, rng=1).iloc[0]
+    # Variance of a mean over one or two conditions, of those that have any.
+    variance = 0.01**2 * (0.49 / 2 + 0.42) / 0.91
+    width = row["bootstrap_eti95_ub"] - row["bootstrap_eti95_lb"]
+    assert width == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.1)
+    assert row["undefined_replicates"] == pytest.approx(0.51, abs=4 * 0.5 / np.sqrt(4000))
+    assert row["rank_ub"] == 1
+
+
+def test_ranks_are_those_of_rank_sets() -> None:
+    estimate = np.random.default_rng(1).normal(0.3, 0.02, (2, 6))
+    found = made(estimate, [0.5, 0.5], spread=0.02)
+    table = al.spectrum.regime_alignment(found, dict.fromkeys(["d0:x", "d1:x"], "near"), rng=1)
+    draws = found["replicates"].values[0, :, :, :6].mean(axis=1)
+    sets = rank_sets(estimate.mean(axis=0), np.cov(draws, rowvar=False), rng=2, n_draws=100_000)
+    sets = sets.set_index("system").loc[[str(i) for i in range(6)]]
+    columns = ["rank", "rank_lb", "rank_ub"]
+    np.testing.assert_array_equal(table[columns], sets[columns])
+
+
+def test_undefined_values_leave_a_condition_out_for_all() -> None:
+    found = made([[0.2, 0.5], [0.3, np.nan], [0.1, 0.2], [0.1, 0.1]], [0.5, 0.4, np.nan, 0.01])
+    table = al.spectrum.regime_alignment(found, LABELS, rng=1).set_index(["regime", "system"])
+    near, far = table.loc["near"], table.loc["far"]
+    assert near["n_conditions"].tolist() == [1, 1]
+    np.testing.assert_allclose(near["estimate"], [0.2, 0.5])
+    assert near["note"].tolist() == ["1 left out, undefined: d1:x"] * 2
+    assert far["n_conditions"].tolist() == [1, 1]
+    assert np.isinf(far[["ratio_of_means_eti95_lb", "mean_ratio_eti95_ub"]]).all(axis=None)
+    assert far["note"].iloc[0] == (
+        "1 left out, undefined: d2:x; the humans' own agreement cannot be told from 0: a share of "
+        "it may be anything; mean_ratio may be anything: human-human values of 1 cannot be told "
+        "from 0"
+    )
+    nothing = al.spectrum.regime_alignment(found.sel(condition=["d2:x"]), LABELS)
+    assert nothing["n_conditions"].tolist() == [0, 0]
+    assert nothing.filter(regex="estimate|ceiling|rat|rank|eti").isna().all(axis=None)
+    assert nothing["note"].iloc[0] == "1 left out, undefined: d2:x; no condition is left"
+
+
+def test_ratios_where_the_mean_among_humans_is_not_above_zero() -> None:
+    found = made([[0.2, 0.5]], [-0.3])
+    row = al.spectrum.regime_alignment(found, {"d0:x": "far"}).iloc[0]
+    assert np.isnan(
+        row[["ratio_of_means", "ratio_of_means_eti95_lb", "mean_ratio"]].astype(float)
+    ).all()
+    assert row["note"] == (
+        "the human-human mean is not above 0: no share of it; "
+        "mean_ratio leaves out 1 with human-human values not above 0"
+    )
+    assert row["rank"] == 2
+
+
+def test_machines_that_answer_alike_have_ranks_but_no_rank_sets() -> None:
+    found = made([[0.2, 0.2, 0.4]], [0.5])
+    found["replicates"][..., 1] = found["replicates"][..., 0]
+    table = al.spectrum.regime_alignment(found, {"d0:x": "near"})
+    assert table["rank"].tolist() == [2, 2, 1]
+    assert table[["rank_lb", "rank_ub"]].isna().all(axis=None)
+    note = "no rank sets: 'm0' and 'm1' differ by the same in all replicates"
+    assert table["note"].tolist() == [note] * 3
+
+
+def test_representative_conditions() -> None:
+    delta = {"a:1": -1.0, "a:2": -3.0, "a:3": -9.0, "b:1": -2.5, "b:2": -1.2, "c:1": -7.0}
+    labels = dict.fromkeys(["a:1", "a:2", "b:1", "b:2"], "near") | dict.fromkeys(
+        ["a:3", "c:1"], "far"
+    )
+    home = {name: name[0] for name in delta}
+    # Mean of near -1.925: a:1 is .925 away and a:2 1.075; b:1 .575 and b:2 .725.
+    assert al.spectrum.representative_conditions(delta, labels, home) == [
+        "a:1",
+        "a:3",
+        "b:1",
+        "c:1",
+    ]
+    # Equally near: the easier one, in whatever order they come.
+    tie = {"a:2": -3.0, "a:1": -1.0}
+    for names in (list(tie), list(tie)[::-1]):
+        chosen = al.spectrum.representative_conditions(
+            tie, dict.fromkeys(tie, "r"), dict.fromkeys(names, "a")
+        )
+        assert chosen == ["a:1"]
+    spectrum = xr.Dataset({"delta": ("condition", [-1.0, -3.0])}, {"condition": ["a:1", "a:2"]})
+    for given in (spectrum, spectrum["delta"], spectrum["delta"].to_series()):
+        chosen = al.spectrum.representative_conditions(given, labels, {"a:1": "a", "a:2": "a"})
+        assert chosen == ["a:1"]
+    found = made([[0.2, 0.1], [0.3, 0.3]], [0.5, 0.4])
+    found["dataset"] = ("condition", np.array(["d", "d"], object))
+    table = al.spectrum.regime_alignment(
+        found,
+        {"d0:x": "near", "d1:x": "near"},
+        conditions="representative",
+        delta={"d0:x": -4.0, "d1:x": -2.0},
+    )
+    np.testing.assert_allclose(table["estimate"], 0.3)
+    assert (table["n_conditions"] == 1).all()
+
+
+def test_family_contrasts_by_hand(alignment: xr.Dataset) -> None:
+    labels = {"one:low": "near", "one:high": "near", "two:low": "far"}
+    table = al.spectrum.regime_family_contrasts(alignment, labels, "family")
+    same = al.spectrum.regime_family_contrasts(
+        alignment, labels, {"a": "cnn", "b": "cnn", "c": "vit"}
+    )
+    pd.testing.assert_frame_equal(table, same)
+    assert table[["metric", "regime", "family", "other"]].values.tolist() == [
+        [metric, regime, "cnn", "vit"] for metric in (EC, MA) for regime in ("near", "far")
+    ]
+    own = alignment.sel(metric=EC, condition=["one:low", "one:high"])
+    own = own.mean("condition", skipna=False)
+    value, draws = own["estimate"], own["replicates"].astype(float)
+    # A draw of one human alone leaves human-human undefined in both conditions of the data set.
+    row = table.iloc[0]
+    expected = (value[:2].mean() - value[2]).item()
+    assert row["estimate_difference"] == pytest.approx(expected)
+    assert row["difference"] == pytest.approx(expected / value[3].item())
+    moved = (draws[:, :2].mean(axis=1) - draws[:, 2]) / draws[:, 3]
+    assert [row["difference_eti95_lb"], row["difference_eti95_ub"]] == pytest.approx(
+        np.nanquantile(moved, [0.025, 0.975]), rel=1e-6
+    )
+    ranks = family_ranks(value[:3].to_series(), {"a": "cnn", "b": "cnn", "c": "vit"})
+    for name in ("n", "n_other", "superiority", "p_value", "p_value_bh"):
+        assert row[name] == ranks[name].iloc[0]
+
+
+def test_contrasts_without_a_ceiling() -> None:
+    """The share of a ceiling that may be 0 may be anything, the difference itself not."""
+    found = made([[0.2, 0.2, 0.1]], [0.01])
+    families = {"m0": "cnn", "m1": "cnn", "m2": "vit"}
+    row = al.spectrum.regime_family_contrasts(found, {"d0:x": "far"}, families).iloc[0]
+    assert [row["difference_eti95_lb"], row["difference_eti95_ub"]] == [-np.inf, np.inf]
+    assert 0 < row["estimate_difference_eti95_lb"] < row["estimate_difference_eti95_ub"] < 0.2
+    assert row["note"].startswith("the humans' own agreement cannot be told from 0")
+    below = made([[0.2, 0.2, 0.1]], [-0.3])
+    row = al.spectrum.regime_family_contrasts(below, {"d0:x": "far"}, families).iloc[0]
+    assert np.isnan(row["difference"])
+    assert np.isnan(row["difference_eti95_lb"])
+
+
+def test_profiles_feed_the_tests_of_families(alignment: xr.Dataset) -> None:
+    profiles = al.spectrum.alignment_profiles(alignment)
+    assert profiles.shape == (3, 6)
+    assert profiles.index.tolist() == machines_of(alignment)
+    expected = alignment["estimate"].sel(metric=MA, condition="two:low", system="b").item()
+    assert profiles.loc["b", (MA, "two:low")] == expected
+    family = {"a": "cnn", "b": "cnn", "c": "vit"}
+    table = family_tests(profiles, family, family, n_permutations=99, rng=1)
+    assert table["n_systems"].tolist() == [3, 3, 3]
+
+
+def test_the_same_seed_gives_the_same_numbers(alignment: xr.Dataset) -> None:
+    again = al.condition_alignment(two_data_sets(), n_resamples=400, rng=1)
+    xr.testing.assert_identical(again, alignment)
+    other = al.condition_alignment(two_data_sets(), n_resamples=400, rng=2)
+    assert (other["replicates"] != alignment["replicates"]).any()
+
+
+KINDS = ["human", "human", "model"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metrics": "cohen"}, "metric must be one of 'error_consistency', .*got 'cohen'"),
+        ({"metrics": [EC, EC]}, "each once; got"),
+        ({"metrics": []}, "metrics must name at least one metric"),
+        ({"n_resamples": -1}, "n_resamples must be at least 0, got -1"),
+        ({"humans": "robot"}, "needs at least 2 observers of kind 'robot' .*'all:all' has 0"),
+        ({"models": "robot"}, "pairs must be"),
+        ({"metrics": MA}, "hold correctness only"),
+        ({"metrics": EC, "no_response": "skip"}, "no_response must be one of"),
+    ],
+)
+def test_bad_input_of_the_alignment(change: dict[str, Any], message: str) -> None:
+    trials = Trials.from_correct(np.random.default_rng(0).integers(0, 2, (3, 50)), kind=KINDS)
+    with pytest.raises(ValueError, match=message):
+        al.condition_alignment(trials, **change)
+
+
+def test_a_condition_needs_two_humans() -> None:
+    correct = np.ma.masked_array(np.random.default_rng(0).integers(0, 2, (4, 80)))
+    correct[0, :40] = np.ma.masked
+    place = {"condition": np.repeat(["x", "y"], 40)}
+    trials = Trials.from_correct(correct[:3], kind=KINDS, **place)
+    with pytest.raises(ValueError, match=r"'all:x' has 1; leave it out with trials.select"):
+        al.condition_alignment(trials)
+    correct = np.ma.masked_array(np.random.default_rng(0).integers(0, 2, (3, 80)))
+    correct[2, :40] = np.ma.masked
+    correct[:2, 40:] = np.ma.masked
+    apart = Trials.from_correct(
+        correct, kind=KINDS, condition=place["condition"], dataset=place["condition"]
+    )
+    with pytest.raises(ValueError, match=r"'y:y' has 0; leave it out"):
+        al.condition_alignment(apart, metrics=EC)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda a: al.spectrum.alignment_table(a, {"one:low": "near"}),
+            ValueError,
+            r"condition 'one:high' has no label \(2 without\)",
+        ),
+        (lambda a: al.spectrum.alignment_table(a, ci_prob=2), ValueError, "ci_prob must lie"),
+        (lambda a: al.spectrum.alignment_table(a, ["near"]), TypeError, "groups must be a mapping"),
+        (
+            lambda a: al.spectrum.alignment_table(a.sel(metric=EC)),
+            TypeError,
+            "alignment must be what",
+        ),
+        (
+            lambda a: al.spectrum.alignment_table(a.sel(system=["a", "b"])),
+            ValueError,
+            "alignment needs 'human-human' and a machine",
+        ),
+        (
+            lambda a: al.spectrum.alignment_profiles(a, ["one:mid"]),
+            ValueError,
+            "no condition is named 'one:mid'; conditions are one:low, one:high, two:low",
+        ),
+        (lambda a: al.spectrum.alignment_profiles(a, []), ValueError, "conditions names none"),
+        (
+            lambda a: al.spectrum.regime_alignment(
+                a, dict.fromkeys(PLACES, "r"), conditions="some"
+            ),
+            ValueError,
+            "conditions must be 'all' or 'representative', got 'some'",
+        ),
+        (
+            lambda a: al.spectrum.regime_alignment(
+                a, dict.fromkeys(PLACES, "r"), conditions="representative"
+            ),
+            ValueError,
+            "need the difficulty of each: give delta=",
+        ),
+        (
+            lambda a: al.spectrum.regime_alignment(
+                a,
+                dict.fromkeys(PLACES, "r"),
+                conditions="representative",
+                delta={"one:low": 0.0, "two:low": np.inf},
+            ),
+            ValueError,
+            r"condition 'one:high' has no finite delta \(2 without\)",
+        ),
+        (
+            lambda a: al.spectrum.regime_alignment(
+                a.isel(resample=slice(0)), dict.fromkeys(PLACES, "r")
+            ),
+            ValueError,
+            "need replicates of the alignment; .*n_resamples=1000",
+        ),
+        (
+            lambda a: al.spectrum.regime_alignment(a, {"one:low": "near"}),
+            ValueError,
+            r"condition 'one:high' has no label",
+        ),
+        (
+            lambda a: al.spectrum.regime_family_contrasts(a, dict.fromkeys(PLACES, "r"), "genus"),
+            ValueError,
+            "no label 'genus' of its systems; it has family",
+        ),
+        (
+            lambda a: al.spectrum.regime_family_contrasts(
+                a, dict.fromkeys(PLACES, "r"), {"a": "cnn", "b": "cnn", "c": "vit", "d": "vit"}
+            ),
+            ValueError,
+            "family of an unknown 'd'",
+        ),
+        (
+            lambda a: al.spectrum.regime_family_contrasts(
+                a, dict.fromkeys(PLACES, "r"), {"a": "cnn", "b": "vit"}
+            ),
+            ValueError,
+            "'c' has no family",
+        ),
+    ],
+)
+def test_bad_input(alignment: xr.Dataset, call: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(alignment)
+
+
+def test_bad_input_of_made_alignments() -> None:
+    found = made([[0.2, 0.5], [0.3, 0.4]], [0.5, 0.4])
+    labels = {"d0:x": "near", "d1:x": "near"}
+    found["estimate"][0, 1, 0] = np.nan
+    message = "machine 'm0' is missing in condition 'd1:x'; its mean would be over other conditions"
+    with pytest.raises(ValueError, match=message):
+        al.spectrum.regime_alignment(found, labels)
+    found["estimate"][0, :, :2] = np.nan
+    with pytest.raises(ValueError, match="no condition of the alignment has a machine"):
+        al.spectrum.regime_alignment(found, labels)
+    empty = made([[0.2, np.nan]], [0.5])
+    with pytest.raises(ValueError, match="no regime has a condition in which every value is"):
+        al.spectrum.regime_family_contrasts(empty, labels, {"m0": "cnn", "m1": "vit"})
+    blank = made([[0.2, 0.1]], [0.5]).assign_coords(family=("system", ["cnn", "", ""]))
+    with pytest.raises(ValueError, match="label 'family' of 'm1' is empty"):
+        al.spectrum.regime_family_contrasts(blank, labels, "family")
+
+
+@pytest.fixture(scope="module")
+def real(shared_data: Path) -> xr.Dataset:
+    trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
+    return al.condition_alignment(trials, n_resamples=0)
+
+
+def test_human_figures_of_the_real_data(real: xr.Dataset) -> None:
+    human = real["estimate"].sel(metric=EC, system=HUMANS).groupby("dataset").mean().to_series()
+    assert len(human) == 17
+    assert human.idxmin() == "eidolonIII"
+    assert human.idxmax() == "stylized"
+    assert human.loc[["eidolonIII", "stylized"]].round(3).tolist() == [0.293, 0.501]
+    assert real.sizes["condition"] == 78
+    assert len(machines_of(real)) == 22
+    no_machine = real["estimate"].sel(metric=EC).isnull().all("system")
+    assert not no_machine.any()
+    without = np.isnan(real["estimate"].sel(metric=EC).isel(system=slice(-1))).all("system")
+    assert set(real["dataset"].values[without.values]) == {"cue-conflict", "edge", "silhouette"}

@@ -1,0 +1,451 @@
+"""Regimes: mixtures along a line, their search, their table, their bootstrap; printed figures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from scipy import stats
+from sklearn.mixture import GaussianMixture
+from test_spectrum import crowd, real_spectrum, spectrum_of
+
+import alikely as al
+from alikely.spectrum import regime_mixtures
+from alikely.stats.mixtures import (
+    mixture_boundaries,
+    neighbour_probabilities,
+    regime_names,
+    tightest_groups,
+)
+
+FEW = {"n_starts": 20, "n_resamples": 0, "rng": 1}
+
+
+def on_a_line(delta: Any) -> xr.Dataset:
+    """A spectrum of which only the deltas are known."""
+    values = np.asarray(delta, dtype=float)
+    names = np.array([f"a:{i}" for i in range(len(values))], dtype=object)
+    reason = np.where(np.isnan(values), "infinite logit", "")
+    return xr.Dataset(
+        {"delta": ("condition", values), "reason": ("condition", reason)},
+        coords={"condition": names},
+    )
+
+
+@st.composite
+def mixtures(draw: st.DrawFn, most: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, means in order and standard deviations, very wide ones too."""
+    k = draw(st.integers(2, most))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    weight = generator.dirichlet(np.ones(k)) * 0.99 + 0.01 / k
+    return weight, np.sort(generator.normal(0, 5, k)), np.exp(generator.normal(0, 2, k))
+
+
+def test_neighbours_equal_responsibilities_where_they_dominate() -> None:
+    """Of equal, narrow components, only the two that enclose a point have any density."""
+    weight, mean, sd = np.array([0.2, 0.5, 0.3]), np.array([0.0, 10.0, 20.0]), np.full(3, 0.7)
+    x = np.linspace(0, 20, 41)
+    density = weight * stats.norm.pdf(x[:, None], mean, sd)
+    usual = density / density.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(neighbour_probabilities(x, weight, mean, sd), usual, atol=1e-12)
+
+
+def test_two_components_between_their_means_equal_responsibilities() -> None:
+    weight, mean, sd = np.array([0.2, 0.8]), np.array([0.0, 2.0]), np.array([1.0, 5.0])
+    x = np.linspace(0, 2, 9)[:-1]
+    density = weight * stats.norm.pdf(x[:, None], mean, sd)
+    usual = density / density.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(neighbour_probabilities(x, weight, mean, sd), usual, rtol=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(mixtures())
+def test_a_component_or_one_above_never_loses_along_the_line(
+    mixture: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x = np.sort(np.concatenate([np.linspace(-30, 30, 301), mixture[1]]))
+    p = neighbour_probabilities(x, *mixture)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    at_least = p[:, ::-1].cumsum(axis=1)
+    assert (np.diff(at_least, axis=0) >= -1e-12).all()
+    assert (np.diff(p.argmax(axis=1)) >= 0).all()
+    # Beyond the outer means, and where one component is very wide.
+    assert (p[x < mixture[1][0], 0] == 1).all()
+    assert (p[x > mixture[1][-1], -1] == 1).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(mixtures())
+def test_boundaries_solve_the_equality(
+    mixture: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    weight, mean, sd = mixture
+    boundary = mixture_boundaries(weight, mean, sd)
+    assert (boundary >= mean[:-1]).all()
+    assert (boundary <= mean[1:]).all()
+    density = [
+        np.log(weight[side]) + stats.norm.logpdf(boundary, mean[side], sd[side])
+        for side in (slice(None, -1), slice(1, None))
+    ]
+    lead = density[1] - density[0]
+    at_left, at_right = np.isclose(boundary, mean[:-1]), np.isclose(boundary, mean[1:])
+    # Slopes of the densities times the rounding of the boundary.
+    steep = 1 + (mean[1:] - mean[:-1]) / np.minimum(sd[:-1], sd[1:]) ** 2
+    between = ~(at_left | at_right)
+    assert (np.abs(lead[between]) <= 1e-12 * steep[between]).all()
+    assert (lead[at_left & ~at_right] >= -1e-6 * steep[at_left & ~at_right]).all()
+    assert (lead[at_right & ~at_left] <= 1e-6 * steep[at_right & ~at_left]).all()
+
+
+def test_far_points_neither_overflow_nor_vanish() -> None:
+    mixture = [0.3, 0.3, 0.4], [-1.0, 0.0, 1e8], [1e-3, 1e-3, 1e-2]
+    x = [-1e300, -np.inf, -0.25, 3e7, 7e7, 1e300, np.inf]
+    p = neighbour_probabilities(x, *mixture)
+    # Densities at 3e7 and 7e7 are nothing, but nearness in standard deviations decides.
+    assert p.argmax(axis=1).tolist() == [0, 0, 1, 2, 2, 2, 2]
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert np.isnan(neighbour_probabilities([np.nan], *mixture)).all()
+
+
+def test_many_mixtures_at_once() -> None:
+    """Draws of a posterior: leading dims are kept."""
+    rng = np.random.default_rng(1)
+    weight = rng.dirichlet(np.ones(3), (2, 5))
+    mean, sd = np.sort(rng.normal(0, 3, (2, 5, 3))), rng.uniform(0.5, 2, (2, 5, 3))
+    x = rng.normal(0, 3, (2, 5, 7))
+    p = neighbour_probabilities(x, weight, mean, sd)
+    assert p.shape == (2, 5, 7, 3)
+    own = neighbour_probabilities(x[1, 2], weight[1, 2], mean[1, 2], sd[1, 2])
+    np.testing.assert_array_equal(p[1, 2], own)
+
+
+def test_names() -> None:
+    assert regime_names(4) == ["extreme", "far", "near", "reference"]
+    assert regime_names(3) == ["regime 1", "regime 2", "regime 3"]
+    assert mixture_boundaries([1.0], [0.0], [1.0]).shape == (0,)
+
+
+def test_recovers_a_well_separated_mixture() -> None:
+    rng = np.random.default_rng(1)
+    group = np.repeat([0, 1, 2], [15, 30, 20])
+    mean, sd = np.array([-16.0, -8.0, 0.0]), np.array([0.5, 1.0, 0.8])
+    delta = rng.normal(mean[group], sd[group])
+    order = rng.permutation(len(delta))
+    found = al.regimes(on_a_line(delta[order]), **FEW)
+    assert found.attrs["k"] == 3
+    assert 3 in found.attrs["ties"]
+    assert found["size"].values.tolist() == [15, 30, 20]
+    labels = np.array(regime_names(3))[group[order]]
+    assert found["label"].values.tolist() == labels.tolist()
+    # Four standard errors.
+    size = found["size"].values
+    assert (np.abs(found["mean"].values - mean) < 4 * sd / np.sqrt(size)).all()
+    assert (np.abs(found["sd"].values - sd) < 4 * sd / np.sqrt(2 * size)).all()
+    np.testing.assert_allclose(found["weight"], size / len(delta), atol=1e-3)
+    assert found["boundary"].values.tolist() == ["regime 1 | regime 2", "regime 2 | regime 3"]
+    np.testing.assert_allclose(found["probability"].sum("regime"), 1)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_labels_follow_delta(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    delta = rng.standard_t(2, 25) * 3
+    found = al.regimes(on_a_line(delta), k, n_starts=1, n_resamples=0, rng=1)
+    number = [found["regime"].values.tolist().index(label) for label in found["label"].values]
+    assert (np.diff(np.array(number)[np.argsort(delta)]) >= 0).all()
+    assert (np.diff(found["mean"].values) >= 0).all()
+    # Labels and boundaries say the same.
+    assert number == np.searchsorted(found["position"].values, delta).tolist()
+
+
+def test_table_against_the_formulas() -> None:
+    """BIC and AICc from the log likelihood that scipy computes."""
+    rng = np.random.default_rng(2)
+    delta = np.concatenate([rng.normal(-6, 1, 12), rng.normal(0, 2, 18)])
+    options = {"n_starts": 3, "n_resamples": 0, "rng": 1}
+    table = al.regimes(on_a_line(delta), **options)
+    n = len(delta)
+    for k in (1, 3, 6):
+        found = al.regimes(on_a_line(delta), k, **options)
+        density = stats.norm.pdf(delta[:, None], found["mean"].values, found["sd"].values)
+        log_likelihood = np.log(density @ found["weight"].values).sum()
+        free = 3 * k - 1
+        bic = free * np.log(n) - 2 * log_likelihood
+        aicc = 2 * free - 2 * log_likelihood + 2 * free * (free + 1) / (n - free - 1)
+        here = table.sel(n_regimes=k)
+        assert here["bic"].item() == pytest.approx(bic, rel=1e-9)
+        assert here["aicc"].item() == pytest.approx(aicc, rel=1e-9)
+    assert table["n_regimes"].values.tolist() == [1, 2, 3, 4, 5, 6]
+    lowest = table["bic"].min().item()
+    near = table["n_regimes"].values[table["bic"].values <= lowest + regime_mixtures.TIE]
+    assert table.attrs["ties"] == near.tolist()
+    assert table.attrs["k"] == int(table["bic"].values.argmin()) + 1
+
+
+def test_one_run_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(3)
+    delta = np.concatenate([rng.normal(-6, 1, 30), rng.normal(0, 1, 30)])
+    own = GaussianMixture(2, reg_covar=regime_mixtures.LEAST_VARIANCE, n_init=5, random_state=1)
+    own.fit(delta[:, None])
+    found = al.regimes(on_a_line(delta), 2, **FEW)
+    np.testing.assert_allclose(found["mean"], np.sort(own.means_[:, 0]), rtol=1e-6)
+    assert found["bic"].values[1] == pytest.approx(own.bic(delta[:, None]), rel=1e-9)
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_letting_em_arrive_never_loses(seed: int) -> None:
+    """Up to what EM may lose by the variance that is added at each of its steps."""
+    delta = np.random.default_rng(seed).standard_t(3, 30) * 3
+    table = al.regimes(on_a_line(delta), 1, n_starts=5, n_resamples=0, rng=1)
+    assert (table["converged_bic"] <= table["bic"] + 0.1).all()
+
+
+def test_k_from_one_to_the_number_of_conditions() -> None:
+    delta = [-9.0, -8.5, -3.0, -2.0, 0.0, 0.5]
+    one = al.regimes(on_a_line(delta), 1, **FEW)
+    assert (one["probability"] == 1).all()
+    assert one["position"].shape == (0,)
+    assert one["mean"].item() == pytest.approx(np.mean(delta))
+    assert one["sd"].item() == pytest.approx(
+        np.sqrt(np.var(delta) + regime_mixtures.LEAST_VARIANCE)
+    )
+    for k in (5, 6):
+        found = al.regimes(on_a_line(delta), k, **FEW)
+        assert found["size"].sum() == 6
+        assert found.attrs["k"] == k
+        # As many components as conditions are not in the table.
+        assert found["n_regimes"].values.tolist() == [1, 2, 3, 4, 5]
+    assert found["size"].values.tolist() == [1] * 6
+    # AICc has no value once there are as many parameters as conditions.
+    assert found["aicc"].isnull().values.tolist() == [False, True, True, True, True]
+
+
+def test_conditions_of_one_delta() -> None:
+    found = al.regimes(on_a_line([-5.0, -5.0, -5.0, 0.0, 0.0]), 2, **FEW)
+    assert found["size"].values.tolist() == [3, 2]
+    assert found["n_regimes"].values.tolist() == [1]
+    assert al.regimes(on_a_line([1.0, 1.0, 1.0]), **FEW).attrs["k"] == 1
+
+
+def test_groupings_are_ends_of_k_means() -> None:
+    """Each value lies nearest to the mean of its own group; all of three are found."""
+    at = np.sort(np.random.default_rng(4).normal(0, 3, 40))
+    cuts = regime_mixtures._groupings(at, 3, 2000, np.random.default_rng(1))
+    assert len(np.unique(cuts, axis=0)) == len(cuts)
+    for cut in cuts:
+        mean = np.array([part.mean() for part in np.split(at, cut)])
+        nearest = np.abs(at[:, None] - mean).argmin(axis=1)
+        assert (np.bincount(nearest) == np.diff([0, *cut, 40])).all()
+    # All pairs of cuts that are such ends.
+    n_ends = 0
+    for first in range(1, 39):
+        for second in range(first + 1, 40):
+            mean = np.array([part.mean() for part in np.split(at, [first, second])])
+            nearest = np.abs(at[:, None] - mean).argmin(axis=1)
+            n_ends += np.bincount(nearest, minlength=3).tolist() == [
+                first,
+                second - first,
+                40 - second,
+            ]
+    assert len(cuts) == n_ends
+
+
+# Two data sets with humans of their own; those of one saw all its conditions.
+PEOPLE = {
+    "a:clean": [19, 18, 17, 18, None, None, None],
+    "a:near": [16, 17, 15, 15, None, None, None],
+    "a:far": [5, 4, 7, 5, None, None, None],
+    "b:clean": [None, None, None, None, 18, 16, 19],
+    "b:near": [None, None, None, None, 15, 16, 14],
+    "b:far": [None, None, None, None, 4, 6, 3],
+}
+CLEAN = ["a:clean", "b:clean"]
+
+
+class _EachOnce(np.random.Generator):
+    """Draws every human once."""
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        return np.ones((size, len(pvals)), dtype=np.int64)
+
+
+def test_everyone_once_gives_delta_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    spectrum = spectrum_of(PEOPLE, CLEAN)
+    monkeypatch.setattr(np.random, "default_rng", lambda _: _EachOnce(np.random.PCG64(1)))
+    deltas = regime_mixtures._resampled_deltas(spectrum, 3, np.random.SeedSequence(1))
+    np.testing.assert_allclose(deltas, np.tile(spectrum["delta"].values, (3, 1)), rtol=1e-12)
+
+
+def test_replicates_against_drawing_people_by_hand() -> None:
+    """Same weights, written as copies of the humans' values."""
+    spectrum = spectrum_of(PEOPLE, CLEAN)
+    n = 40
+    deltas = regime_mixtures._resampled_deltas(spectrum, n, np.random.SeedSequence(1))
+    rng = np.random.default_rng(np.random.SeedSequence(1))
+    first = rng.multinomial(4, [1 / 4] * 4, n)
+    second = rng.multinomial(3, [1 / 3] * 3, n)
+    logit = spectrum["logit_accuracy"].values
+    expected = []
+    for a, b in zip(first, second, strict=True):
+        own = [np.repeat(row[:4], a) for row in logit[:3]]
+        own += [np.repeat(row[4:], b) for row in logit[3:]]
+        reference = np.concatenate([own[0], own[3]])
+        if np.ptp(reference) > 0:
+            mean = np.array([values.mean() for values in own])
+            expected.append((mean - reference.mean()) / reference.std(ddof=1))
+    np.testing.assert_allclose(deltas, expected, rtol=1e-9)
+
+
+def test_spread_of_replicates_against_its_closed_form() -> None:
+    """A data set apart from the reference: variance of a mean of n drawn with replacement."""
+    rng = np.random.default_rng(1)
+    # A reference of many people, whose own noise is nothing beside that of four.
+    many = rng.integers(14, 20, 2000).tolist()
+    right = {"a:clean": [None] * 4 + many, "b:far": [5, 9, 3, 7] + [None] * 2000}
+    spectrum = spectrum_of(right, "clean")
+    n = 4000
+    deltas = regime_mixtures._resampled_deltas(spectrum, n, np.random.SeedSequence(1))
+    assert deltas.shape == (n, 2)
+    own = spectrum["logit_accuracy"].values[1, :4]
+    sd_far = own.std() / 2 / spectrum.attrs["reference_sd"]
+    # Noise of the reference: its mean, and by the delta method its standard deviation.
+    values = spectrum["logit_accuracy"].values[0, 4:]
+    z = (values - values.mean()) / values.std()
+    delta = spectrum["delta"].values[1]
+    slope = -z - delta * (z**2 - 1) / 2
+    sd = np.hypot(sd_far, slope.std() / np.sqrt(2000))
+    # Four standard errors of a standard deviation of n values.
+    assert deltas[:, 1].std() == pytest.approx(sd, rel=4 / np.sqrt(2 * n) * 1.5)
+    np.testing.assert_allclose(deltas[:, 0], 0, atol=1e-9)
+
+
+def test_resampled_regimes() -> None:
+    spectrum = spectrum_of(PEOPLE, CLEAN)
+    found = al.regimes(spectrum, 2, n_starts=20, n_resamples=30, rng=1)
+    share = found["resampled"].values
+    np.testing.assert_allclose(share.sum(axis=1), 1)
+    assert ((found["stability"] >= 0) & (found["stability"] <= 1)).all()
+    label = found["probability"].values.argmax(axis=1)
+    np.testing.assert_array_equal(found["stability"], share[np.arange(6), label])
+    assert found["resampled_best"].sum().item() == pytest.approx(1)
+    # Far apart: the same two groups, nearly always.
+    assert found["label"].values.tolist() == ["regime 2", "regime 2", "regime 1"] * 2
+    assert found["stability"].min() > 0.8
+    xr.testing.assert_identical(found, al.regimes(spectrum, 2, n_starts=20, n_resamples=30, rng=1))
+    other = al.regimes(spectrum, 2, n_starts=20, n_resamples=20, rng=2)
+    assert not np.array_equal(other["resampled"], found["resampled"])
+    assert "resampled" not in al.regimes(spectrum, 2, **FEW)
+
+
+def test_replicates_without_a_delta_are_counted_out() -> None:
+    """Of three people, 3 of 27 draws are one of them thrice: a reference without spread."""
+    right = {"a:clean": [19, 17, 18], "a:near": [15, 14, None], "a:far": [4, None, 5]}
+    spectrum = spectrum_of(right, "clean")
+    found = al.regimes(spectrum, 2, n_starts=5, n_resamples=150, rng=1)
+    # Four standard errors.
+    kept = 1 - 3 / 27
+    assert found.attrs["n_resamples"] / 150 == pytest.approx(
+        kept, abs=4 * np.sqrt(kept * (1 - kept) / 150)
+    )
+    none = regime_mixtures._share(np.zeros((0, 4, 2), dtype=bool))
+    assert none.shape == (4, 2)
+    assert np.isnan(none).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: al.regimes(on_a_line([1, 2, 3]), 0), "number of conditions, 3; got 0"),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), -2), "k must lie between 1 and .* got -2"),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), 4), "number of conditions, 3; got 4"),
+        (
+            lambda: al.regimes(on_a_line([1, 2, 2]), 3),
+            "number of conditions with different deltas, 2; got 3",
+        ),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), 2.0), "whole number or 'auto', got 2.0"),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), True), "whole number or 'auto', got True"),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), "all"), "whole number or 'auto', got 'all'"),
+        (
+            lambda: al.regimes(on_a_line([1, np.nan, 3])),
+            r"condition 'a:1' has no delta \(infinite logit\); make the spectrum with correction=",
+        ),
+        (
+            lambda: al.regimes(
+                spectrum_of({**PEOPLE, "a:no": [0, 1, 2, 0, None, None, None]}, CLEAN)
+            ),
+            r"condition 'a:no' has no delta \(a human is always right or never",
+        ),
+        (lambda: al.regimes(on_a_line([1.0])), "a spectrum of at least 2, got 1"),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), n_starts=0), "n_starts must be at least 1 and"),
+        (lambda: al.regimes(on_a_line([1, 2, 3]), n_resamples=-1), "at least 0, got 5000 and -1"),
+    ],
+)
+def test_bad_input(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_printed_regimes(shared_data: Path, figure: Callable[[str], None]) -> None:
+    """Four regimes of 72 conditions, whatever the seed."""
+    spectrum = real_spectrum(shared_data)
+    for seed, n_resamples in ((1, 0), (2, 20)):
+        found = al.regimes(spectrum, 4, n_resamples=n_resamples, rng=seed)
+        assert found["size"].values.tolist() == [11, 28, 23, 10]
+        np.testing.assert_allclose(found["position"], [-15.90, -4.20, -0.92], atol=0.05)
+        np.testing.assert_allclose(found["mean"], [-16.68, -9.33, -2.61, 0.23], atol=0.01)
+        assert {2, 4} <= set(found.attrs["ties"])
+        np.testing.assert_allclose(found["bic"].values[[1, 3]], [449.1, 449.4], atol=0.05)
+    extreme = found["label"].values == "extreme"
+    assert (extreme == ~spectrum["above_chance"].values).all()
+    assert found["regime"].values.tolist() == ["extreme", "far", "near", "reference"]
+    assert (found["converged_bic"] <= found["bic"] + 1e-6).all()
+    figure(
+        f"regimes of 72 conditions: BIC {found['bic'].values.round(2).tolist()}, let run "
+        f"{found['converged_bic'].values.round(2).tolist()}; stability of the least certain "
+        f"condition {found['stability'].min().item():.2f} (20 replicates)"
+    )
+
+
+def test_order_of_conditions_does_not_matter() -> None:
+    spectrum = spectrum_of(PEOPLE, CLEAN)
+    turned = al.difficulty_spectrum(crowd(dict(reversed(PEOPLE.items()))), CLEAN, chance=1 / 16)
+    first, other = (al.regimes(s, 2, **FEW) for s in (spectrum, turned))
+    other = other.sel(condition=first["condition"])
+    assert (other["label"] == first["label"]).all()
+    np.testing.assert_allclose(other["bic"], first["bic"], rtol=1e-9)
+
+
+@given(
+    st.lists(st.floats(-9, 9, allow_nan=False), min_size=3, max_size=9),
+    st.integers(1, 3),
+)
+def test_tightest_groups_against_all_cuts(values: list[float], k: int) -> None:
+    x = np.sort(values)
+
+    def within(edges: tuple[int, ...]) -> float:
+        return sum(((part - part.mean()) ** 2).sum() for part in np.split(x, edges))
+
+    best = min(within(cut) for cut in itertools.combinations(range(1, len(x)), k - 1))
+    groups = tightest_groups(values, k)
+    assert len(groups) == k
+    np.testing.assert_array_equal(np.concatenate(groups), x)
+    # Sums of squares are differences of running sums, of size 9**2 at most, times 9 values.
+    assert sum(((part - part.mean()) ** 2).sum() for part in groups) == pytest.approx(
+        best, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("k", [0, 4])
+def test_tightest_groups_refuses_numbers_of_groups(k: int) -> None:
+    with pytest.raises(ValueError, match=f"between 1 and the number of values, 3; got {k}"):
+        tightest_groups([1.0, 2.0, 3.0], k)

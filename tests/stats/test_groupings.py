@@ -1,0 +1,299 @@
+"""Grouping statistics: brute-force enumeration, symmetries, level, bad input."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import alikely as al
+from alikely.stats.groupings import (
+    compare_groupings,
+    grouping_effect,
+    permutation_test,
+    profile_distances,
+)
+
+NAMES = list("abcdef")
+GROUPS = dict(zip(NAMES, "xxxyyz", strict=True))
+
+
+def matrix(seed: int = 1, names: list[str] = NAMES) -> pd.DataFrame:
+    at = np.random.default_rng(seed).normal(size=(len(names), 3))
+    return pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
+
+
+def mean_within(values: np.ndarray, labels: list[str]) -> float:
+    n = len(labels)
+    pairs = [values[i, j] for i in range(n) for j in range(i) if labels[i] == labels[j]]
+    return float(np.mean(pairs))
+
+
+def cohen(values: np.ndarray, labels: list[str]) -> float:
+    n = len(labels)
+    both = [(values[i, j], labels[i] == labels[j]) for i in range(n) for j in range(i)]
+    within, between = (np.array([d for d, same in both if same == kind]) for kind in (True, False))
+    free = len(within) - 1, len(between) - 1
+    # The variance of a single pair is 0 / 0 and takes no part.
+    variances = [part.var(ddof=1) if len(part) > 1 else 0.0 for part in (within, between)]
+    pooled = (free[0] * variances[0] + free[1] * variances[1]) / sum(free)
+    return float((between.mean() - within.mean()) / np.sqrt(pooled))
+
+
+def all_labellings(labels: list[str], strata: list[str]) -> list[list[str]]:
+    kept = []
+    for order in itertools.permutations(range(len(labels))):
+        if all(strata[i] == strata[j] for i, j in enumerate(order)):
+            kept.append([labels[j] for j in order])
+    return kept
+
+
+@pytest.mark.parametrize("strata", ["ssssss", "ssttst"])
+def test_null_equals_all_permutations(strata: str) -> None:
+    """Mean, spread and p of the exact permutation distribution, to four Monte-Carlo errors."""
+    distances, labels, n = matrix(), list(GROUPS.values()), 20_000
+    exact = np.array(
+        [mean_within(distances.values, each) for each in all_labellings(labels, list(strata))]
+    )
+    test = permutation_test(
+        distances, GROUPS, within=dict(zip(NAMES, strata, strict=True)), n_permutations=n, rng=1
+    )
+    assert test.statistic == pytest.approx(mean_within(distances.values, labels))
+    assert test.null_mean == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(n))
+    fourth = ((exact - exact.mean()) ** 4).mean() / exact.var() ** 2
+    assert test.null_sd == pytest.approx(exact.std(), rel=4 * np.sqrt((fourth - 1) / 4 / n))
+    p = (exact <= test.statistic + 1e-12).mean()
+    assert test.p_value == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / n) + 1 / n)
+    assert test.effect_size == pytest.approx((test.statistic - test.null_mean) / test.null_sd)
+
+
+def test_mean_of_the_null_is_the_mean_distance() -> None:
+    """Shuffled among all systems, every pair is as often of one group as any other."""
+    names = [f"s{i}" for i in range(22)]
+    distances = matrix(2, names)
+    groups = {name: f"g{i % 5}" for i, name in enumerate(names)}
+    test = permutation_test(distances, groups, n_permutations=10_000, rng=3)
+    mean = distances.values[np.triu_indices(22, k=1)].mean()
+    assert test.null_mean == pytest.approx(mean, abs=4 * test.null_sd / 100)
+
+
+def test_p_value_counts_the_data_as_one_permutation() -> None:
+    """Two groups of three that lie apart: 2 of 20 labellings, one grouping, are as near."""
+    at = np.array([0, 1, 2, 10, 11, 12.0])
+    distances = pd.DataFrame(np.abs(at[:, None] - at), NAMES, NAMES)
+    groups = dict(zip(NAMES, "xxxyyy", strict=True))
+    n = 9_999
+    p = permutation_test(distances, groups, n_permutations=n, rng=1).p_value
+    assert p == pytest.approx(0.1, abs=4 * np.sqrt(0.1 * 0.9 / n))
+    # Rare labellings are missed by few permutations: p stops at 1 / (n + 1).
+    names = [f"s{i}" for i in range(20)]
+    at = np.repeat([0.0, 10.0], 10) + np.random.default_rng(1).normal(size=20)
+    far = pd.DataFrame(np.abs(at[:, None] - at), names, names)
+    halves = {name: str(i // 10) for i, name in enumerate(names)}
+    assert permutation_test(far, halves, n_permutations=19, rng=1).p_value == 1 / 20
+
+
+def test_rounding_does_not_break_ties() -> None:
+    """Labellings that swap names of groups are as near as the data, in whatever order summed."""
+    at = np.random.default_rng(5).normal(size=4) * 1e3
+    names = list("abcd")
+    distances = pd.DataFrame(np.abs(at[:, None] - at) / 3, names, names)
+    nearest = dict(zip(np.array(names)[np.argsort(at)], "xxyy", strict=True))
+    n = 9_999
+    p = permutation_test(distances, nearest, n_permutations=n, rng=2).p_value
+    assert p == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / n))
+
+
+@pytest.mark.parametrize("labels", ["xxxyyz", "xxxyyy", "xxyyzz", "xxyzwv"])
+def test_cohens_d_by_hand_and_its_p_by_enumeration(labels: str) -> None:
+    distances, groups = matrix(3), dict(zip(NAMES, labels, strict=True))
+    effect = grouping_effect(distances, groups, rng=4)
+    assert effect.d == pytest.approx(cohen(distances.values, list(labels)))
+    assert effect.mean_within == pytest.approx(mean_within(distances.values, list(labels)))
+    every = [cohen(distances.values, list(each)) for each in itertools.permutations(labels)]
+    p = (np.array(every) >= effect.d - 1e-9).mean()
+    assert effect.p_value == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 10_000) + 1e-4)
+
+
+def test_cohens_d_is_that_of_a_t_test() -> None:
+    """d of two samples is their t statistic over the root of the harmonic size."""
+    distances = matrix(7)
+    one, other = np.triu_indices(6, k=1)
+    labels = np.array(list(GROUPS.values()))
+    same = labels[one] == labels[other]
+    pairs = distances.values[one, other]
+    t = stats.ttest_ind(pairs[~same], pairs[same]).statistic
+    expected = t * np.sqrt(1 / same.sum() + 1 / (~same).sum())
+    assert grouping_effect(distances, GROUPS, rng=1).d == pytest.approx(expected)
+
+
+@given(seed=st.integers(0, 10**6), order=st.permutations(range(6)))
+@settings(max_examples=25, deadline=None)
+def test_names_of_groups_and_order_of_systems_change_nothing(seed: int, order: list[int]) -> None:
+    distances = matrix(seed)
+    renamed = {name: {"x": "q", "y": "p", "z": "x"}[group] for name, group in GROUPS.items()}
+    options: dict[str, Any] = {"n_permutations": 99, "rng": 1}
+    test = permutation_test(distances, GROUPS, **options)
+    assert permutation_test(distances, renamed, **options) == test
+    backwards = dict(reversed(GROUPS.items()))
+    assert permutation_test(distances, backwards, **options) == test
+    moved = distances.iloc[order, order]
+    assert permutation_test(moved, GROUPS, **options).statistic == pytest.approx(test.statistic)
+    effect = grouping_effect(distances, GROUPS, **options)
+    assert grouping_effect(moved, GROUPS, **options).d == pytest.approx(effect.d)
+    assert effect.p_value == test.p_value
+    assert 0 < effect.p_value <= 1
+    doubled = grouping_effect(2 * distances, GROUPS, **options)
+    assert doubled.d == pytest.approx(effect.d)
+    assert doubled.p_value == effect.p_value
+
+
+def test_the_diagonal_is_ignored_and_kinds_of_input_agree() -> None:
+    distances = matrix()
+    array = xr.DataArray(distances.values, {"one": NAMES, "two": NAMES}, ("one", "two"))
+    holed = array.copy()
+    holed.values[np.diag_indices(6)] = np.nan
+    labels = xr.DataArray(list(GROUPS.values()), {"one": NAMES}, ("one",))
+    tests = [
+        permutation_test(d, g, n_permutations=99, rng=1)
+        for d in (distances, array, holed)
+        for g in (GROUPS, pd.Series(GROUPS), labels)
+    ]
+    assert len(set(tests)) == 1
+
+
+def test_same_seed_same_numbers() -> None:
+    assert permutation_test(matrix(), GROUPS, rng=1) == permutation_test(matrix(), GROUPS, rng=1)
+    assert permutation_test(matrix(), GROUPS, rng=1) != permutation_test(matrix(), GROUPS, rng=2)
+
+
+def test_profile_distances_are_euclidean() -> None:
+    profiles = pd.DataFrame(np.random.default_rng(1).normal(size=(5, 7)), list("vwxyz"))
+    found = profile_distances(profiles)
+    for one, other in itertools.product("vwxyz", repeat=2):
+        expected = np.sqrt(((profiles.loc[one] - profiles.loc[other]) ** 2).sum())
+        assert found.sel(system=one, system_other=other).item() == pytest.approx(expected)
+
+
+def test_groupings_side_by_side() -> None:
+    names = [f"c{i}" for i in range(24)]
+    rng = np.random.default_rng(1)
+    at = np.repeat(rng.normal(size=(4, 5)) * 2, 6, axis=0) + rng.normal(size=(24, 5))
+    distances = pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
+    right = {name: str(i // 6) for i, name in enumerate(names)}
+    wrong = {name: str(i % 6) for i, name in enumerate(names)}
+    table = compare_groupings(distances, {"right": right, "wrong": wrong}, rng=1)
+    assert table[["grouping", "n_groups"]].values.tolist() == [["right", 4], ["wrong", 6]]
+    assert table["cohens_d"][0] > 1 > table["cohens_d"][1]
+    assert table["p_value"][0] < 0.001 < table["p_value"][1]
+    effect = grouping_effect(distances, right)
+    assert table["mean_between"][0] == effect.mean_between
+
+
+def test_level_of_the_grouping_effect(figure: Callable[[str], None]) -> None:
+    """500 matrices of 22 systems; with 999 permutations p <= .05 has probability .05 exactly."""
+    names = [f"s{i}" for i in range(22)]
+    groups = {name: f"g{i % 6}" for i, name in enumerate(names)}
+    rng = np.random.default_rng(11)
+    p = [
+        grouping_effect(matrix(seed, names), groups, n_permutations=999, rng=rng).p_value
+        for seed in range(500)
+    ]
+    share = np.mean(np.array(p) <= 0.05)
+    figure(f"level of the permutation test of Cohen's d: {share:.3f}")
+    assert share == pytest.approx(0.05, abs=0.02)
+
+
+HOLED = matrix()
+HOLED.loc["a", "c"] = HOLED.loc["c", "a"] = np.nan
+UNEVEN = matrix()
+UNEVEN.loc["a", "c"] += 1
+PROFILES = pd.DataFrame({"EC": [0.1, np.nan], "MA": [0.2, 0.3]}, index=["vit", "vgg"])
+EQUAL = pd.DataFrame(1.0, NAMES, NAMES)
+TWO_VALUES = pd.DataFrame(
+    [[1.0 if GROUPS[a] == GROUPS[b] else 2.0 for a in NAMES] for b in NAMES], NAMES, NAMES
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: profile_distances(PROFILES),
+            r"'EC' of 'vgg' is nan \(1 such entries\); .*: profiles.drop\(columns=\['EC'\]\)",
+        ),
+        (lambda: profile_distances(PROFILES[:1]), "at least two systems and one entry"),
+        (lambda: profile_distances(PROFILES[[]]), "at least two systems and one entry"),
+        (lambda: profile_distances(PROFILES.set_axis(["v", "v"])), "profiles have 'v' twice"),
+        (lambda: permutation_test(matrix(), dict.fromkeys(NAMES, "x")), "at least two, got 1"),
+        (
+            lambda: permutation_test(matrix(), dict(zip(NAMES, NAMES, strict=True))),
+            r"no group has two members \(6 groups of one\)",
+        ),
+        (lambda: permutation_test(matrix(), GROUPS | {"g": "x"}), "group of an unknown 'g'"),
+        (lambda: permutation_test(matrix(), {"a": "x"}), r"'b' has no group \(5 without\)"),
+        (lambda: permutation_test(matrix(), GROUPS | {"b": None}), "'b' has no group; give it one"),
+        (
+            lambda: permutation_test(matrix(), pd.Series(["x", "y"], ["a", "a"])),
+            "groups have 'a' twice",
+        ),
+        (
+            lambda: permutation_test(matrix(), GROUPS, within={"a": "x"}),
+            r"'b' has no stratum \(5 without\)",
+        ),
+        (lambda: permutation_test(matrix(), GROUPS, within=GROUPS), "have the same mean distance"),
+        (lambda: permutation_test(EQUAL, GROUPS), "all 10000 permutations have the same mean"),
+        (lambda: permutation_test(matrix(), GROUPS, n_permutations=1), "must be at least 2, got 1"),
+        (lambda: permutation_test(HOLED, GROUPS), "distance of 'a' and 'c' is nan; leave one"),
+        (lambda: permutation_test(UNEVEN, GROUPS), "must be symmetric, but 'a' to 'c' is"),
+        (lambda: permutation_test(matrix()[["a", "b"]], GROUPS), "square matrix, got shape"),
+        (lambda: permutation_test(matrix()[NAMES[::-1]], GROUPS), "same names in the same order"),
+        (
+            lambda: permutation_test(matrix(1, ["a", "a", "b"]), {"a": "x", "b": "y"}),
+            "distances have 'a' twice",
+        ),
+        (lambda: grouping_effect(TWO_VALUES, GROUPS), "Cohen's d has no spread to divide by"),
+        (lambda: compare_groupings(matrix(), {}), "at least one grouping, got none"),
+    ],
+)
+def test_bad_input(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: permutation_test(np.eye(6), GROUPS), "names along both sides, got ndarray"),  # type: ignore[arg-type]
+        (
+            lambda: permutation_test(xr.DataArray(np.eye(6)), GROUPS),
+            "distances have no names along 'dim_0'",
+        ),
+        (lambda: permutation_test(matrix(), list("xxxyyz")), "a Series or a DataArray, got list"),  # type: ignore[arg-type]
+        (
+            lambda: permutation_test(matrix(), xr.DataArray(list("xxxyyz"))),
+            "one dim with names, got the dims",
+        ),
+    ],
+)
+def test_things_without_names(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_observer_labels_of_trials_are_groups() -> None:
+    trials = al.Trials.from_correct(
+        np.random.default_rng(1).integers(0, 2, (6, 9)),
+        observers=NAMES,
+        labels={"family": list(GROUPS.values())},
+    )
+    test = permutation_test(matrix(), trials.data["family"], n_permutations=99, rng=1)
+    assert test == permutation_test(matrix(), GROUPS, n_permutations=99, rng=1)

@@ -1,0 +1,70 @@
+"""Means and variances of what is defined, against NumPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from alikely.stats.variance import mean_of_defined, variance_of_defined
+
+RNG = np.random.default_rng(1)
+HOLES = np.where(RNG.random((40, 3, 5)) < 0.3, np.nan, RNG.normal(2, 3, (40, 3, 5)))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_of_defined_values_as_numpy_has_it(axis: int, dtype: type) -> None:
+    values = HOLES.astype(dtype)
+    exact = values.astype(np.float64)
+    mean = mean_of_defined(values, axis=axis)
+    assert mean.dtype == np.float64
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns of columns without any
+        np.testing.assert_allclose(mean, np.nanmean(exact, axis=axis), rtol=1e-13, atol=1e-13)
+        for ddof in (0, 1):
+            found = variance_of_defined(values, axis, ddof)
+            wanted = np.nanvar(exact, axis=axis, ddof=ddof)
+            # The squares are taken about the mean: rounding is relative to the values.
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+
+
+def test_weights_as_numpy_has_them() -> None:
+    values, weights = HOLES[:, 0, 0], RNG.integers(0, 4, 40)
+    known = ~np.isnan(values)
+    single = np.average(values[known], weights=weights[known])
+    assert mean_of_defined(values, weights) == pytest.approx(single, rel=1e-14)
+    # The same values, weighted in many ways.
+    many = mean_of_defined(values, weights * np.arange(1, 8)[:, None], axis=1)
+    np.testing.assert_allclose(many, np.full(7, single), rtol=1e-14)
+    # A row of weights for each replicate, as those of resampled people.
+    times = RNG.integers(0, 3, (40, 3, 1))
+    masked = np.ma.masked_invalid(HOLES)
+    wanted = np.ma.average(masked, axis=1, weights=np.broadcast_to(times, HOLES.shape))
+    found = mean_of_defined(HOLES, times, axis=1)
+    np.testing.assert_allclose(found, wanted.filled(np.nan), rtol=1e-13, atol=1e-13)
+
+
+def test_nothing_defined_is_nan_and_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(mean_of_defined([]))
+        assert np.isnan(mean_of_defined([np.nan, np.nan]))
+        assert np.isnan(mean_of_defined([1.0, 2.0], [0, 0]))
+        assert np.isnan(variance_of_defined([]))
+        assert np.isnan(variance_of_defined([3.0, np.nan]))
+        assert variance_of_defined([3.0, np.nan], ddof=0) == 0
+
+
+def test_infinite_values_are_defined() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mean_of_defined([1.0, np.inf, np.nan]) == np.inf
+        assert np.isnan(variance_of_defined([1.0, np.inf, np.nan]))
+
+
+def test_shifted_values_vary_as_much() -> None:
+    # Centred before they are squared: no digits are lost to a large mean.
+    values = np.array([1.0, 2.0, 6.0, np.nan])
+    assert variance_of_defined(values + 2.0**40) == variance_of_defined(values) == 7

@@ -1,0 +1,99 @@
+"""README and pages: their Python runs, the names and links in them exist, tables are true."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from house import ROOT
+
+import alikely as al
+from alikely.metrics import metric as registry
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"\b(?:al|alikely)(?:\.[A-Za-z]\w*)+(?![\w*])")
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+SCALES = {"identity": "its own scale", "fisher": "Fisher's z", "logit": "the logit"}
+
+
+def texts() -> dict[str, str]:
+    """Whatever a reader may copy names from, by file: prose, notebooks, the package itself."""
+    written = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "models").glob("**/*.md"))]
+    found = {file.relative_to(ROOT).as_posix(): file.read_text() for file in written}
+    for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(file.read_text())["cells"]
+        found[f"notebooks/{file.name}"] = "\n".join("".join(cell["source"]) for cell in cells)
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        found[file.relative_to(ROOT).as_posix()] = file.read_text()
+    return found
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name leads to something; after ``al.``, to something public."""
+    top, *parts = name.split(".")
+    found: Any = al
+    for at, part in enumerate(parts, start=1):
+        if part in getattr(found, "__dataclass_fields__", ()):
+            return True  # what an instance holds
+        public = getattr(found, "__all__", [part])
+        if inspect.ismodule(found) and top == "al" and part not in [*public, "__version__"]:
+            return False
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(["alikely", *parts[:at]]))
+            except ImportError:
+                return False
+        found = getattr(found, part)
+    return True
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From top to bottom, beside a file of trials, with a registry that is forgotten after."""
+    monkeypatch.chdir(tmp_path)
+    al.load_example().to_table().to_parquet("trials.parquet")
+    names = {"__name__": page.stem}
+    for block in BLOCK.findall(page.read_text()):
+        exec(compile(block, page.name, "exec"), names)
+
+
+def test_names_exist() -> None:
+    lost = {
+        f"{place}: {name}"
+        for place, text in texts().items()
+        for name in NAME.findall(text)
+        if not exists(name)
+    }
+    assert lost == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
+    assert dead == []
+
+
+def test_the_table_of_metrics_is_true() -> None:
+    text = (ROOT / "docs" / "metrics.md").read_text()
+    rows = [re.split(r" \| ", line.strip("| ")) for line in text.splitlines() if "| `" in line[:4]]
+    shown = {row[0].strip("`"): row for row in rows}
+    known = {
+        name: metric
+        for name, metric in registry.metrics().items()
+        if metric.module.startswith("alikely.")
+    }
+    assert set(shown) == set(known)
+    for name, metric in known.items():
+        _, short, _, values, order, scale = shown[name]
+        low, high = metric.bounds
+        assert short == metric.short
+        assert values == (f"{low:g} to {high:g}" if low > float("-inf") else f"up to {high:g}")
+        assert order.startswith("does not matter" if metric.symmetric else "matters")
+        assert scale == SCALES[metric.scale]
