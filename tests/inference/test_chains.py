@@ -27,8 +27,8 @@ ITEMS = 12
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own: other tests keep what they have compiled."""
-    plain = chains._compile.__wrapped__
-    monkeypatch.setattr(chains, "_compile", functools.lru_cache(maxsize=chains.KEPT)(plain))
+    plain = chains._made.__wrapped__
+    monkeypatch.setattr(chains, "_made", functools.lru_cache(maxsize=chains.KEPT)(plain))
 
 
 def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:

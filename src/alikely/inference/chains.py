@@ -49,8 +49,11 @@ CHAINS = 4
 TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
-# Compiled models kept at a time.
+# Models kept at a time.
 KEPT = 32
+# Numbers that one evaluation may work out, once and for many data sets. Above, all steps of four
+# chains take longer to interpret than to compile and run.
+LARGEST = {True: 200_000, False: 20_000}
 # Two threads that compile, or put data into one model, at a time would disturb each other.
 LOCK = threading.RLock()
 
@@ -204,30 +207,25 @@ def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
     """
     with LOCK:
         own = {variable.name: variable.get_value() for variable in model.data_vars}
-        code = _compile(_Graph(_written_out(model, freeze), freeze, model))
-        # What is compiled for its own data alone starts where nutpie has it.
-        start = None if freeze else _starting_point(model)
-    held = {variable.name for variable in code.shared_var_keys}
+        made = _made(_Graph(_written_out(model, freeze), freeze, model))
+        start = _starting_point(model)
 
     def fill(data: Values) -> Any:
-        new = {name: _fitting(name, values, {} if freeze else own) for name, values in data.items()}
-        used = {name: values for name, values in {**own, **new}.items() if name in held}
-        ready = code.with_data(**used) if used else code
-        if start is None:
-            return ready
-        return dataclasses.replace(ready, initial_point_func=functools.partial(start, new))
+        new = {name: _fitting(name, values, own) for name, values in data.items()}
+        with LOCK:
+            return made.ready({**own, **new}, functools.partial(start, new))
 
     return fill
 
 
 def cache_info() -> Any:
     """How often a compiled model was found (``hits``) or made (``misses``), as of `lru_cache`."""
-    return _compile.cache_info()
+    return _made.cache_info()
 
 
 def cache_clear() -> None:
     """Forget all compiled models."""
-    _compile.cache_clear()
+    _made.cache_clear()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,11 +237,44 @@ class _Graph:
     model: Any = dataclasses.field(compare=False)
 
 
-@functools.lru_cache(maxsize=KEPT)
-def _compile(graph: _Graph) -> Any:
-    import nutpie
+class _Made:
+    """What was made of a model's graph, for any data: graphs to interpret, or compiled code."""
 
-    return nutpie.compile_pymc_model(graph.model, freeze_model=graph.freeze)
+    def __init__(self, graph: _Graph) -> None:
+        self.graph = graph
+
+    @functools.cached_property
+    def graphs(self) -> Any:
+        from alikely.inference.uncompiled import graphs
+
+        return graphs(self.graph.model)
+
+    @functools.cached_property
+    def code(self) -> Any:
+        import nutpie
+
+        return nutpie.compile_pymc_model(self.graph.model, freeze_model=self.graph.freeze)
+
+    def ready(self, data: Values, start: Callable[[Any], Floats]) -> Any:
+        """What nutpie samples: interpreted where that is possible and the model not too large."""
+        from alikely.inference.tape import UnsupportedError
+
+        try:
+            tapes = self.graphs.tapes(data)
+            if max(len(tape.buffer) for tape in tapes) <= LARGEST[self.graph.freeze]:
+                return self.graphs.ready(tapes, start)
+        except UnsupportedError:
+            # Then PyTensor's own compiler knows it.
+            pass
+        held = {variable.name for variable in self.code.shared_var_keys}
+        used = {name: values for name, values in data.items() if name in held}
+        code = self.code.with_data(**used) if used else self.code
+        return dataclasses.replace(code, initial_point_func=start)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _made(graph: _Graph) -> _Made:
+    return _Made(graph)
 
 
 def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:

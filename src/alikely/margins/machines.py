@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
+from alikely.data.aligned import DEFAULT_LABEL
 from alikely.data.columns import refuse_two_truths
 from alikely.data.ingest import Column, Source, open_tables, read_file
 from alikely.data.ingest import label as text_of
-from alikely.data.trials import DEFAULT_LABEL, Trials
+from alikely.data.trials import Trials
 from alikely.metrics.margins import coarse_scores, machine_margin, scores_of_probabilities
 
 __all__ = ["decision_margins"]
