@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import arviz_stats as azs
 import numpy as np
 import pymc as pm
 import pytest
@@ -27,8 +28,10 @@ ITEMS = 12
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own: other tests keep what they have compiled."""
-    plain = chains._made.__wrapped__
-    monkeypatch.setattr(chains, "_made", functools.lru_cache(maxsize=chains.KEPT)(plain))
+    plain = chains._graphs.__wrapped__
+    monkeypatch.setattr(chains, "_graphs", functools.lru_cache(maxsize=chains.KEPT)(plain))
+    code = functools.lru_cache(maxsize=chains.KEPT)(chains._code.__wrapped__)
+    monkeypatch.setattr(chains, "_code", code)
 
 
 def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:
@@ -230,15 +233,35 @@ def test_draws_do_not_tell_whether_a_model_was_compiled_before() -> None:
 
 
 @pytest.mark.usefixtures("empty")
-def test_frozen_data_are_part_of_the_model() -> None:
+def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
     trees = [
         al.inference.nuts(toy(y), 200, 300, rng=1)
         for y in ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [0.5, 1.0, 1.5])
     ]
     info = chains.cache_info()
-    assert (info.misses, info.hits) == (2, 1)
+    assert (info.misses, info.hits) == (1, 2)
     np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
     assert (drawn(trees[1]) != drawn(trees[0])).any()
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize("freeze", [True, False])
+def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
+    freeze: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
+    data = [0.5, 1.0, 1.5]
+    kept = {True: chains.LARGEST[True], False: chains.LARGEST[False]}
+    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=not freeze)
+    monkeypatch.setattr(chains, "LARGEST", {**kept, freeze: 1})
+    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=not freeze)
+    for tree in (interpreted, compiled):
+        ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
+        assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
+        residual = tree["posterior"]["residual"]
+        assert residual.dims == ("chain", "draw", "trial")
+        assert residual["trial"].values.tolist() == ["a", "b", "c"]
+    assert chains._code.cache_info().currsize == 1
 
 
 @pytest.mark.usefixtures("empty")

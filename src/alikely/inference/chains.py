@@ -54,7 +54,7 @@ KEPT = 32
 # Numbers that one evaluation may work out, once and for many data sets. Above, all steps of four
 # chains take longer to interpret than to compile and run.
 LARGEST = {True: 200_000, False: 20_000}
-# Two threads that compile, or put data into one model, at a time would disturb each other.
+# Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
 Values = Mapping[str, ArrayLike]
@@ -90,8 +90,8 @@ def nuts(
     target_accept : float
         Mean acceptance aimed at, in (0, 1); higher means shorter steps.
     reuse : bool
-        Compile for any data of this shape in `pymc.Data`, as `nuts_many` does: for a model that
-        will be sampled again for other data. If not, for these data only; steps are then faster.
+        Whether the model will be sampled again for other data of this shape in `pymc.Data`, as
+        `nuts_many` does: compiling then pays for smaller models.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def nuts_many(
     progressbar: bool = False,
     target_accept: float = TARGET_ACCEPT,
 ) -> Iterator[xr.DataTree]:
-    """Sample one model for several data sets of one shape: compiling takes longer than sampling.
+    """Sample one model for several data sets of one shape: it is made ready only once.
 
     Parameters
     ----------
@@ -163,11 +163,15 @@ def nuts_many(
 
 
 def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
-    """Compile a model for nutpie, or take it from those compiled in this process.
+    """Make a model ready for nutpie, or take what was made of one alike in this process.
 
-    Compiling takes a hundred times as long as building a model and looking at it. Two models share
-    compiled code if what is compiled is the same, node by node: the graphs of the log density and
-    of all that is saved, with their names, dims and coords, and every constant in them. What a
+    Small models are interpreted, which starts in a second or two: their graphs are rewritten and
+    taken apart into elementary operations (`alikely.inference.tape`). Others are compiled, in half
+    a minute or more: those whose evaluation works out too many numbers, and those with an operation
+    that the interpreter does not know.
+
+    Two models share what was made if it is the same, node by node: the graphs of the log density
+    and of all that is saved, with their names, dims and coords, and every constant in them. What a
     function of `alikely.models` works out from data in NumPy (totals, positions, nodes, places)
     is such a constant: other values, another model. Only what is in `pymc.Data` may differ, in
     value and not in shape or type. The last 32 are kept.
@@ -177,15 +181,15 @@ def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
     model : pymc.Model
         With its data in `pymc.Data`.
     freeze : bool
-        Data are constants too: log factorials of data that cannot change are worked out once, not
-        at every step, and compiling is faster.
+        For these data alone: where the model is compiled, they are constants in the code. If not,
+        code is expected to serve many data sets, and compiling pays for smaller models.
 
     Returns
     -------
     callable
         Takes new values of the data by name (those not named stay) and returns what nutpie
         samples. Its chains start where those of the model built from these data would, whatever
-        the data it was compiled with: draws do not tell whether a model was compiled before.
+        the data it was made with: draws do not tell whether a model was seen before.
 
     Raises
     ------
@@ -199,82 +203,83 @@ def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
     Examples
     --------
     >>> import alikely as al
-    >>> first = compiled(al.models.independence([100, 20, 20, 20]))
+    >>> first = compiled(al.models.independence([100, 20, 20, 20]))({})
     >>> before = cache_info().hits
-    >>> second = compiled(al.models.independence([30, 60, 50, 20]))
+    >>> second = compiled(al.models.independence([30, 60, 50, 20]))({})
     >>> cache_info().hits - before
     1
     """
     with LOCK:
         own = {variable.name: variable.get_value() for variable in model.data_vars}
-        made = _made(_Graph(_written_out(model, freeze), freeze, model))
+        graph = _Graph(_written_out(model, False), False, model)
         start = _starting_point(model)
 
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
+        values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
-            return made.ready({**own, **new}, functools.partial(start, new))
+            ready = _interpreted(graph, values, from_there, LARGEST[freeze])
+            return _compiled(model, freeze, values, from_there) if ready is None else ready
 
     return fill
 
 
 def cache_info() -> Any:
-    """How often a compiled model was found (``hits``) or made (``misses``), as of `lru_cache`."""
-    return _made.cache_info()
+    """How often a model was found (``hits``) or made (``misses``), as of `lru_cache`."""
+    return _graphs.cache_info()
 
 
 def cache_clear() -> None:
-    """Forget all compiled models."""
-    _made.cache_clear()
+    """Forget all models."""
+    _graphs.cache_clear()
+    _code.cache_clear()
 
 
 @dataclasses.dataclass(frozen=True)
 class _Graph:
-    """What to compile, known by what it is written out as."""
+    """What to make ready, known by what it is written out as."""
 
     written: tuple[Hashable, ...]
     freeze: bool
     model: Any = dataclasses.field(compare=False)
 
 
-class _Made:
-    """What was made of a model's graph, for any data: graphs to interpret, or compiled code."""
+def _interpreted(
+    graph: _Graph, data: Values, start: Callable[[Any], Floats], largest: int
+) -> Any | None:
+    """What nutpie samples without compiling; None where only compiled code can do it, or faster."""
+    from alikely.inference.tape import UnsupportedError
 
-    def __init__(self, graph: _Graph) -> None:
-        self.graph = graph
+    graphs = _graphs(graph)
+    try:
+        tapes = graphs.tapes(data)
+    except UnsupportedError:
+        return None
+    if max(len(tape.buffer) for tape in tapes) > largest:
+        return None
+    return graphs.ready(tapes, start)
 
-    @functools.cached_property
-    def graphs(self) -> Any:
-        from alikely.inference.uncompiled import graphs
 
-        return graphs(self.graph.model)
-
-    @functools.cached_property
-    def code(self) -> Any:
-        import nutpie
-
-        return nutpie.compile_pymc_model(self.graph.model, freeze_model=self.graph.freeze)
-
-    def ready(self, data: Values, start: Callable[[Any], Floats]) -> Any:
-        """What nutpie samples: interpreted where that is possible and the model not too large."""
-        from alikely.inference.tape import UnsupportedError
-
-        try:
-            tapes = self.graphs.tapes(data)
-            if max(len(tape.buffer) for tape in tapes) <= LARGEST[self.graph.freeze]:
-                return self.graphs.ready(tapes, start)
-        except UnsupportedError:
-            # Then PyTensor's own compiler knows it.
-            pass
-        held = {variable.name for variable in self.code.shared_var_keys}
-        used = {name: values for name, values in data.items() if name in held}
-        code = self.code.with_data(**used) if used else self.code
-        return dataclasses.replace(code, initial_point_func=start)
+def _compiled(model: pm.Model, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
+    code = _code(_Graph(_written_out(model, freeze), freeze, model))
+    held = {variable.name for variable in code.shared_var_keys}
+    used = {name: values for name, values in data.items() if name in held}
+    ready = code.with_data(**used) if used else code
+    return dataclasses.replace(ready, initial_point_func=start)
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _made(graph: _Graph) -> _Made:
-    return _Made(graph)
+def _graphs(graph: _Graph) -> Any:
+    from alikely.inference.uncompiled import graphs
+
+    return graphs(graph.model)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _code(graph: _Graph) -> Any:
+    import nutpie
+
+    return nutpie.compile_pymc_model(graph.model, freeze_model=graph.freeze)
 
 
 def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
@@ -351,7 +356,7 @@ def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDAr
 def _starting_point(model: pm.Model) -> Callable[..., Floats]:
     """Where chains start, from a seed, for given data; jittered as nutpie does.
 
-    Of the model's own: nutpie's function would start from the data that the code was compiled with.
+    Of the model's own: nutpie's function would start from the data that code was compiled with.
     """
     from pymc.initial_point import make_initial_point_fn
 
@@ -384,7 +389,7 @@ def sample(
     watched: list[str],
     target_accept: float = TARGET_ACCEPT,
 ) -> xr.DataTree:
-    """Sample a compiled model, and warn of trouble."""
+    """Sample a model that is ready, and warn of trouble."""
     import nutpie
 
     tree = nutpie.sample(

@@ -89,9 +89,11 @@ _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 @_compiled
 def psi(x):  # type: ignore[no-untyped-def]
     """Digamma function: reflection, recurrence up to 10, asymptotic series."""
-    if x <= 0 and x == math.floor(x):
-        return np.nan
+    if x == 0:
+        return -np.inf
     if x < 0:
+        if x == math.floor(x):
+            return np.nan
         return psi_above_0(1 - x) - math.pi / math.tan(math.pi * x)
     return psi_above_0(x)
 
@@ -214,13 +216,13 @@ def _special(op, n, o, a, s, x):  # type: ignore[no-untyped-def]
             x[o + i] = x[a + s * i] == 0
     elif op == 42:
         for i in range(n):
-            x[o + i] = math.floor(x[a + s * i])
+            x[o + i] = np.floor(x[a + s * i])
     elif op == 43:
         for i in range(n):
-            x[o + i] = math.ceil(x[a + s * i])
+            x[o + i] = np.ceil(x[a + s * i])
     elif op == 44:
         for i in range(n):
-            x[o + i] = math.trunc(x[a + s * i])
+            x[o + i] = np.trunc(x[a + s * i])
     elif op == 45:
         for i in range(n):
             x[o + i] = math.sin(x[a + s * i])
@@ -281,7 +283,8 @@ def _of_three(op, n, o, a, s, b, t, c, u, x):  # type: ignore[no-untyped-def]
             x[o + i] = x[b + t * i] if x[a + s * i] != 0 else x[c + u * i]
     elif op == 81:
         for i in range(n):
-            x[o + i] = min(max(x[a + s * i], x[b + t * i]), x[c + u * i])
+            p, low, high = x[a + s * i], x[b + t * i], x[c + u * i]
+            x[o + i] = low if p < low else high if p > high else p
 
 
 @_compiled
@@ -289,20 +292,23 @@ def _reduced(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
     """Each of n rows to one number."""
     for row in range(n):
         start = a + row * length
-        one = x[start]
         if op == SUM:
-            for i in range(1, length):
+            one = 0.0
+            for i in range(length):
                 one += x[start + i]
         elif op == PRODUCT:
-            for i in range(1, length):
+            one = 1.0
+            for i in range(length):
                 one *= x[start + i]
         elif op == LARGEST:
-            for i in range(1, length):
+            one = -np.inf
+            for i in range(length):
                 other = x[start + i]
                 # What is no number stays.
                 one = other if other > one or other != other else one
         else:
-            for i in range(1, length):
+            one = np.inf
+            for i in range(length):
                 other = x[start + i]
                 one = other if other < one or other != other else one
         x[o + row] = one
@@ -319,8 +325,8 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
                 total += x[start + i]
                 x[out + i] = total
         else:
-            largest, total = x[start], 0.0
-            for i in range(1, length):
+            largest, total = -np.inf, 0.0
+            for i in range(length):
                 largest = max(largest, x[start + i])
             for i in range(length):
                 total += math.exp(x[start + i] - largest)
@@ -374,7 +380,7 @@ def evaluate(point, code, places, x, logp, gradient):  # type: ignore[no-untyped
             # b: start of a table; c: its length, so that nothing else is ever read.
             for i in range(n):
                 at = x[a + s * i]
-                x[o + i] = x[b + int(at)] if 0 <= at < c else np.nan
+                x[o + i] = x[b + np.uint64(at)] if 0 <= at < c else np.nan
         elif op == MATRIX_PRODUCT:
             # c: length of what is summed; u: columns.
             for i in range(n):

@@ -23,6 +23,8 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import basic, elemwise, subtensor
+from pytensor.tensor.blas import BatchedDot
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.math import Dot
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
@@ -54,8 +56,8 @@ class Tape(NamedTuple):
         Places of each output, in its shape.
     """
 
-    code: NDArray[np.int64]
-    places: NDArray[np.int64]
+    code: NDArray[np.uint64]
+    places: NDArray[np.uint64]
     buffer: Floats
     outputs: list[Places]
 
@@ -186,7 +188,7 @@ class _Writer:
         if len(flat) <= 1:
             return (int(flat[0]) if len(flat) else 0), 0
         steps = np.diff(flat)
-        if (steps == steps[0]).all():
+        if steps[0] >= 0 and (steps == steps[0]).all():
             return int(flat[0]), int(steps[0])
         return self.row(place)
 
@@ -238,8 +240,9 @@ class _Writer:
         buffer = np.zeros(self.size)
         for start, numbers in self.constants:
             buffer[start : start + len(numbers)] = numbers
-        code = np.array(self.lines, dtype=np.int64).reshape(-1, 9)
-        places = np.concatenate([*self.gathered, np.zeros(0, np.int64)])
+        # Unsigned: numbers below 0 would be looked for at each step, to count from the end.
+        code = np.array(self.lines, dtype=np.uint64).reshape(-1, 9)
+        places = np.concatenate([*self.gathered, np.zeros(0, np.int64)]).astype(np.uint64)
         return Tape(code, places, buffer, outputs)
 
 
@@ -328,7 +331,25 @@ def _(op: elemwise.Elemwise, step: _Step, writer: _Writer) -> list[Places]:
             x if is_live else writer.constant(x if np.size(x) == 1 else np.broadcast_to(x, shape))
         )
         spread.append(np.broadcast_to(place, shape))
+    if isinstance(op.scalar_op, ps.Composite):
+        return _composite(op.scalar_op, spread, writer)
     return [_scalar(op.scalar_op, [v.dtype for v in step.node.inputs], spread, writer)]
+
+
+def _composite(op: ps.Composite, spread: list[Places], writer: _Writer) -> list[Places]:
+    """Several functions of numbers in one."""
+    places = dict(zip(op.fgraph.inputs, spread, strict=True))
+
+    def placed(variable: Any) -> Places:
+        if variable not in places:
+            places[variable] = np.broadcast_to(writer.constant(variable.data), spread[0].shape)
+        return places[variable]
+
+    for node in op.fgraph.toposort():
+        inputs = [placed(variable) for variable in node.inputs]
+        dtypes = [variable.dtype for variable in node.inputs]
+        places[node.outputs[0]] = _scalar(node.op, dtypes, inputs, writer)
+    return [placed(variable) for variable in op.fgraph.outputs]
 
 
 def _scalar(op: Any, dtypes: list[str], spread: list[Places], writer: _Writer) -> Places:
@@ -339,6 +360,9 @@ def _scalar(op: Any, dtypes: list[str], spread: list[Places], writer: _Writer) -
         return spread[0]
     if kind not in SCALAR or (kind in LOGICAL and set(dtypes) != {"bool"}):
         raise UnsupportedError(f"no tape knows {op} of {', '.join(dtypes)}")
+    if set(dtypes) == {"bool"}:
+        # To add truth values is to ask whether one is true.
+        kind = {ps.Add: ps.OR, ps.Mul: ps.AND}.get(kind, kind)
     line, n_operands = SCALAR[kind]
     if n_operands != 2:
         return writer.line(line, spread[0].shape, *(writer.operand(p) for p in spread))
@@ -420,13 +444,14 @@ def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     if isinstance(op, CumOp) and op.mode != "add":
         raise UnsupportedError(f"no tape knows {op}")
     (place,) = step.inputs
-    rows = place.reshape(-1) if op.axis is None else np.moveaxis(place, op.axis, -1)
-    more = (rows.shape[-1], 0)
+    rows = _last(place, op.axis)
     n = rows.size // max(rows.shape[-1], 1)
+    more = (rows.shape[-1], 0)
     out = writer.line(BY_ROW[type(op)], rows.shape, writer.row(rows), more=more, n=n)
-    if op.axis is None:
-        return [out if isinstance(op, CumOp) else out.reshape(place.shape)]
-    return [np.moveaxis(out, -1, op.axis)]
+    # Back to where they came from.
+    back = np.empty(place.size, dtype=np.int64)
+    back[_last(np.arange(place.size).reshape(place.shape), op.axis).ravel()] = out.ravel()
+    return [back if isinstance(op, CumOp) and op.axis is None else back.reshape(place.shape)]
 
 
 BY_ROW = {Softmax: Op.SOFTMAX, LogSoftmax: Op.LOG_SOFTMAX, CumOp: Op.CUMULATE}
@@ -435,8 +460,27 @@ BY_ROW = {Softmax: Op.SOFTMAX, LogSoftmax: Op.LOG_SOFTMAX, CumOp: Op.CUMULATE}
 @_write.register
 def _(op: Dot, step: _Step, writer: _Writer) -> list[Places]:
     a, b = step.placed(writer)
-    rows, more = (writer.row(a), writer.row(b)), b.shape
-    return [writer.line(Op.MATRIX_PRODUCT, (len(a), b.shape[1]), *rows, more=more, n=len(a))]
+    return [_product(a, b, writer)]
+
+
+@_write.register(BatchedDot)
+@_write.register(Blockwise)
+def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    if isinstance(op, Blockwise) and not isinstance(op.core_op, Dot):
+        raise UnsupportedError(f"no tape knows {op}")
+    a, b = step.placed(writer)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+    out = np.empty((*batch, a.shape[-2], b.shape[-1]), dtype=np.int64)
+    for i in np.ndindex(batch):
+        out[i] = _product(a[i], b[i], writer)
+    return [out]
+
+
+def _product(a: Places, b: Places, writer: _Writer) -> Places:
+    operands = writer.row(a), writer.row(b)
+    out = (len(a), b.shape[1])
+    return writer.line(Op.MATRIX_PRODUCT, out, *operands, more=b.shape, n=len(a))
 
 
 @_write.register

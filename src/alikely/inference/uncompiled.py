@@ -128,8 +128,8 @@ def _density(tape: Tape) -> Callable[[Floats], tuple[float, Floats]]:
     """Log density and gradient at a point; a buffer of its own for every chain."""
     code, at, buffer = tape.code, tape.places, tape.buffer.copy()
     logp, *gradient = tape.outputs
-    at_gradient = np.concatenate([places.ravel() for places in gradient])
-    at_logp = int(logp)
+    at_gradient = np.concatenate([places.ravel() for places in gradient]).astype(np.uint64)
+    at_logp = np.uint64(logp)
 
     def density(point: Floats) -> tuple[float, Floats]:
         value, slope, finite = evaluate(point, code, at, buffer, at_logp, at_gradient)
@@ -143,10 +143,10 @@ def _density(tape: Tape) -> Callable[[Floats], tuple[float, Floats]]:
 def _draw(tape: Tape, names: list[str], *_: Any) -> Callable[[Floats], dict[str, Floats]]:
     """All that is saved, from the unconstrained parameters of a draw."""
     code, at, buffer = tape.code, tape.places, tape.buffer.copy()
-    nothing = np.zeros(0, np.int64)
+    nothing = np.zeros(0, np.uint64)
 
     def draw(point: Floats) -> dict[str, Floats]:
-        evaluate(point, code, at, buffer, 0, nothing)
+        evaluate(point, code, at, buffer, np.uint64(0), nothing)
         return {
             # Arrays of no dims, too: nutpie cannot read plain numbers.
             name: np.asarray(buffer[places])

@@ -1,0 +1,290 @@
+"""Interpreted models: what a tape gives is what PyTensor gives."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.mode import Mode
+from pytensor.graph import rewrite_graph
+from scipy import special
+
+import alikely as al
+from alikely.calibration.cases import CASES
+from alikely.data.tables import cohort_counts
+from alikely.inference import interpreter
+from alikely.inference.interpreter import Operation, evaluate
+from alikely.inference.tape import SCALAR, Tape, UnsupportedError, written
+from alikely.inference.uncompiled import REWRITES, _density, _draw, graphs
+from alikely.simulate import cohort as simulated_cohort
+
+PLAIN = Mode("py", None)
+
+
+def run(tape: Tape, point: NDArray[Any]) -> list[NDArray[Any]]:
+    buffer = tape.buffer.copy()
+    nothing = np.zeros(0, np.uint64)
+    evaluate(point, tape.code, tape.places, buffer, np.uint64(0), nothing)
+    return [buffer[places] for places in tape.outputs]
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "low", "high"),
+    [
+        # Rounding: of the largest step, and of x**2 in the exponent.
+        (interpreter.psi, special.psi, 1e-8, 1e6),
+        (interpreter.erfcx, special.erfcx, -20, 1e5),
+        (interpreter.sigmoid, special.expit, -700, 700),
+        (interpreter.softplus, lambda x: np.logaddexp(0, x), -700, 700),
+        (interpreter.log1mexp, lambda x: np.log(-np.expm1(x)), -30, -1e-8),
+    ],
+)
+def test_special_functions(found: Any, wanted: Any, low: float, high: float) -> None:
+    if low > 0:
+        x = np.geomspace(low, high, 2001)
+    else:
+        x = np.concatenate([np.linspace(low, min(high, 40), 2001), np.linspace(0, high, 501)])
+        x = x[(x >= low) & (x <= high)]
+    values = np.array([found(one) for one in x])
+    np.testing.assert_allclose(values, wanted(x), rtol=3e-13, atol=1e-15)
+
+
+def test_digamma_below_zero() -> None:
+    """Away from zeros and poles, where rounding of x is all that shows."""
+    x = -np.arange(1, 30) + 0.75
+    np.testing.assert_allclose([interpreter.psi(one) for one in x], special.psi(x), rtol=3e-13)
+    assert interpreter.psi(0.0) == -np.inf
+    assert math.isnan(interpreter.psi(-3.0))
+
+
+def weird(x: Any) -> Any:
+    inner = pt.dmatrix("inner")
+    return OpFromGraph([inner], [pt.exp(inner).sum(axis=0), inner[0]])(x)[0]
+
+
+TABLE = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
+# Functions of a matrix (3, 4) of numbers in (0, 1).
+GRAPHS: dict[str, Callable[[Any], Any]] = {
+    "transpose": lambda x: x.T * 2,
+    "dimshuffle": lambda x: x.dimshuffle(1, "x", 0) + TABLE[:3],
+    "broadcast": lambda x: x[:, None] - x[None, :, ::-1],
+    "slices": lambda x: x[1:, ::-2] / x[0, 3],
+    "advanced": lambda x: x[[2, 0, 0], [1, 1, 3]] ** 2,
+    "rows": lambda x: x[np.array([[0, 2], [1, 1]])],
+    "mask": lambda x: x[np.array([True, False, True])],
+    "reshape": lambda x: x.reshape((2, 6)).sum(axis=0),
+    "join": lambda x: pt.concatenate([x, np.ones((1, 4)), x * 2], axis=0),
+    "stack": lambda x: pt.stack([x[0, 0], 2.0, x.sum()]),
+    "split": lambda x: pt.split(x, [1, 3], n_splits=2, axis=1)[1] * 3,
+    "alloc": lambda x: pt.alloc(x[0], 5, 4) * x[0, 0],
+    "repeat": lambda x: pt.repeat(x, 2, axis=0),
+    "sum": lambda x: x.sum(),
+    "sum of an axis": lambda x: x.sum(axis=0),
+    "sum of axes": lambda x: (x[:, None] * np.ones((3, 2, 4))).sum(axis=(0, 2)),
+    "mean, variance": lambda x: x.mean(axis=1) / x.var(),
+    "product": lambda x: x.prod(axis=1),
+    "max": lambda x: x.max(axis=0),
+    "min": lambda x: x.min(),
+    "any, all": lambda x: pt.any(x > 0.9, axis=0) + 2 * pt.all(x > 0.1, axis=0),
+    "softmax": lambda x: pt.special.softmax(x, axis=1),
+    "softmax of columns": lambda x: pt.special.softmax(x, axis=0),
+    "softmax of all": lambda x: pt.special.softmax(x, axis=None),
+    "log softmax": lambda x: pt.special.log_softmax(x, axis=-1),
+    "logsumexp": lambda x: pt.logsumexp(x * 50, axis=0),
+    "cumsum": lambda x: pt.cumsum(x, axis=0),
+    "cumsum of all": lambda x: pt.cumsum(x),
+    "dot": lambda x: x @ x.T,
+    "dot with a constant": lambda x: x @ np.arange(8.0).reshape(4, 2),
+    "batches of products": lambda x: (x[:, None, :2] * np.ones((3, 2, 1))) @ x[:2, :],
+    "add to": lambda x: pt.zeros((3, 4))[1:].inc(x[:2] * 2) + x,
+    "add twice to one place": lambda x: x[[0, 0, 1]].inc(x),
+    "set": lambda x: x[1, ::2].set(x[0, 1:3]),
+    "set places": lambda x: x[[0, 2], [1, 3]].set(7.0),
+    "table": lambda x: pt.constant(TABLE)[pt.cast(x[0] * 5, "int64")],
+    "own table": lambda x: x[0][pt.cast(pt.floor(x[1] * 4), "int64")],
+    "switch": lambda x: pt.switch(x > 0.5, x, -x),
+    "clip": lambda x: pt.clip(x, 0.3, x[0, 0]),
+    "logic": lambda x: pt.or_(pt.and_(x > 0.2, x < 0.8), pt.invert(x[:1] > 0.1)),
+    "comparisons": lambda x: pt.eq(x, x.max()) + pt.neq(x, 0) + pt.ge(x, 0.5) + pt.le(x, 0.2),
+    "cast": lambda x: pt.cast(x * 3, "int64") + pt.cast(x > 0.5, "float64"),
+    "powers": lambda x: x**x + x**-1.5 + x**3,
+    "largest of three": lambda x: pt.maximum(pt.maximum(x, 0.5), x[0]) - pt.minimum(x, 0.4),
+    "shape": lambda x: x.sum() / x.shape[0] + pt.arange(x.shape[1]),
+    "graph in a graph": weird,
+    "nothing": lambda x: x[:0].sum(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_what_a_graph_gives_and_its_gradient(name: str) -> None:
+    x = pt.tensor("x", shape=(3, 4), dtype="float64")
+    y = GRAPHS[name](x)
+    outputs = [y]
+    if y.dtype == "float64" and name not in ("nothing", "table"):
+        weights = pt.arange(y.size).reshape(y.shape) + 1.0
+        outputs.append(pytensor.grad((y * weights).sum(), x, disconnected_inputs="ignore"))
+    plain = pytensor.function([x], outputs, mode=PLAIN)
+    for graph in (outputs, rewrite_graph(outputs, include=REWRITES)):
+        try:
+            tape = written([x], graph, {})
+        except UnsupportedError:
+            assert name in ("nothing", "own table", "product")  # refused, not wrong
+            continue
+        for seed in range(3):
+            point = np.random.default_rng(seed).uniform(size=(3, 4))
+            for found, wanted in zip(run(tape, point.ravel()), plain(point), strict=True):
+                assert found.shape == wanted.shape
+                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+
+
+def test_elementwise_functions() -> None:
+    """Each that a tape knows, at numbers where it is defined and where it is not."""
+    x = pt.dvector("x").type.clone(shape=(6,))("x")
+    at = {
+        "plain": [-2.5, -1.0, 0.0, 0.3, 1.0, 2.5],
+        "odd": [np.nan, np.inf, -np.inf, 1e-300, 50, -50],
+    }
+    named = {
+        Operation.NEGATIVE: pt.neg, Operation.EXP: pt.exp, Operation.LOG: pt.log,
+        Operation.LOG1P: pt.log1p, Operation.EXPM1: pt.expm1, Operation.LOG1MEXP: pt.log1mexp,
+        Operation.SQUARE: pt.sqr, Operation.ROOT: pt.sqrt, Operation.ABSOLUTE: pt.abs,
+        Operation.SIGN: pt.sign, Operation.RECIPROCAL: pt.reciprocal,
+        Operation.SIGMOID: pt.sigmoid, Operation.SOFTPLUS: pt.softplus,
+        Operation.GAMMALN: pt.gammaln, Operation.ERF: pt.erf, Operation.ERFC: pt.erfc,
+        Operation.ERFCX: pt.erfcx, Operation.TANH: pt.tanh, Operation.IS_NAN: pt.isnan,
+        Operation.IS_INFINITE: pt.isinf, Operation.FLOOR: pt.floor, Operation.CEILING: pt.ceil,
+        Operation.SIN: pt.sin, Operation.COS: pt.cos, Operation.PSI: pt.psi,
+    }  # fmt: skip
+    unary = {line for line, n in SCALAR.values() if n == 1}
+    assert unary - set(named) == {Operation.NOT, Operation.TRUNCATE}  # in the graphs above
+    outputs = [function(x) for function in named.values()]
+    tape = written([x], outputs, {})
+    plain = pytensor.function([x], outputs, mode=PLAIN)
+    for numbers in at.values():
+        point = np.array(numbers)
+        with np.errstate(all="ignore"):
+            wanted = plain(point)
+        for line, found, expected in zip(named, run(tape, point), wanted, strict=True):
+            if line in (Operation.PSI, Operation.GAMMALN) and numbers is at["odd"]:
+                continue  # SciPy has limits at infinity, where no chain goes
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=line.name)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=6, max_size=6), st.integers(0, 3))
+def test_places_that_are_moved_twice(numbers: list[float], shift: int) -> None:
+    """Moving numbers is moving places: there and back again is where they were."""
+    x = pt.tensor("x", shape=(6,), dtype="float64")
+    y = x.reshape((2, 3)).T[::-1]
+    back = pt.roll(y[::-1].T.ravel(), shift)
+    (found,) = run(written([x], [back], {}), np.array(numbers))
+    np.testing.assert_array_equal(found, np.roll(numbers, shift))
+
+
+def test_what_no_tape_knows_is_refused() -> None:
+    x = pt.tensor("x", shape=(3,), dtype="float64")
+    for graph in (
+        pt.sort(x),
+        pt.zeros(3)[pt.cast(x, "int64")].inc(1.0),
+        pt.linalg.det(pt.outer(x, x)),
+    ):
+        with pytest.raises(UnsupportedError, match=r"no tape knows|depends on parameters"):
+            written([x], [graph], {})
+
+
+def test_data_take_the_place_of_those_in_the_graph() -> None:
+    x = pt.tensor("x", shape=(2,), dtype="float64")
+    data = pytensor.shared(np.array([1.0, 2.0]), name="data")
+    for values, wanted in (({}, [2, 3]), ({data: [10, 20]}, [11, 21])):
+        (found,) = run(written([x], [x + data], values), np.ones(2))
+        np.testing.assert_array_equal(found, wanted)
+
+
+def experiment() -> Any:
+    trials = simulated_cohort(
+        [0.2, 0.5, 0.8], [0.7] * 3, [0.6, 0.8, 0.9], 0.4, n_humans=3, n_trials=60, rng=1
+    )
+    return cohort_counts(trials)
+
+
+ROWS = np.random.default_rng(1).poisson(4, (3, 4, 4)) + 1
+RIGHT = np.random.default_rng(2).binomial(3, np.linspace(0.3, 0.9, 12), (4, 12))
+SPECTRUM = (
+    np.random.default_rng(3).binomial(60, np.repeat([0.95, 0.9, 0.85, 0.5, 0.45, 0.4], 3)),
+    np.full(18, 60), np.repeat(np.arange(6), 3), np.tile(np.arange(3), 6), np.arange(6) < 2,
+)  # fmt: skip
+MODELS: dict[str, Callable[[], pm.Model]] = {
+    **{name: case.example for name, case in CASES.items()},
+    **{f"{name}, design": case.design for name, case in CASES.items()},
+    "cohort, human effects": lambda: al.models.cohort(experiment(), human_effects=True),
+    "cohort, saturated": lambda: al.models.cohort(experiment(), saturated=True),
+    "copying, direct prior": lambda: al.models.copying(
+        [[30, 5, 5, 10]], {"copy_probability": (1.0, 1.0)}
+    ),
+    **{
+        f"error_distributions, {base}, {c}": functools.partial(
+            al.models.error_distributions, ROWS, base=base, concentration=c
+        )
+        for base in ("shared", "uniform", "learned")
+        for c in (None, 0.5)
+    },
+    "item_margins, probit": lambda: al.models.item_margins(
+        RIGHT.sum(axis=0), np.full(12, 12), np.arange(12.0), m=2, link="probit"
+    ),
+    "item_margins, two groups": lambda: al.models.item_margins(RIGHT[:2], np.full((2, 12), 3), m=4),
+    "observer_margins, shared": lambda: al.models.observer_margins(
+        RIGHT, np.full((4, 12), 3), m=4, components="shared"
+    ),
+    "observer_margins, probit": lambda: al.models.observer_margins(
+        RIGHT, np.full((4, 12), 3), m=2, link="probit"
+    ),
+    **{
+        f"spectrum, k = {k}": functools.partial(al.models.spectrum, *SPECTRUM, k)
+        for k in (1, 2, 3, 4)
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in CASES else pytest.param(name, marks=pytest.mark.slow) for name in MODELS],
+)
+def test_models_are_interpreted_as_they_are(name: str) -> None:
+    """Density, gradient and all that is saved, at random points; rounding apart."""
+    model = MODELS[name]()
+    made = graphs(model)
+    density, draw = made.tapes({})
+    interpreted = _density(density)
+    saved = _draw(draw, made.names)
+    values = [model.rvs_to_values[variable] for variable in model.free_RVs]
+    logp = model.logp()
+    kept = model.replace_rvs_by_values([*model.free_RVs, *model.deterministics])
+    plain = model.compile_fn(
+        [logp, *pytensor.grad(logp, values), *kept],
+        inputs=values, mode=PLAIN, point_fn=False, on_unused_input="ignore",
+    )  # fmt: skip
+    rng = np.random.default_rng(4)
+    start = model.initial_point()
+    for _ in range(3):
+        point = [start[v.name] + rng.normal(0, 0.5, np.shape(start[v.name])) for v in values]
+        wanted, *rest = plain(*point)
+        flat = np.concatenate([np.ravel(part) for part in point])
+        found, slope = interpreted(flat)
+        assert found == pytest.approx(wanted, rel=1e-10)
+        gradient = np.concatenate([np.ravel(part) for part in rest[: len(values)]])
+        np.testing.assert_allclose(slope, gradient, rtol=1e-8, atol=1e-9 * abs(gradient).max())
+        for (variable, number), expected in zip(
+            saved(flat).items(), rest[len(values) :], strict=True
+        ):
+            assert number.shape == expected.shape, variable
+            np.testing.assert_allclose(number, expected, rtol=1e-9, atol=1e-9, err_msg=variable)
