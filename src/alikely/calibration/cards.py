@@ -225,7 +225,8 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
 def one_element(draws: xr.DataArray) -> xr.DataArray:
     """First element that varies: a probability of the true class is 0, a reference's delta too."""
     flat = draws.stack(element=draws.dims[2:]) if draws.ndim > 2 else draws.expand_dims("element")
-    varies = np.asarray(flat.std(["chain", "draw"]) > 0)
+    # By more than rounding.
+    varies = np.asarray(flat.std(["chain", "draw"]) > 1e-12)
     return flat.isel(element=int(varies.argmax()), drop=True).drop_vars(
         ["element", *draws.dims[2:]], errors="ignore"
     )

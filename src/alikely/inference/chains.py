@@ -49,6 +49,7 @@ CHAINS = 4
 TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
+MODELS = "alikely.models."
 # Models kept at a time.
 KEPT = 32
 # Numbers that one evaluation may work out, once and for many data sets. Above, all steps of four
@@ -265,7 +266,8 @@ def _compiled(model: pm.Model, freeze: bool, data: Values, start: Callable[[Any]
     held = {variable.name for variable in code.shared_var_keys}
     used = {name: values for name, values in data.items() if name in held}
     ready = code.with_data(**used) if used else code
-    return dataclasses.replace(ready, initial_point_func=start)
+    # A frozen model has its parameters in another order; it starts where nutpie has it.
+    return ready if freeze else dataclasses.replace(ready, initial_point_func=start)
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -357,6 +359,7 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
     """Where chains start, from a seed, for given data; jittered as nutpie does.
 
     Of the model's own: nutpie's function would start from the data that code was compiled with.
+    Coordinates of our own making (`alikely.models`) are 0 where the data put their variables.
     """
     from pymc.initial_point import make_initial_point_fn
 
@@ -364,6 +367,11 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
         model=model, jitter_rvs=set(model.free_RVs), return_transformed=True
     )
     names = [model.rvs_to_values[variable].name for variable in model.free_RVs]
+    placed = [
+        model.rvs_to_values[variable].name
+        for variable, transform in model.rvs_to_transforms.items()
+        if type(transform).__module__.startswith(MODELS)
+    ]
 
     def start(data: Mapping[str, NDArray[Any]], seed: Any) -> Floats:
         with LOCK:
@@ -375,6 +383,9 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
             finally:
                 for name, values in before.items():
                     model[name].set_value(values)
+        rng = np.random.default_rng(seed)
+        for name in placed:
+            found[name] = rng.uniform(-1, 1, np.shape(found[name]))
         return np.concatenate([np.ravel(found[name]) for name in names]).astype(np.float64)
 
     return start

@@ -73,8 +73,9 @@ class Graphs(NamedTuple):
             expanded_dtypes=[np.dtype("float64")] * len(shapes),
             expanded_shapes=shapes,
             expanded_names=self.names,
-            coords=self.coords,
-            dims=self.dims,
+            # Copies: nutpie adds dims of its own.
+            coords=dict(self.coords),
+            dims=dict(self.dims),
             make_initial_point_fn=start,
         )
 
@@ -111,11 +112,16 @@ def graphs(model: pm.Model) -> Graphs:
         rewritten[1 : n + 1],
         rewritten[n + 1 :],
         [variable.name for variable in kept],
-        # As nutpie takes them.
-        {name: pd.Index(labels) for name, labels in model.coords.items() if labels is not None},
+        {name: _labels(model, name) for name in model.coords},
         {k: list(v) for k, v in model.named_vars_to_dims.items() if k in {v.name for v in kept}},
         {variable.name: variable for variable in model.data_vars},
     )
+
+
+def _labels(model: pm.Model, dim: str) -> pd.Index:
+    """As nutpie takes them; numbers where a dim has no labels."""
+    labels = model.coords[dim]
+    return pd.RangeIndex(int(model.dim_lengths[dim].eval())) if labels is None else pd.Index(labels)
 
 
 class _NotFiniteError(ValueError):
