@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.data.tables import cohort_counts, joint_correctness
 from alikely.inference import chains
+from alikely.inference.uncompiled import _draw, graphs
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
 
@@ -196,6 +197,11 @@ def test_options_that_change_the_graph_share_nothing() -> None:
     assert chains._written_out(toy([1, 2, 3], labels="abx"), False) != plain
 
 
+def size(model: pm.Model, variable: Any) -> int:
+    """Numbers of a variable among those that are sampled."""
+    return np.size(model.initial_point()[model.rvs_to_values[variable].name])
+
+
 @pytest.mark.parametrize("name", ["item_margins", "item_margins, two groups", "observer_margins"])
 def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     """Coordinates of strengths hang on the counts, and so does where they start."""
@@ -204,7 +210,18 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     data = {v.name: v.get_value() for v in other.data_vars}
     found = chains._starting_point(one)(data, 7)
     np.testing.assert_array_equal(found, chains._starting_point(other)({}, 7))
-    assert (found != chains._starting_point(one)({}, 7)).any()
+    made = graphs(one)
+    here, there = (
+        _draw(made.tapes(values)[1], made.names)(found)["strength"] for values in (own, data)
+    )
+    assert np.abs(here - there).max() > 0.5
+    ours = {
+        variable.name
+        for variable, transform in one.rvs_to_transforms.items()
+        if type(transform).__module__.startswith(chains.MODELS)
+    }
+    sure = found[[v.name in ours for v in one.free_RVs for _ in range(size(one, v))]]
+    assert np.abs(sure).max() <= 1
     for variable in one.data_vars:  # lent for a moment only
         np.testing.assert_array_equal(variable.get_value(), own[variable.name])
 
@@ -245,16 +262,15 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
 
 
 @pytest.mark.usefixtures("empty")
-@pytest.mark.parametrize("freeze", [True, False])
+@pytest.mark.parametrize("many", [False, True])
 def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
-    freeze: bool, monkeypatch: pytest.MonkeyPatch
+    many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
     data = [0.5, 1.0, 1.5]
-    kept = {True: chains.LARGEST[True], False: chains.LARGEST[False]}
-    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=not freeze)
-    monkeypatch.setattr(chains, "LARGEST", {**kept, freeze: 1})
-    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=not freeze)
+    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=many)
+    monkeypatch.setattr(chains, "LARGEST_OF_MANY" if many else "LARGEST", 1)
+    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=many)
     for tree in (interpreted, compiled):
         ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
         assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)

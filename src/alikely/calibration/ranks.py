@@ -259,7 +259,7 @@ def _prepared(study: _Study) -> _Prepared:
     source = model if study.source is None else _built(study.source)
     free = tuple(v.name for v in model.free_RVs)
     return _Prepared(
-        compiled(model),
+        compiled(model, many=True),
         _prior(source, observed=study.simulate is None),
         _likelihood(source),
         tuple(v.name for v in model.data_vars),

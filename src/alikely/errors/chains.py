@@ -12,7 +12,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import blocks
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_joint_errors, dense_rows
-from alikely.inference.chains import nuts
+from alikely.inference.chains import DRAW_MORE, nuts
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
 
@@ -23,6 +23,7 @@ CHUNK = 8_000_000
 # Of so many draws one is kept: among thousands of deviates the r_hat of some would exceed its limit
 # by chance in shorter chains.
 THIN = 2
+REMEDY = f"{DRAW_MORE}, or use sampler='exact'"
 
 
 def class_copying_draws(
@@ -78,7 +79,9 @@ def class_copying_draws(
             raise ValueError(
                 f"the model class_copying has no quantity {metric.name!r}; use sampler='exact'"
             )
-        tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, 0.9, reuse=again)
+        tree = nuts(
+            model, THIN * n_draws, 1_000, seed, progressbar, 0.9, reuse=again, remedy=REMEDY
+        )
         drawn = tree["posterior"].to_dataset()[metric.name].values
         out[:, rows] = drawn[:, ::THIN].reshape(-1, len(rows))
     return out
@@ -129,7 +132,7 @@ def shared_base_draws(
     shapes = Counter(rows.shape for rows, _, _ in fits)
     for rows, block, seed in fits:
         model, again = error_distributions(rows), shapes[rows.shape] > 1
-        tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, reuse=again)
+        tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, reuse=again, remedy=REMEDY)
         drawn = tree["posterior"].to_dataset()[["base", "concentration"]]
         posterior = drawn.isel(draw=slice(None, None, THIN))
         generator = np.random.default_rng(seed.spawn(1)[0])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHAINS",
+    "DRAW_MORE",
     "LOCK",
     "SamplingWarning",
     "cache_clear",
@@ -50,11 +51,13 @@ TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
 MODELS = "alikely.models."
+DRAW_MORE = "draw more"
 # Models kept at a time.
 KEPT = 32
-# Numbers that one evaluation may work out, once and for many data sets. Above, all steps of four
-# chains take longer to interpret than to compile and run.
-LARGEST = {True: 200_000, False: 20_000}
+# Numbers that one evaluation may work out, of a model for one data set and for many. Above, all
+# steps of four chains take longer to interpret than to compile and run.
+LARGEST = 200_000
+LARGEST_OF_MANY = 50_000
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
@@ -73,6 +76,7 @@ def nuts(
     progressbar: bool = False,
     target_accept: float = TARGET_ACCEPT,
     reuse: bool = False,
+    remedy: str = DRAW_MORE,
 ) -> xr.DataTree:
     """Sample a PyMC model with NUTS [HG14]_ (nutpie), and say so when the chains went wrong.
 
@@ -93,6 +97,8 @@ def nuts(
     reuse : bool
         Whether the model will be sampled again for other data of this shape in `pymc.Data`, as
         `nuts_many` does: compiling then pays for smaller models.
+    remedy : str
+        What a warning advises, such as another sampler where there is one.
 
     Returns
     -------
@@ -102,8 +108,8 @@ def nuts(
     Warns
     -----
     SamplingWarning
-        Once, naming divergences, the largest r_hat above 1.01 and the least effective sample size
-        below 400 [V21]_.
+        Once, with the number of divergences, the largest r_hat above 1.01 and the least effective
+        sample size below 400 [V21]_, the parameters that they are of, and a plot that shows them.
 
     Examples
     --------
@@ -115,8 +121,9 @@ def nuts(
     """
     # What is sampled is watched; what follows from it may be ten times as much.
     watched = [variable.name for variable in model.free_RVs]
-    ready = compiled(model, freeze=not reuse)({})
-    return sample(ready, -(-n_draws // CHAINS), tune, rng, progressbar, watched, target_accept)
+    ready = compiled(model, freeze=not reuse, many=reuse)({})
+    per_chain = -(-n_draws // CHAINS)
+    return sample(ready, per_chain, tune, rng, progressbar, watched, target_accept, remedy)
 
 
 def nuts_many(
@@ -154,7 +161,7 @@ def nuts_many(
     SamplingWarning
         As in `nuts`, for each data set.
     """
-    fill = compiled(model)
+    fill = compiled(model, many=True)
     watched = [variable.name for variable in model.free_RVs]
     seed = seed_sequence(rng)
     for values in data:
@@ -163,7 +170,7 @@ def nuts_many(
         yield sample(ready, -(-n_draws // CHAINS), tune, own, progressbar, watched, target_accept)
 
 
-def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
+def compiled(model: pm.Model, freeze: bool = False, many: bool = False) -> Callable[[Values], Any]:
     """Make a model ready for nutpie, or take what was made of one alike in this process.
 
     Small models are interpreted, which starts in a second or two: their graphs are rewritten and
@@ -182,8 +189,9 @@ def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
     model : pymc.Model
         With its data in `pymc.Data`.
     freeze : bool
-        For these data alone: where the model is compiled, they are constants in the code. If not,
-        code is expected to serve many data sets, and compiling pays for smaller models.
+        For these data alone: where the model is compiled, they are constants in the code.
+    many : bool
+        For many data sets: compiling then pays for smaller models.
 
     Returns
     -------
@@ -219,7 +227,8 @@ def compiled(model: pm.Model, freeze: bool = False) -> Callable[[Values], Any]:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
-            ready = _interpreted(graph, values, from_there, LARGEST[freeze])
+            largest = LARGEST_OF_MANY if many else LARGEST
+            ready = _interpreted(graph, values, from_there, largest)
             return _compiled(model, freeze, values, from_there) if ready is None else ready
 
     return fill
@@ -399,6 +408,7 @@ def sample(
     progressbar: bool,
     watched: list[str],
     target_accept: float = TARGET_ACCEPT,
+    remedy: str = DRAW_MORE,
 ) -> xr.DataTree:
     """Sample a model that is ready, and warn of trouble."""
     import nutpie
@@ -413,27 +423,38 @@ def sample(
         target_accept=target_accept,
         progress_bar=progressbar,
     )
-    _warn_of_trouble(tree, watched)
+    _warn_of_trouble(tree, watched, remedy)
     return tree
 
 
-def _warn_of_trouble(tree: xr.DataTree, watched: list[str]) -> None:
+def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_MORE) -> None:
+    """One line: what is wrong, of which quantity, what helps, and where to look."""
     draws = tree["posterior"].to_dataset()[watched]
-    troubles = []
+    troubles, named = [], []
     divergences = int(tree["sample_stats"]["diverging"].sum())
     if divergences:
         troubles.append(f"{divergences} divergent transitions")
     if draws.sizes["draw"] >= 100:
         # Shorter chains cannot be judged by these.
-        worst_r_hat = max(float(values.max()) for values in azs.rhat(draws).data_vars.values())
-        least_ess = min(float(values.min()) for values in azs.ess(draws).data_vars.values())
-        if worst_r_hat > 1.01:
-            troubles.append(f"r_hat up to {worst_r_hat:.3f} (should be below 1.01)")
-        if least_ess < 100 * CHAINS:
-            troubles.append(f"effective sample size down to {least_ess:.0f} (should be above 400)")
+        r_hats = {str(k): float(v.max()) for k, v in azs.rhat(draws).data_vars.items()}
+        sizes = {str(k): float(v.min()) for k, v in azs.ess(draws).data_vars.items()}
+        # What does not vary has neither.
+        worst = max(r_hats, key=lambda name: np.nan_to_num(r_hats[name], nan=0.0))
+        least = min(sizes, key=lambda name: np.nan_to_num(sizes[name], nan=np.inf))
+        if r_hats[worst] > 1.01:
+            named.append(worst)
+            troubles.append(f"r_hat up to {r_hats[worst]:.3f}, of {worst} (should be below 1.01)")
+        if sizes[least] < 100 * CHAINS:
+            named.append(least)
+            troubles.append(
+                f"effective sample size down to {sizes[least]:.0f}, of {least} (should be above "
+                f"{100 * CHAINS})"
+            )
     if troubles:
+        names = list(dict.fromkeys(named))
+        look = f"az.plot_trace_dist(tree, var_names={names})" if names else "az.plot_energy(tree)"
         warnings.warn(
-            f"NUTS: {'; '.join(troubles)}; draw more, or use sampler='exact' where it exists",
+            f"NUTS: {'; '.join(troubles)}; {remedy}; to see it: {look}",
             SamplingWarning,
             # To the line of the user, whatever door it went through.
             skip_file_prefixes=(PACKAGE,),

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState
-from alikely.inference.chains import CHAINS, compiled, sample
+from alikely.inference.chains import CHAINS, DRAW_MORE, compiled, sample
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import CELLS
@@ -226,9 +226,11 @@ def _copying_nuts(
     # The models' room imports PyMC: only when needed.
     from alikely.models.copies import copying
 
-    # Not frozen: compiled for any counts of so many pairs.
+    # Not frozen: made ready for any counts of so many pairs.
     ready = compiled(copying(counts, beta))({})
     # Three parameters a pair and no correlation between pairs: adaptation is quick. Diagnosing what
     # is sampled suffices; for a thousand pairs it takes as long as sampling.
     watched = ["p_a", "uv"] if "copy_probability" in beta else ["p_a", "u", "v"]
-    return sample(ready, per_chain, 500, rng, progressbar, watched)
+    # The exact sampler knows Beta priors of its own parameters.
+    remedy = DRAW_MORE if "copy_probability" in beta else f"{DRAW_MORE}, or use sampler='exact'"
+    return sample(ready, per_chain, 500, rng, progressbar, watched, remedy=remedy)
