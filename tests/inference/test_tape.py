@@ -96,7 +96,7 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
     "product": lambda x: x.prod(axis=1),
     "max": lambda x: x.max(axis=0),
     "min": lambda x: x.min(),
-    "any, all": lambda x: pt.any(x > 0.9, axis=0) + 2 * pt.all(x > 0.1, axis=0),
+    "any, all": lambda x: pt.any(x > 0.9, axis=0) + 2.0 * pt.all(x > 0.1, axis=0),
     "softmax": lambda x: pt.special.softmax(x, axis=1),
     "softmax of columns": lambda x: pt.special.softmax(x, axis=0),
     "softmax of all": lambda x: pt.special.softmax(x, axis=None),
@@ -202,6 +202,37 @@ def test_what_no_tape_knows_is_refused() -> None:
             written([x], [graph], {})
 
 
+RNG = pt.random.shared_rng(seed=1)
+WRONG = {
+    "narrow numbers": lambda x: pt.switch(x > 0, 100, 0) + pt.switch(x > 1, 100, 0),
+    "a mask": lambda x: pt.constant(TABLE[:3])[x > 0].sum(),
+    "into whole numbers": lambda x: pt.zeros(4, dtype="int64")[1].set(pt.cast(x[0], "int64") + 0.5),
+    "complex numbers": lambda x: pt.abs(pt.exp(1j * x) * (1 + 2j)),
+    "a draw": lambda x: x + pt.random.normal(0, 1, rng=RNG, return_next_rng=True)[1],
+    "broadcasting unseen": lambda x: x + pytensor.shared(np.ones(1)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_a_tape_would_get_wrong_is_refused(name: str) -> None:
+    x = pt.tensor("x", shape=(3,), dtype="float64")
+    try:
+        graph = WRONG[name](x)
+    except TypeError:
+        return  # by PyTensor itself
+    with pytest.raises(UnsupportedError):
+        written([x], [graph], {})
+
+
+def test_truth_values_and_places_counted_from_the_end() -> None:
+    x = pt.tensor("x", shape=(4,), dtype="float64")
+    outputs = [pt.cast(x, "bool"), pt.constant(TABLE)[pt.cast(x, "int64")]]
+    point = np.array([0.5, -1.0, 2.0, 0.0])
+    wanted = pytensor.function([x], outputs, mode=PLAIN)(point)
+    for found, expected in zip(run(written([x], outputs, {}), point), wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_data_take_the_place_of_those_in_the_graph() -> None:
     x = pt.tensor("x", shape=(2,), dtype="float64")
     data = pytensor.shared(np.array([1.0, 2.0]), name="data")
@@ -225,7 +256,6 @@ SPECTRUM = (
 )  # fmt: skip
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{name: case.example for name, case in CASES.items()},
-    **{f"{name}, design": case.design for name, case in CASES.items()},
     "cohort, human effects": lambda: al.models.cohort(experiment(), human_effects=True),
     "cohort, saturated": lambda: al.models.cohort(experiment(), saturated=True),
     "copying, direct prior": lambda: al.models.copying(

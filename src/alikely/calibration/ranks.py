@@ -28,7 +28,7 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely.calibration.studies import run_study
-from alikely.inference.chains import LOCK, compiled
+from alikely.inference.chains import LARGEST, LOCK, compiled
 from alikely.stats.bands import uniformity
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def sbc(
         )
     options = _Options(n_ranked, thin, tune, target_accept)
     chosen = None if quantities is None else tuple(quantities)
-    study = _Study(model, source, simulate, chosen, derive, replicate, options)
+    study = _Study(model, source, simulate, chosen, derive, replicate, options, n >= MANY)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -225,6 +225,10 @@ class _Options(NamedTuple):
     target_accept: float
 
 
+# Of so many simulations compiling is gained back.
+MANY = 100
+
+
 @dataclass(frozen=True)
 class _Study:
     """All that a process needs to simulate; known by its key, so that it is prepared once."""
@@ -236,6 +240,7 @@ class _Study:
     derive: Derive | None = field(compare=False)
     replicate: Replicate | None = field(compare=False)
     options: _Options = field(compare=False)
+    many: bool = field(compare=False)
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
@@ -259,7 +264,7 @@ def _prepared(study: _Study) -> _Prepared:
     source = model if study.source is None else _built(study.source)
     free = tuple(v.name for v in model.free_RVs)
     return _Prepared(
-        compiled(model, many=True),
+        compiled(model, largest=0 if study.many else LARGEST),
         _prior(source, observed=study.simulate is None),
         _likelihood(source),
         tuple(v.name for v in model.data_vars),

@@ -54,10 +54,10 @@ MODELS = "alikely.models."
 DRAW_MORE = "draw more"
 # Models kept at a time.
 KEPT = 32
-# Numbers that one evaluation may work out, of a model for one data set and for many. Above, all
+# Numbers that one evaluation may work out, of a model for one data set and for several. Above, all
 # steps of four chains take longer to interpret than to compile and run.
-LARGEST = 200_000
-LARGEST_OF_MANY = 50_000
+LARGEST = 60_000
+LARGEST_OF_SEVERAL = 20_000
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
@@ -121,7 +121,8 @@ def nuts(
     """
     # What is sampled is watched; what follows from it may be ten times as much.
     watched = [variable.name for variable in model.free_RVs]
-    ready = compiled(model, freeze=not reuse, many=reuse)({})
+    largest = LARGEST_OF_SEVERAL if reuse else LARGEST
+    ready = compiled(model, not reuse, largest)({})
     per_chain = -(-n_draws // CHAINS)
     return sample(ready, per_chain, tune, rng, progressbar, watched, target_accept, remedy)
 
@@ -161,7 +162,7 @@ def nuts_many(
     SamplingWarning
         As in `nuts`, for each data set.
     """
-    fill = compiled(model, many=True)
+    fill = compiled(model, largest=LARGEST_OF_SEVERAL)
     watched = [variable.name for variable in model.free_RVs]
     seed = seed_sequence(rng)
     for values in data:
@@ -170,7 +171,9 @@ def nuts_many(
         yield sample(ready, -(-n_draws // CHAINS), tune, own, progressbar, watched, target_accept)
 
 
-def compiled(model: pm.Model, freeze: bool = False, many: bool = False) -> Callable[[Values], Any]:
+def compiled(
+    model: pm.Model, freeze: bool = False, largest: int = LARGEST
+) -> Callable[[Values], Any]:
     """Make a model ready for nutpie, or take what was made of one alike in this process.
 
     Small models are interpreted, which starts in a second or two: their graphs are rewritten and
@@ -190,8 +193,8 @@ def compiled(model: pm.Model, freeze: bool = False, many: bool = False) -> Calla
         With its data in `pymc.Data`.
     freeze : bool
         For these data alone: where the model is compiled, they are constants in the code.
-    many : bool
-        For many data sets: compiling then pays for smaller models.
+    largest : int
+        Numbers that one evaluation may work out where the model is interpreted; 0: compile it.
 
     Returns
     -------
@@ -203,7 +206,8 @@ def compiled(model: pm.Model, freeze: bool = False, many: bool = False) -> Calla
     Raises
     ------
     ValueError
-        By the callable: if the model has no such data, or they are of another shape or type.
+        If the model has no free variables, or discrete ones. By the callable: if the model has no
+        such data, or they are of another shape or type.
 
     See Also
     --------
@@ -218,16 +222,18 @@ def compiled(model: pm.Model, freeze: bool = False, many: bool = False) -> Calla
     >>> cache_info().hits - before
     1
     """
+    _refuse_what_has_no_gradient(model)
     with LOCK:
         own = {variable.name: variable.get_value() for variable in model.data_vars}
         graph = _Graph(_written_out(model, False), False, model)
+        # Now: what it holds may change until data are filled in.
+        _graphs(graph)
         start = _starting_point(model)
 
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
-            largest = LARGEST_OF_MANY if many else LARGEST
             ready = _interpreted(graph, values, from_there, largest)
             return _compiled(model, freeze, values, from_there) if ready is None else ready
 
@@ -243,6 +249,17 @@ def cache_clear() -> None:
     """Forget all models."""
     _graphs.cache_clear()
     _code.cache_clear()
+
+
+def _refuse_what_has_no_gradient(model: pm.Model) -> None:
+    if not model.free_RVs:
+        raise ValueError("the model has no free variable to sample")
+    discrete = [v.name for v in model.free_RVs if not v.dtype.startswith("float")]
+    if discrete:
+        raise ValueError(
+            f"NUTS needs continuous variables, got discrete {', '.join(discrete)}; sum them out, "
+            "or sample with pm.sample"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -317,7 +334,8 @@ def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
             number[variable] = len(number)
     labels = repr((model.coords, sorted(model.named_vars_to_dims.items()), model.check_bounds))
     names = tuple(variable.name for variable in [*saved, *model.free_RVs, *model.deterministics])
-    return (*steps, tuple(number[variable] for variable in outputs), names, labels)
+    shapes = tuple(value.shape for value in model.initial_point().values())
+    return (*steps, shapes, tuple(number[variable] for variable in outputs), names, labels)
 
 
 def _leaf(variable: Any, data: set[Any]) -> Hashable:

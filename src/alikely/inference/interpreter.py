@@ -380,6 +380,8 @@ def evaluate(point, code, places, x, logp, gradient):  # type: ignore[no-untyped
             # b: start of a table; c: its length, so that nothing else is ever read.
             for i in range(n):
                 at = x[a + s * i]
+                if at < 0:
+                    at += c
                 x[o + i] = x[b + np.uint64(at)] if 0 <= at < c else np.nan
         elif op == MATRIX_PRODUCT:
             # c: length of what is summed; u: columns.

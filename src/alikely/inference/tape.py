@@ -27,6 +27,7 @@ from pytensor.tensor.blas import BatchedDot
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.math import Dot
+from pytensor.tensor.random.op import RNGConsumerOp
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 from pytensor.tensor.special import LogSoftmax, Softmax
 
@@ -100,6 +101,8 @@ def _walk(
 ) -> list[Places]:
     """Work out, or write down, each node in its turn; return the places of the outputs."""
     for node in toposort(outputs):
+        if isinstance(node.op, RNGConsumerOp):
+            raise UnsupportedError(f"{node.op} is drawn anew at each evaluation")
         if not any(i in places for i in node.inputs):
             _work_out(node, {i: _value(i, known, data) for i in node.inputs}, known)
             continue
@@ -174,6 +177,8 @@ class _Writer:
 
     def constant(self, value: Any) -> Places:
         """Places of known numbers, the same for the same."""
+        if np.iscomplexobj(value):
+            raise UnsupportedError("a tape holds no complex numbers")
         numbers = np.asarray(value, dtype=np.float64)
         key = (numbers.shape, numbers.tobytes())
         if key not in self.known:
@@ -281,6 +286,8 @@ def _moved(op: Any, step: _Step, writer: _Writer) -> list[Places]:
 def _(op: subtensor.AdvancedSubtensor, step: _Step, writer: _Writer) -> list[Places]:
     if len(step.inputs) != 2 or not step.live[1] or np.ndim(step.inputs[0]) != 1:
         return _moved(op, step, writer)
+    if step.node.inputs[1].dtype == "bool":
+        raise UnsupportedError(f"a mask of {op} depends on parameters")
     # From a table, at places that the parameters say.
     table, at = step.placed(writer)
     first, _ = writer.row(table)
@@ -310,6 +317,12 @@ def _(op: basic.MakeVector, step: _Step, writer: _Writer) -> list[Places]:
 @_write.register(subtensor.AdvancedIncSubtensor)
 def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     step.known_from(2, "an index")
+    of, to = (v.dtype for v in step.node.inputs[1::-1])
+    adds = not op.set_instead_of_inc
+    if not np.can_cast(of, to) or (
+        adds and (to not in WIDE or getattr(op, "ignore_duplicates", False))
+    ):
+        raise UnsupportedError(f"no tape knows {op} of {of} to {to}")
     x, y = _Step(step.node, step.inputs[:2], step.live[:2]).placed(writer)
     key = tuple(subtensor.unflatten_index_variables(step.inputs[2:], op.idx_list))
     target = np.arange(x.size).reshape(x.shape)[key].ravel()
@@ -324,6 +337,10 @@ def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
 @_write.register
 def _(op: elemwise.Elemwise, step: _Step, writer: _Writer) -> list[Places]:
     shape = np.broadcast_shapes(*(np.shape(x) for x in step.inputs))
+    for v, x in zip(step.node.inputs, step.inputs, strict=True):
+        stretched = np.not_equal(np.shape(x), shape)
+        if (stretched & ~np.array(v.type.broadcastable, dtype=bool)).any():
+            raise UnsupportedError(f"{op} broadcasts where its graph does not")
     spread = []
     for x, is_live in zip(step.inputs, step.live, strict=True):
         # What is known is laid out once: else it would be gathered at each evaluation.
@@ -333,7 +350,7 @@ def _(op: elemwise.Elemwise, step: _Step, writer: _Writer) -> list[Places]:
         spread.append(np.broadcast_to(place, shape))
     if isinstance(op.scalar_op, ps.Composite):
         return _composite(op.scalar_op, spread, writer)
-    return [_scalar(op.scalar_op, [v.dtype for v in step.node.inputs], spread, writer)]
+    return [_scalar(op.scalar_op, step.node, spread, writer)]
 
 
 def _composite(op: ps.Composite, spread: list[Places], writer: _Writer) -> list[Places]:
@@ -347,19 +364,25 @@ def _composite(op: ps.Composite, spread: list[Places], writer: _Writer) -> list[
 
     for node in op.fgraph.toposort():
         inputs = [placed(variable) for variable in node.inputs]
-        dtypes = [variable.dtype for variable in node.inputs]
-        places[node.outputs[0]] = _scalar(node.op, dtypes, inputs, writer)
+        places[node.outputs[0]] = _scalar(node.op, node, inputs, writer)
     return [placed(variable) for variable in op.fgraph.outputs]
 
 
-def _scalar(op: Any, dtypes: list[str], spread: list[Places], writer: _Writer) -> Places:
+def _scalar(op: Any, node: Apply, spread: list[Places], writer: _Writer) -> Places:
     kind = type(op)
-    if kind is ps.Second:
+    dtypes, to = [v.dtype for v in node.inputs], node.outputs[0].dtype
+    if kind is ps.Second and dtypes[1] == to:
         return spread[1]
-    if kind is ps.Identity or (kind is ps.Cast and _keeps(dtypes[0], op.o_type.dtype)):
+    if kind is ps.Identity or (kind is ps.Cast and _keeps(dtypes[0], to)):
         return spread[0]
-    if kind not in SCALAR or (kind in LOGICAL and set(dtypes) != {"bool"}):
-        raise UnsupportedError(f"no tape knows {op} of {', '.join(dtypes)}")
+    if kind is ps.Cast and to == "bool":
+        zero = np.broadcast_to(writer.constant(0.0), spread[0].shape)
+        return writer.line(
+            Op.NOT_EQUAL, spread[0].shape, writer.operand(spread[0]), writer.operand(zero)
+        )
+    narrow = to not in (*WIDE, "bool") and kind not in CHOOSING
+    if kind not in SCALAR or (kind in LOGICAL and set(dtypes) != {"bool"}) or narrow:
+        raise UnsupportedError(f"no tape knows {op} of {', '.join(dtypes)} to {to}")
     if set(dtypes) == {"bool"}:
         # To add truth values is to ask whether one is true.
         kind = {ps.Add: ps.OR, ps.Mul: ps.AND}.get(kind, kind)
@@ -374,9 +397,12 @@ def _scalar(op: Any, dtypes: list[str], spread: list[Places], writer: _Writer) -
 
 def _keeps(of: str, to: str) -> bool:
     """Whether a number stays what it is as one of another type."""
-    return np.dtype(to).kind == "f" or np.can_cast(of, to)
+    return to in ("float32", "float64") or (np.can_cast(of, to) and np.dtype(to).kind != "c")
 
 
+# Of these a tape's numbers do not leave the range; of others (int8, ...) PyTensor's wrap around.
+WIDE = ("float64", "float32", "int64")
+CHOOSING = (ps.Switch, ps.Clip, ps.Maximum, ps.Minimum)
 LOGICAL = (ps.AND, ps.OR, ps.Invert)
 SCALAR: dict[type, tuple[Op, int]] = {
     kind: (line, n)
@@ -419,6 +445,7 @@ def _(op: elemwise.CAReduce, step: _Step, writer: _Writer) -> list[Places]:
     if (
         kind not in REDUCED
         or not length
+        or (kind in (ps.Add, ps.Mul) and step.node.outputs[0].dtype not in WIDE)
         or (kind in LOGICAL and step.node.inputs[0].dtype != "bool")
     ):
         raise UnsupportedError(f"no tape knows {op} of {length}")
@@ -459,6 +486,7 @@ BY_ROW = {Softmax: Op.SOFTMAX, LogSoftmax: Op.LOG_SOFTMAX, CumOp: Op.CUMULATE}
 
 @_write.register
 def _(op: Dot, step: _Step, writer: _Writer) -> list[Places]:
+    _wide(step)
     a, b = step.placed(writer)
     return [_product(a, b, writer)]
 
@@ -468,6 +496,7 @@ def _(op: Dot, step: _Step, writer: _Writer) -> list[Places]:
 def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     if isinstance(op, Blockwise) and not isinstance(op.core_op, Dot):
         raise UnsupportedError(f"no tape knows {op}")
+    _wide(step)
     a, b = step.placed(writer)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
@@ -475,6 +504,12 @@ def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     for i in np.ndindex(batch):
         out[i] = _product(a[i], b[i], writer)
     return [out]
+
+
+def _wide(step: _Step) -> None:
+    """Refuse numbers that would wrap around."""
+    if step.node.outputs[0].dtype not in WIDE:
+        raise UnsupportedError(f"no tape knows {step.node.op} to {step.node.outputs[0].dtype}")
 
 
 def _product(a: Places, b: Places, writer: _Writer) -> Places:

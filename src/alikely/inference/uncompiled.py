@@ -11,7 +11,9 @@ import pandas as pd
 import pytensor
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph import clone_replace, rewrite_graph
+from pytensor.graph.traversal import graph_inputs
 
 from alikely._base.arrays import Floats
 from alikely.inference.interpreter import evaluate
@@ -39,8 +41,9 @@ class Graphs(NamedTuple):
         Of what is saved.
     coords, dims : dict
         Of the model.
-    data : dict
-        Its shared variables, by name.
+    data, held : dict
+        Its data, by name, and the values of other shared variables as they were: models of the
+        same graph may share it later.
     """
 
     parameters: list[Any]
@@ -51,10 +54,11 @@ class Graphs(NamedTuple):
     coords: dict[str, Any]
     dims: dict[str, Any]
     data: dict[str, Any]
+    held: dict[Any, Any]
 
     def tapes(self, data: Mapping[str, ArrayLike]) -> tuple[Tape, Tape]:
         """Of the density with its gradient, and of all that is saved; for data by name."""
-        values = {self.data[name]: value for name, value in data.items()}
+        values = {**self.held, **{self.data[name]: value for name, value in data.items()}}
         return (
             written(self.parameters, [self.density, *self.gradient], values),
             written(self.parameters, self.saved, values),
@@ -101,7 +105,7 @@ def graphs(model: pm.Model) -> Graphs:
         for value, parameter in zip(values, parameters, strict=True)
     }
     (density,) = clone_replace([rewrite_graph(model.logp(), include=REWRITES[:2])], replaced)
-    gradient = pytensor.grad(density, parameters)
+    gradient = pytensor.grad(density, parameters, disconnected_inputs="ignore")
     kept = [*model.free_RVs, *model.deterministics]
     saved = clone_replace(model.replace_rvs_by_values([pt.as_tensor(v) for v in kept]), replaced)
     rewritten = rewrite_graph([density, *gradient, *saved], include=REWRITES)
@@ -115,6 +119,11 @@ def graphs(model: pm.Model) -> Graphs:
         {name: _labels(model, name) for name in model.coords},
         {k: list(v) for k, v in model.named_vars_to_dims.items() if k in {v.name for v in kept}},
         {variable.name: variable for variable in model.data_vars},
+        {
+            v: v.get_value()
+            for v in graph_inputs(rewritten)
+            if isinstance(v, SharedVariable) and v not in model.data_vars
+        },
     )
 
 
