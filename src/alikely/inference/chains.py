@@ -225,16 +225,15 @@ def compiled(
     _refuse_what_has_no_gradient(model)
     with LOCK:
         own = {variable.name: variable.get_value() for variable in model.data_vars}
-        graph = _Graph(_written_out(model, False), False, model)
-        # Now: what it holds may change until data are filled in.
-        _graphs(graph)
+        # Now: what a model holds may change until data are filled in.
+        graphs = _graphs(_Graph(_written_out(model, False), False, model))
         start = _starting_point(model)
 
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
-            ready = _interpreted(graph, values, from_there, largest)
+            ready = _interpreted(graphs, values, from_there, largest)
             return _compiled(model, freeze, values, from_there) if ready is None else ready
 
     return fill
@@ -272,12 +271,11 @@ class _Graph:
 
 
 def _interpreted(
-    graph: _Graph, data: Values, start: Callable[[Any], Floats], largest: int
+    graphs: Any, data: Values, start: Callable[[Any], Floats], largest: int
 ) -> Any | None:
     """What nutpie samples without compiling; None where only compiled code can do it, or faster."""
     from alikely.inference.tape import UnsupportedError
 
-    graphs = _graphs(graph)
     try:
         tapes = graphs.tapes(data)
     except UnsupportedError:
