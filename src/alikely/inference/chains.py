@@ -103,7 +103,7 @@ def nuts(
     Returns
     -------
     xarray.DataTree
-        As from nutpie: ``posterior``, ``sample_stats``, ``observed_data``, ...
+        As from nutpie: ``posterior`` and ``sample_stats``.
 
     Warns
     -----
