@@ -130,10 +130,11 @@ def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["calibration", "reference"])
-def test_evidence_is_of_the_model_as_it_stands(name: str, kind: str) -> None:
-    assert evidence(name, kind)["text"] == cards.model_digest(name), (
-        f"the text of {name} has changed: recalibrate, python -m alikely.calibration run {name}"
+def test_evidence_is_of_the_model_as_it_stands(name: str) -> None:
+    kinds = [evidence(name, kind) for kind in ("calibration", "reference")]
+    assert kinds[0]["density"] == kinds[1]["density"]
+    assert cards.is_of(kinds[0], name), (
+        f"{name} says something else: recalibrate, python -m alikely.calibration run {name}"
     )
 
 
@@ -193,36 +194,28 @@ def test_the_default_interval_keeps_its_promise() -> None:
     assert summary.index[0] == "posterior"
 
 
-def test_a_changed_model_has_another_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Numbers and helpers count; comments, docstrings and other models do not."""
-    folder = tmp_path / "models"
-    shutil.copytree(Path(str(al.models.__file__)).parent, folder)
-    monkeypatch.setattr(cards.models, "__file__", str(folder / "__init__.py"))
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda: al.models.independence([100, 20, 20, 20], prior=(1, 1.001)),
+        lambda: al.models.independence([100, 20, 20, 21]),
+        lambda: al.models.copying([100, 20, 20, 20]),
+    ],
+)
+def test_a_changed_model_has_another_density(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prior, data and parameters count; how it is written does not."""
+    found = evidence("independence")
+    case = CASES["independence"]
 
-    def changed(file: str, old: str, new: str) -> set[str]:
-        path = folder / file
-        text = path.read_text()
-        assert old in text
-        before = {name: cards.model_digest(name) for name in NAMES}
-        path.write_text(text.replace(old, new, 1))
-        after = {name for name in NAMES if cards.model_digest(name) != before[name]}
-        path.write_text(text)
-        return after
+    def written_otherwise() -> pm.Model:
+        with pm.Model() as model:
+            cells = np.array([[100, 20, 20, 20]])
+            p, q = (pm.Beta(name, 1, 1, shape=1) for name in "pq")
+            both = [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)]
+            pm.Multinomial("x", n=cells.sum(axis=1), p=pm.math.stack(both, axis=-1), observed=cells)
+        return model
 
-    assert changed("margins.py", '"strength_mean", 1, 2', '"strength_mean", 1, 3') == {
-        "item_margins"
-    }
-    assert changed("_strengths.py", "FLOOR = 1e-6", "FLOOR = 1e-5") == {
-        "item_margins", "observer_margins", "class_criteria",
-    }  # fmt: skip
-    # However a helper is named.
-    path = folder / "pairs.py"
-    whole = path.read_text()
-    for line in ("from ._strengths import FLOOR", "from alikely.models import _strengths"):
-        path.write_text(f"{whole}\n{line}\n")
-        assert "pooled_pairs" in changed("_strengths.py", "FLOOR = 1e-6", "FLOOR = 1e-5")
-    path.write_text(whole)
-    assert changed("copies.py", "# EC = c f", "# Another comment") == set()
-    assert changed("copies.py", "Signed copy model of pairs", "Another docstring of pairs") == set()
+    monkeypatch.setitem(CASES, "independence", case._replace(example=written_otherwise))
+    assert cards.is_of(found, "independence")
+    monkeypatch.setitem(CASES, "independence", case._replace(example=changed))
+    assert not cards.is_of(found, "independence")

@@ -235,10 +235,10 @@ def drawn(tree: xr.DataTree) -> NDArray[Any]:
 @pytest.mark.usefixtures("empty")
 def test_draws_do_not_tell_whether_a_model_was_compiled_before() -> None:
     data = ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0])
-    fresh = al.inference.nuts(toy(data[1]), 200, 300, rng=1, reuse=True)
+    fresh = al.inference.nuts(toy(data[1]), 200, 300, rng=1, n_models=2)
     chains.cache_clear()
-    al.inference.nuts(toy(data[0]), 200, 300, rng=1, reuse=True)
-    found = al.inference.nuts(toy(data[1]), 200, 300, rng=1, reuse=True)
+    al.inference.nuts(toy(data[0]), 200, 300, rng=1, n_models=2)
+    found = al.inference.nuts(toy(data[1]), 200, 300, rng=1, n_models=2)
     np.testing.assert_array_equal(drawn(found), drawn(fresh))
     model = toy(data[0])
     many = al.inference.nuts_many(model, [{"y": y} for y in data], 200, 300, rng=1)
@@ -263,15 +263,16 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
 
 
 @pytest.mark.usefixtures("empty")
-@pytest.mark.parametrize("reuse", [False, True])
+@pytest.mark.parametrize("n_models", [1, 2])
 def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
-    reuse: bool, monkeypatch: pytest.MonkeyPatch
+    n_models: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
     data = [0.5, 1.0, 1.5]
-    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=reuse)
-    monkeypatch.setattr(chains, "LARGEST_OF_SEVERAL" if reuse else "LARGEST", 1)
-    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, reuse=reuse)
+    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
+    # 4,000 draws by the cost of a step alone; of the second model as many again.
+    monkeypatch.setattr(chains, "BREAK_EVEN", n_models * 4_000 * chains.STEP)
+    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
     for tree in (interpreted, compiled):
         ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
         assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
@@ -284,7 +285,7 @@ def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
 @pytest.mark.usefixtures("empty")
 def test_threads_compile_once_and_keep_their_data() -> None:
     def fit(y: list[float]) -> xr.DataTree:
-        return al.inference.nuts(toy(y), 200, 300, rng=1, reuse=True)
+        return al.inference.nuts(toy(y), 200, 300, rng=1, n_models=2)
 
     data = [[0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [9.0, 9.5, 9.0]]
     with ThreadPoolExecutor(3) as pool:

@@ -96,9 +96,10 @@ def fit_cohort(
     Examples
     --------
     >>> import alikely as al
-    >>> tree = al.fit_cohort(al.load_example().select(condition=["blur", "noise"]), rng=1)
+    >>> trials = al.load_example().select(condition=["blur", "noise"])
+    >>> tree = al.fit_cohort(trials, n_draws=2_000, rng=1)
     >>> dict(tree["posterior"]["copy_probability"].sizes)
-    {'chain': 4, 'draw': 1000, 'entry': 12}
+    {'chain': 4, 'draw': 500, 'entry': 12}
     """
     # The model's room imports PyMC: only when needed.
     from alikely.models.cohorts import cohort, cohort_layout

@@ -8,14 +8,12 @@ References
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.metadata
 import json
 import textwrap
-from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arviz_stats as azs
 import numpy as np
@@ -23,18 +21,21 @@ import pandas as pd
 import xarray as xr
 
 import alikely
-from alikely import models
 from alikely._base.files import write_file
 from alikely._base.random import RandomState
 from alikely.calibration.cases import CASES
-from alikely.calibration.ranks import sbc, sbc_summary
+from alikely.calibration.ranks import interpreted, sbc, sbc_summary
 from alikely.inference.chains import nuts
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 __all__ = [
     "QUANTILES",
     "calibration",
     "card_section",
-    "model_digest",
+    "is_of",
+    "model_density",
     "one_element",
     "reference",
     "update_card",
@@ -45,10 +46,16 @@ SEED = 1
 # Reference figures are then known ten times as well as those of a usual fit.
 N_REFERENCE = 80_000
 QUANTILES = (0.05, 0.5, 0.95)
+N_POINTS = 3
+# Relative difference of log densities that are the same.
+SAME = 1e-8
 
 
-def model_digest(name: str) -> str:
-    """Fingerprint of the text of a model, without its comments and docstrings.
+def model_density(name: str) -> list[float]:
+    """Log density of a model at fixed points: what its evidence is of.
+
+    A model may be written otherwise and say the same; and text alone does not tell when it, or a
+    library that it calls, says something else.
 
     Parameters
     ----------
@@ -57,52 +64,60 @@ def model_digest(name: str) -> str:
 
     Returns
     -------
-    str
-        16 hexadecimal digits: of the model's file and of the files of `alikely.models` it imports.
+    list of float
+        On the data of its card and in the size in which it is simulated, each at three points of
+        the unconstrained parameters.
+
+    Raises
+    ------
+    ValueError
+        If the catalogue has no such model.
 
     Examples
     --------
-    >>> len(model_digest("copying"))
-    16
+    >>> len(model_density("copying"))
+    6
     """
-    folder = Path(str(models.__file__)).parent
-    found: dict[str, str] = {}
-    todo = [_file(name)]
-    while todo:
-        part = todo.pop()
-        if part in found:
-            continue
-        tree = ast.parse((folder / f"{part}.py").read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                todo += _parts(node)
-            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)):
-                node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
-        found[part] = ast.unparse(tree)
-    # In an order that does not hang on the names of files.
-    text = "\n".join(sorted(found.values()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    case = _case(name)
+    return [value for build in (case.example, case.design) for value in _densities(build())]
 
 
-def _file(name: str) -> str:
-    """Where a model stands."""
-    return str(getattr(models, name).__module__).rpartition(".")[2]
+def is_of(evidence: dict[str, Any], name: str) -> bool:
+    """Whether evidence is of a model as it stands.
+
+    Parameters
+    ----------
+    evidence : dict
+        The content of ``calibration.json`` or ``reference.json``.
+    name : str
+        One of ``alikely.models.__all__``.
+
+    Returns
+    -------
+    bool
+        Log densities are equal but for what processors and libraries round otherwise.
+    """
+    now = model_density(name)
+    return len(evidence["density"]) == len(now) and np.allclose(evidence["density"], now, SAME, 0)
 
 
-def _parts(line: ast.ImportFrom) -> list[str]:
-    """Files of `alikely.models` that a line imports from, by full name or from beside it."""
-    room = models.__name__
-    module = resolve_name("." * line.level + (line.module or ""), room)
-    if module == room:
-        names = [alias.name for alias in line.names]
-        return [_file(name) if name in models.__all__ else name for name in names]
-    return [module.removeprefix(f"{room}.")] if module.startswith(f"{room}.") else []
-
-
-def _is_text(line: ast.stmt) -> bool:
-    """Docstrings, and imports: where a helper stands is not what the model says."""
-    words = isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
-    return words or isinstance(line, (ast.Import, ast.ImportFrom))
+def _densities(model: pm.Model) -> list[float]:
+    values = [model.rvs_to_values[variable] for variable in model.free_RVs]
+    shapes = [np.shape(model.initial_point()[value.name]) for value in values]
+    # One by one: of their sum PyTensor would make a node with too many inputs for its Python.
+    terms = [term.sum() for term in model.logp(sum=False)]
+    log_density = model.compile_fn(
+        terms, inputs=values, point_fn=False, on_unused_input="ignore", mode=interpreted()
+    )
+    found = []
+    for k in range(N_POINTS):
+        # Of no pattern that a model might have.
+        waves = [
+            np.sin(1 + k + 7 * i + np.arange(np.prod(shape, dtype=int))).reshape(shape) / 2
+            for i, shape in enumerate(shapes)
+        ]
+        found.append(float(f"{float(sum(log_density(*waves))):.12g}"))
+    return found
 
 
 def calibration(
@@ -138,7 +153,8 @@ def calibration(
     case = _case(name)
     if folder is not None:
         # Simulations of a model as it was are none of the model as it is.
-        folder = Path(folder) / model_digest(name)
+        rounded = " ".join(f"{value:.8g}" for value in model_density(name))
+        folder = Path(folder) / hashlib.sha256(rounded.encode()).hexdigest()[:16]
     ranks = sbc(
         case.design,
         case.n if n is None else n,
@@ -156,7 +172,7 @@ def calibration(
     by_simulation = ranks.groupby("simulation").first()
     evidence = {
         "model": name,
-        "text": model_digest(name),
+        "density": model_density(name),
         "design": case.words,
         "n_simulations": len(by_simulation),
         "seed": rng if isinstance(rng, int) else None,
@@ -213,7 +229,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
         figures[quantity] = {k: float(f"{v:.6g}") for k, v in row.items()}
     return {
         "model": name,
-        "text": model_digest(name),
+        "density": model_density(name),
         "data": {v.name: np.asarray(v.get_value()).tolist() for v in model.data_vars},
         "n_draws": n_draws,
         "seed": rng if isinstance(rng, int) else None,

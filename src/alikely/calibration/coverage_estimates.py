@@ -353,7 +353,7 @@ def _by_chains(result: Result, n_draws: int, seed: np.random.SeedSequence) -> Re
     count = dense_joint_errors if labels else dense_rows
     build: Callable[[Any], Any] = class_copying if labels else error_distributions
     counts = [count(block) for block in blocks(result.table)]
-    data = ({node.name: node.get_value() for node in build(c).data_vars} for c in counts)
+    data = [{node.name: node.get_value() for node in build(c).data_vars} for c in counts]
     chains, drawing = seed.spawn(2)
     # As the doors aim.
     target = 0.9 if labels else TARGET_ACCEPT

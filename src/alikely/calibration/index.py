@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from alikely._base.files import write_figure, write_file
-from alikely.calibration.cards import model_digest
+from alikely.calibration.cards import is_of
 from alikely.calibration.cases import CASES
 from alikely.calibration.coverage import coverage_study, coverage_summary
 
@@ -61,7 +61,7 @@ def index_text(folder: Path) -> str:
     for name in sorted(CASES):
         card = json.loads((folder / name / "model.json").read_text())
         evidence = json.loads((folder / name / "calibration.json").read_text())
-        current = evidence["text"] == model_digest(name)
+        current = is_of(evidence, name)
         status = "calibrated" if evidence["passed"] else "**not calibrated**, see the card"
         rows.append(
             f"| [{name}]({name}/README.md) | {card['question']} | {card['when']} | "

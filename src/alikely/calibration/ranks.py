@@ -28,13 +28,13 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely.calibration.studies import run_study
-from alikely.inference.chains import LARGEST, LOCK, compiled
+from alikely.inference.chains import LOCK, compiled
 from alikely.stats.bands import uniformity
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["sbc", "sbc_summary"]
+__all__ = ["interpreted", "sbc", "sbc_summary"]
 
 Values = dict[str, NDArray[Any]]
 Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
@@ -135,7 +135,8 @@ def sbc(
         )
     options = _Options(n_ranked, thin, tune, target_accept)
     chosen = None if quantities is None else tuple(quantities)
-    study = _Study(model, source, simulate, chosen, derive, replicate, options, n >= MANY)
+    n_draws = n * (CHAINS * tune + n_ranked * thin)
+    study = _Study(model, source, simulate, chosen, derive, replicate, options, n_draws)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -225,10 +226,6 @@ class _Options(NamedTuple):
     target_accept: float
 
 
-# Of so many simulations compiling is gained back.
-MANY = 100
-
-
 @dataclass(frozen=True)
 class _Study:
     """All that a process needs to simulate; known by its key, so that it is prepared once."""
@@ -240,7 +237,7 @@ class _Study:
     derive: Derive | None = field(compare=False)
     replicate: Replicate | None = field(compare=False)
     options: _Options = field(compare=False)
-    many: bool = field(compare=False)
+    n_draws: int = field(compare=False)
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
@@ -264,7 +261,7 @@ def _prepared(study: _Study) -> _Prepared:
     source = model if study.source is None else _built(study.source)
     free = tuple(v.name for v in model.free_RVs)
     return _Prepared(
-        compiled(model, largest=0 if study.many else LARGEST),
+        compiled(model, n_draws=study.n_draws),
         _prior(source, observed=study.simulate is None),
         _likelihood(source),
         tuple(v.name for v in model.data_vars),
@@ -291,7 +288,7 @@ def _prior(source: pm.Model, observed: bool) -> Callable[[int], Values]:
                 "the model cannot draw its own data (they are not held one to one in pymc.Data, or "
                 "it has potentials); give simulate"
             )
-    function = compile_graph([], outputs, random_seed=False, mode=_interpreted())
+    function = compile_graph([], outputs, random_seed=False, mode=interpreted())
     rngs = find_rng_nodes(outputs)
 
     def draw(seed: int) -> Values:
@@ -326,7 +323,7 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
         inputs=inputs,
         point_fn=False,
         on_unused_input="ignore",
-        mode=_interpreted(),
+        mode=interpreted(),
     )
     names = [rv.name for rv in plain.free_RVs]
 
@@ -339,7 +336,7 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
     return log_likelihood
 
 
-def _interpreted() -> Any:
+def interpreted() -> Any:
     """Graphs that run a hundred times are not worth compiling."""
     from pytensor.compile.mode import Mode
     from pytensor.link.vm import VMLinker

@@ -74,13 +74,13 @@ def class_copying_draws(
             fits.append((counts[some], block.rows.start + some, seed))
     shapes = Counter(counts.shape for counts, _, _ in fits)
     for counts, rows, seed in fits:
-        model, again = class_copying(counts), shapes[counts.shape] > 1
+        model, alike = class_copying(counts), shapes[counts.shape]
         if metric.name not in model.named_vars:
             raise ValueError(
                 f"the model class_copying has no quantity {metric.name!r}; use sampler='exact'"
             )
         tree = nuts(
-            model, THIN * n_draws, 1_000, seed, progressbar, 0.9, reuse=again, remedy=REMEDY
+            model, THIN * n_draws, 1_000, seed, progressbar, 0.9, n_models=alike, remedy=REMEDY
         )
         drawn = tree["posterior"].to_dataset()[metric.name].values
         out[:, rows] = drawn[:, ::THIN].reshape(-1, len(rows))
@@ -131,8 +131,8 @@ def shared_base_draws(
     ]
     shapes = Counter(rows.shape for rows, _, _ in fits)
     for rows, block, seed in fits:
-        model, again = error_distributions(rows), shapes[rows.shape] > 1
-        tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, reuse=again, remedy=REMEDY)
+        model, alike = error_distributions(rows), shapes[rows.shape]
+        tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, n_models=alike, remedy=REMEDY)
         drawn = tree["posterior"].to_dataset()[["base", "concentration"]]
         posterior = drawn.isel(draw=slice(None, None, THIN))
         generator = np.random.default_rng(seed.spawn(1)[0])

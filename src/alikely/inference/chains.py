@@ -14,7 +14,7 @@ import functools
 import hashlib
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +54,11 @@ MODELS = "alikely.models."
 DRAW_MORE = "draw more"
 # Models kept at a time.
 KEPT = 32
-# Numbers that one evaluation may work out, of a model for one data set and for several. Above, all
-# steps of four chains take longer to interpret than to compile and run.
-LARGEST = 60_000
-LARGEST_OF_SEVERAL = 20_000
+# Draws, warm-up included, times numbers that one evaluation works out: above, interpreting takes
+# longer than half a minute of compiling and running the code. A step costs as much as so many
+# numbers before any is worked out. Measured over the catalogue, at about 15 steps a draw.
+BREAK_EVEN = 2e9
+STEP = 15_000
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
@@ -75,7 +76,7 @@ def nuts(
     rng: RandomState = None,
     progressbar: bool = False,
     target_accept: float = TARGET_ACCEPT,
-    reuse: bool = False,
+    n_models: int = 1,
     remedy: str = DRAW_MORE,
 ) -> xr.DataTree:
     """Sample a PyMC model with NUTS [HG14]_ (nutpie), and say so when the chains went wrong.
@@ -94,9 +95,9 @@ def nuts(
         Show the progress of the chains.
     target_accept : float
         Mean acceptance aimed at, in (0, 1); higher means shorter steps.
-    reuse : bool
-        Whether the model will be sampled again for other data of this shape in `pymc.Data`, as
-        `nuts_many` does: compiling then pays for smaller models.
+    n_models : int
+        How many models of this shape will be sampled, one after the other, which differ only in
+        `pymc.Data`: with many, compiling pays.
     remedy : str
         What a warning advises, such as another sampler where there is one.
 
@@ -121,15 +122,14 @@ def nuts(
     """
     # What is sampled is watched; what follows from it may be ten times as much.
     watched = [variable.name for variable in model.free_RVs]
-    largest = LARGEST_OF_SEVERAL if reuse else LARGEST
-    ready = compiled(model, not reuse, largest)({})
     per_chain = -(-n_draws // CHAINS)
+    ready = compiled(model, n_models == 1, n_models * CHAINS * (tune + per_chain))({})
     return sample(ready, per_chain, tune, rng, progressbar, watched, target_accept, remedy)
 
 
 def nuts_many(
     model: pm.Model,
-    data: Iterable[Mapping[str, ArrayLike]],
+    data: Sequence[Mapping[str, ArrayLike]],
     n_draws: int = 4_000,
     tune: int = 1_000,
     rng: RandomState = None,
@@ -142,7 +142,7 @@ def nuts_many(
     ----------
     model : pymc.Model
         With its data in `pymc.Data`.
-    data : iterable of mapping
+    data : sequence of mapping
         New values of the data, by name; those not named stay.
     n_draws, tune, rng, progressbar, target_accept
         As in `nuts`, for each data set.
@@ -162,24 +162,25 @@ def nuts_many(
     SamplingWarning
         As in `nuts`, for each data set.
     """
-    fill = compiled(model, largest=LARGEST_OF_SEVERAL)
+    per_chain = -(-n_draws // CHAINS)
+    fill = compiled(model, n_draws=len(data) * CHAINS * (tune + per_chain))
     watched = [variable.name for variable in model.free_RVs]
     seed = seed_sequence(rng)
     for values in data:
         ready = fill(values)
         (own,) = seed.spawn(1)
-        yield sample(ready, -(-n_draws // CHAINS), tune, own, progressbar, watched, target_accept)
+        yield sample(ready, per_chain, tune, own, progressbar, watched, target_accept)
 
 
 def compiled(
-    model: pm.Model, freeze: bool = False, largest: int = LARGEST
+    model: pm.Model, freeze: bool = False, n_draws: float = 20_000
 ) -> Callable[[Values], Any]:
     """Make a model ready for nutpie, or take what was made of one alike in this process.
 
     Small models are interpreted, which starts in a second or two: their graphs are rewritten and
     taken apart into elementary operations (`alikely.inference.tape`). Others are compiled, in half
-    a minute or more: those whose evaluation works out too many numbers, and those with an operation
-    that the interpreter does not know.
+    a minute or more: those that will work out too many numbers, and those with an operation that
+    the interpreter does not know.
 
     Two models share what was made if it is the same, node by node: the graphs of the log density
     and of all that is saved, with their names, dims and coords, and every constant in them. What a
@@ -193,8 +194,9 @@ def compiled(
         With its data in `pymc.Data`.
     freeze : bool
         For these data alone: where the model is compiled, they are constants in the code.
-    largest : int
-        Numbers that one evaluation may work out where the model is interpreted; 0: compile it.
+    n_draws : float
+        Draws to come, warm-up included, of all chains and data sets: the more, the smaller the
+        models that are compiled. Infinity: compile it.
 
     Returns
     -------
@@ -233,7 +235,7 @@ def compiled(
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
-            ready = _interpreted(graphs, values, from_there, largest)
+            ready = _interpreted(graphs, values, from_there, n_draws)
             return _compiled(model, freeze, values, from_there) if ready is None else ready
 
     return fill
@@ -271,7 +273,7 @@ class _Graph:
 
 
 def _interpreted(
-    graphs: Any, data: Values, start: Callable[[Any], Floats], largest: int
+    graphs: Any, data: Values, start: Callable[[Any], Floats], n_draws: float
 ) -> Any | None:
     """What nutpie samples without compiling; None where only compiled code can do it, or faster."""
     from alikely.inference.tape import UnsupportedError
@@ -280,7 +282,7 @@ def _interpreted(
         tapes = graphs.tapes(data)
     except UnsupportedError:
         return None
-    if max(len(tape.buffer) for tape in tapes) > largest:
+    if n_draws * (STEP + len(tapes[0].buffer)) > BREAK_EVEN:
         return None
     return graphs.ready(tapes, start)
 
