@@ -312,7 +312,13 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
     """Log likelihood of data at draws of the free variables, in the words of a model."""
     from pymc.model.transform.conditioning import remove_value_transforms
 
-    plain = remove_value_transforms(model)
+    # PyMC does not copy models with starting points; none are needed here.
+    starts = model.rvs_to_initial_values
+    model.rvs_to_initial_values = dict.fromkeys(starts)
+    try:
+        plain = remove_value_transforms(model)
+    finally:
+        model.rvs_to_initial_values = starts
     terms = [*plain.observed_RVs, *plain.potentials]
     inputs = [plain.rvs_to_values[rv] for rv in plain.free_RVs]
     function = plain.compile_fn(

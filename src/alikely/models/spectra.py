@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,13 +56,13 @@ def spectrum(
     Returns
     -------
     pymc.Model
-        Dims ``condition, person, entry``, ``regime`` (hardest first) and ``population``
-        (reference, distorted: of ``ability_sd``). Deterministics
-        ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies as they
-        would be observed in the reference; ``latent_reference_sd``, without the binomial noise of
-        their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime), Glass's delta
-        [G76]_ of a condition for an average person and of the mean of a regime. Likelihood
-        ``observed_right`` (entry).
+        Dims ``condition, person, entry``, ``regime`` (hardest first), ``boundary`` (between two
+        regimes: of ``gap``) and ``population`` (reference, distorted: of ``ability_sd``).
+        Deterministics ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies
+        as they would be observed in the reference; ``latent_reference_sd``, without the binomial
+        noise of their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime),
+        Glass's delta [G76]_ of a condition for an average person and of the mean of a regime.
+        Likelihood ``observed_right`` (entry).
 
     Raises
     ------
@@ -108,12 +109,14 @@ def spectrum(
             transform=Placed(start.mean[0], start.mean_error[0]),
         )[None]
         if k > 1:
+            names = regime_names(k)
+            model.add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
             gap_start = np.diff(start.mean)
             gap = pm.Gamma(
                 "gap",
                 4,
                 4 * k / RANGE,
-                shape=k - 1,
+                dims="boundary",
                 transform=Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
             )
             means = pt.concatenate([means, means + pt.cumsum(gap)])
