@@ -6,7 +6,6 @@ import functools
 import os
 import pickle
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -107,9 +106,7 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     import pymc as pm
 
     names = [variable.name for variable in [*model.free_RVs, *model.deterministics]]
-    with model, warnings.catch_warnings():
-        # PyMC warns that potentials are left out: here they are of the likelihood.
-        warnings.simplefilter("ignore", UserWarning)
+    with model:
         drawn = pm.sample_prior_predictive(DRAWN, var_names=names, random_seed=1)
     each = drawn["prior"].to_dataset().isel(chain=0, drop=True)
     # Chains alike: the same draws again and again, each from another one on.

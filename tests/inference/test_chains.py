@@ -18,9 +18,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import alikely as al
+from alikely.calibration.cases import CASES
 from alikely.data.tables import cohort_counts, joint_correctness
 from alikely.inference import chains
 from alikely.inference.uncompiled import _draw, graphs
+from alikely.models._placed import Placed
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
 
@@ -106,7 +108,6 @@ def spectrum(seed: int) -> pm.Model:
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "class_copying": lambda seed: al.models.class_copying(counts(seed, 2, 4, 4, 4)),
     "class_criteria": criteria,
-    "cohort": cohort,
     "copying": lambda seed: al.models.copying(cells(seed)),
     "copying, direct prior": lambda seed: al.models.copying(
         cells(seed), {"copy_probability": (1.0, 1.0)}
@@ -120,6 +121,7 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
 }
 # Models that work out numbers from their data: other data, another model.
 ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
+    "cohort": cohort,
     "cohort, human effects": lambda seed: cohort(seed, human_effects=True),
     "spectrum": spectrum,
 }
@@ -225,6 +227,48 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     assert np.abs(sure).max() <= 1
     for variable in one.data_vars:  # lent for a moment only
         np.testing.assert_array_equal(variable.get_value(), own[variable.name])
+
+
+def test_chains_start_where_counts_place_variables() -> None:
+    """Levels of humans, and all that shapes a spectrum, also where logarithms are placed."""
+    counts = cohort_counts(al.load_example())
+    level = al.models.cohort(counts)
+    right, shown = (counts[n].sum("person").values for n in ("human_right", "human_shown"))
+    wanted = {"human_level": np.log((right + 0.5) / (shown - right + 0.5))}
+    spectrum = CASES["spectrum"].design()
+    shapes = ["lowest_mean", "gap", "regime_sd", "logit_accuracy"]
+    for model, names in ((level, ["human_level"]), (spectrum, shapes)):
+        made, start = graphs(model), chains._starting_point(model)
+        draw = _draw(made.tapes({})[1], made.names)
+        found = [draw(start({}, seed)) for seed in range(20)]
+        for name in names:
+            transform = chains._last(model.rvs_to_transforms[model[name]])
+            assert isinstance(transform, Placed)
+            at = np.array([one[name] for one in found])
+            at = np.log(at) if name in ("gap", "regime_sd") else at
+            away = (at - transform.centre) / transform.scale
+            assert 0.5 < np.abs(away).max() <= 1 + 1e-9
+            if name in wanted:
+                np.testing.assert_allclose(transform.centre, wanted[name])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("empty")
+def test_frozen_models_start_there_too() -> None:
+    """In another order of parameters, which shows by their size."""
+    with pm.Model() as model:
+        sizes = (3, 1, 2)
+        for i, n in enumerate(sizes):
+            x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
+            pm.Deterministic(f"y{i}", x + 1)
+    ready = chains.compiled(model, freeze=True, largest=0)({})
+    for seed in range(5):
+        point = ready.initial_point_func(seed)
+        assert np.abs(point).max() <= 1
+        (expanded,) = ready.expand_func(point)
+        places = dict(zip(ready.shape_info[0], ready.shape_info[1], strict=True))
+        for i in range(len(sizes)):
+            assert np.abs(expanded[places[f"x{i}"]] - 5 * i).max() <= 0.01 + 1e-12
 
 
 def drawn(tree: xr.DataTree) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from .draws import label_draws as label_draws
 from .draws import row_draws as row_draws
 from .posteriors import error_divergence_draws as error_divergence_draws
 from .posteriors import error_row_draws as error_row_draws
+from .posteriors import joint_error_log_likelihood as joint_error_log_likelihood
 from .posteriors import replicated_agreement as replicated_agreement
 from .tables import agreement_of_classes as agreement_of_classes
 from .tables import class_comparison as class_comparison
@@ -27,6 +28,7 @@ __all__ = [
     "error_divergence_draws",
     "error_row_draws",
     "error_rows",
+    "joint_error_log_likelihood",
     "joint_errors",
     "label_draws",
     "replicated_agreement",

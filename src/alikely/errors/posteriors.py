@@ -16,11 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.random import RandomState, seed_sequence
+from alikely.inference.sampling import LARGEST_LOG_LIKELIHOOD
 from alikely.metrics import errors
 from alikely.metrics.dense_rows import ROW_DIMS, TABLE_DIMS, check_errors, drop_true, insert_true
 from alikely.metrics.rows import Mixture, check_options
 
-__all__ = ["error_divergence_draws", "error_row_draws", "replicated_agreement"]
+__all__ = [
+    "error_divergence_draws",
+    "error_row_draws",
+    "joint_error_log_likelihood",
+    "replicated_agreement",
+]
 
 
 def error_row_draws(
@@ -213,11 +219,7 @@ def replicated_agreement(
     copying, rows_a, rows_b = (
         draws[name].transpose("sample", "pair", ...).values for name in names
     )
-    if rows_a.shape[1:] != tables.shape[:3]:
-        raise ValueError(
-            f"posterior is of the shape {rows_a.shape[1:]} (pair, true_class, response_class) and "
-            f"the counts of {tables.shape[:3]}; take the counts that the model was given"
-        )
+    _refuse_other_counts(rows_a.shape[1:], tables)
     generator = np.random.default_rng(seed_sequence(rng))
     n_samples, n_pairs, n_classes = rows_a.shape[:3]
     out = np.full((n_samples, n_pairs), np.nan)
@@ -235,6 +237,92 @@ def replicated_agreement(
     return xr.DataArray(out, dims=("sample", "pair"), coords={"pair": labels["pair"]})
 
 
+def joint_error_log_likelihood(
+    posterior: xr.Dataset | xr.DataTree, counts: ArrayLike | xr.DataArray
+) -> xr.Dataset:
+    """Log likelihood of each joint error, in the form that `arviz.loo` takes.
+
+    The unit is one trial that both observers got wrong, of one pair: its true class and both labels
+    are left out together. The likelihoods of the model itself are of counts, three for each pair
+    and class, none of which can be left out alone.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset or xarray.DataTree
+        ``class_share, copy_probability, errors_a`` and ``own_errors_b`` from
+        `alikely.models.class_copying`; of a DataTree the group ``posterior``.
+    counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
+        The joint errors that the model was given.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``joint_errors`` (chain, draw, observation), those of one cell of the counts after the
+        other; ``entry`` (observation) names the pair, ``true_class, label_a, label_b`` the cell.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not valid or do not fit the draws, or it would hold more than 300 million
+        numbers.
+
+    Examples
+    --------
+    >>> counts = np.zeros((1, 3, 3, 3), dtype=int)
+    >>> counts[0, 0, 1, 1], counts[0, 0, 1, 2] = 3, 1
+    >>> dims = ("chain", "draw", "pair", "true_class", "response_class")
+    >>> rows = (dims, np.full((1, 2, 1, 3, 3), 0.5) * (1 - np.eye(3)))
+    >>> posterior = xr.Dataset(
+    ...     {
+    ...         "class_share": (dims[:4], np.full((1, 2, 1, 3), 1 / 3)),
+    ...         "copy_probability": (dims[:3], np.full((1, 2, 1), 0.4)),
+    ...         "errors_a": rows,
+    ...         "own_errors_b": rows,
+    ...     }
+    ... )
+    >>> found = joint_error_log_likelihood(posterior, counts)
+    >>> np.exp(found["joint_errors"].values[0, 0]).round(4).tolist()
+    [0.1167, 0.1167, 0.1167, 0.05]
+    """
+    tables, labels = check_errors(counts, TABLE_DIMS)
+    names = ("class_share", "copy_probability", "errors_a", "own_errors_b")
+    draws = _chosen(posterior, names)
+    share, copying, rows_a, rows_b = (
+        draws[name].transpose("chain", "draw", "pair", ...).values for name in names
+    )
+    _refuse_other_counts(rows_a.shape[2:], tables)
+    size = int(tables.sum()) * share.shape[0] * share.shape[1]
+    if size > LARGEST_LOG_LIKELIHOOD:
+        raise ValueError(
+            f"the log likelihood of every joint error at every draw would hold {size:,} numbers; "
+            "choose fewer pairs or draws"
+        )
+    pair, true, a, b = np.nonzero(tables)
+    c = copying[..., pair]
+    of_b = c * (a == b) + (1 - c) * rows_b[..., pair, true, b]
+    cells = np.log(share[..., pair, true]) + np.log(rows_a[..., pair, true, a]) + np.log(of_b)
+    each = np.repeat(np.arange(len(pair)), tables[pair, true, a, b])
+    classes = np.array(labels["true_class"], dtype=object)
+    named = {"true_class": true, "label_a": a, "label_b": b}
+    return xr.Dataset(
+        {"joint_errors": (("chain", "draw", "observation"), cells[..., each])},
+        coords={
+            "chain": np.arange(share.shape[0]),
+            "draw": np.arange(share.shape[1]),
+            "entry": ("observation", np.array(labels["pair"], dtype=object)[pair[each]]),
+            **{name: ("observation", classes[at[each]]) for name, at in named.items()},
+        },
+    )
+
+
+def _refuse_other_counts(shape: tuple[int, ...], tables: NDArray[np.int64]) -> None:
+    if shape != tables.shape[:3]:
+        raise ValueError(
+            f"posterior is of the shape {shape} (pair, true_class, response_class) and "
+            f"the counts of {tables.shape[:3]}; take the counts that the model was given"
+        )
+
+
 def _labels(
     rows: NDArray[np.float64], true: NDArray[np.intp], generator: np.random.Generator
 ) -> NDArray[np.intp]:
@@ -249,12 +337,16 @@ def _labels(
     return out
 
 
-def _samples(posterior: xr.Dataset | xr.DataTree, names: tuple[str, ...]) -> xr.Dataset:
-    """Chains and draws in one dim, of the variables wanted."""
+def _chosen(posterior: xr.Dataset | xr.DataTree, names: tuple[str, ...]) -> xr.Dataset:
+    """Draws of the variables wanted."""
     if isinstance(posterior, xr.DataTree):
         posterior = posterior["posterior"].to_dataset()
     lacking = [name for name in names if name not in posterior]
     if lacking:
         raise ValueError(f"posterior must hold {', '.join(names)}; {lacking[0]!r} is missing")
-    chosen = posterior[list(names)].reset_coords(drop=True)
-    return chosen.stack(sample=("chain", "draw"), create_index=False)
+    return posterior[list(names)].reset_coords(drop=True)
+
+
+def _samples(posterior: xr.Dataset | xr.DataTree, names: tuple[str, ...]) -> xr.Dataset:
+    """Chains and draws in one dim, of the variables wanted."""
+    return _chosen(posterior, names).stack(sample=("chain", "draw"), create_index=False)

@@ -289,11 +289,12 @@ def _interpreted(
 
 def _compiled(model: pm.Model, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
     code = _code(_Graph(_written_out(model, freeze), freeze, model))
+    if freeze:
+        return code
     held = {variable.name for variable in code.shared_var_keys}
     used = {name: values for name, values in data.items() if name in held}
     ready = code.with_data(**used) if used else code
-    # A frozen model has its parameters in another order; it starts where nutpie has it.
-    return ready if freeze else dataclasses.replace(ready, initial_point_func=start)
+    return dataclasses.replace(ready, initial_point_func=start)
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -306,8 +307,15 @@ def _graphs(graph: _Graph) -> Any:
 @functools.lru_cache(maxsize=KEPT)
 def _code(graph: _Graph) -> Any:
     import nutpie
+    from pymc.model.transform.optimization import freeze_dims_and_data
 
-    return nutpie.compile_pymc_model(graph.model, freeze_model=graph.freeze)
+    if not graph.freeze:
+        return nutpie.compile_pymc_model(graph.model)
+    # Here, and not by nutpie: in a frozen model parameters have another order. Its start is made of
+    # constants of its graph, as its code is.
+    model = freeze_dims_and_data(graph.model)
+    start = functools.partial(_starting_point(model), {})
+    return dataclasses.replace(nutpie.compile_pymc_model(model), initial_point_func=start)
 
 
 def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
@@ -397,7 +405,7 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
     placed = [
         model.rvs_to_values[variable].name
         for variable, transform in model.rvs_to_transforms.items()
-        if type(transform).__module__.startswith(MODELS)
+        if type(_last(transform)).__module__.startswith(MODELS)
     ]
 
     def start(data: Mapping[str, NDArray[Any]], seed: Any) -> Floats:
@@ -416,6 +424,13 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
         return np.concatenate([np.ravel(found[name]) for name in names]).astype(np.float64)
 
     return start
+
+
+def _last(transform: Any) -> Any:
+    """The transform next to the sampler, of several one after the other."""
+    from pymc.logprob.transforms import ChainedTransform
+
+    return transform.transform_list[-1] if isinstance(transform, ChainedTransform) else transform
 
 
 def sample(

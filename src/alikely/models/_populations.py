@@ -21,6 +21,8 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.models._placed import Placed
+
 __all__ = ["Population", "exchangeable", "individual", "spread"]
 
 # An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
@@ -60,10 +62,11 @@ def _levels(counts: xr.Dataset) -> Any:
     """Log odds of a human to be right on a random trial, by condition."""
     shown, right = (counts[name].sum("person").values for name in ("human_shown", "human_right"))
     # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
-    start = np.log(right + 0.5) - np.log(shown - right + 0.5)
+    centre = np.log(right + 0.5) - np.log(shown - right + 0.5)
+    error = np.sqrt(1 / (right + 0.5) + 1 / (shown - right + 0.5))
     mean = pm.Normal("human_level_mean", 0, 1.5)
-    sd = spread("human_level_sd", 1, len(start))
-    return pm.Normal("human_level", mean, sd, initval=start, dims="condition")
+    sd = spread("human_level_sd", 1, len(centre))
+    return pm.Normal("human_level", mean, sd, transform=Placed(centre, error), dims="condition")
 
 
 def _by_dataset(name: str, center: tuple[float, float], counts: xr.Dataset) -> Any:
@@ -80,12 +83,14 @@ def _by_dataset(name: str, center: tuple[float, float], counts: xr.Dataset) -> A
     return pm.Normal(f"{name}_mean", *center) + total * deviation
 
 
-def _count_likelihood(
-    counts: xr.Dataset, log_share: Callable[[NDArray[np.intp], int], Any]
-) -> None:
-    """Multinomial number of right humans, one variable for each number of humans."""
+def _count_likelihood(counts: xr.Dataset, log_share: Callable[[NDArray[np.intp], int], Any]) -> Any:
+    """Multinomial number of right humans, one variable for each number of humans.
+
+    Returns all of them by condition: with humans missing a condition is in several.
+    """
     model = pm.modelcontext(None)
     place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
+    together = pt.zeros((counts.sizes["condition"], n_humans.max() + 1), dtype="int64")
     for n in np.unique(n_humans[n_humans > 0]).tolist():
         strata = np.flatnonzero(n_humans == n)
         conditions = place[strata].reshape(-1, n + 1)[:, 0]
@@ -96,13 +101,15 @@ def _count_likelihood(
         observed = pm.Data(
             f"human_data_{n}", counts["n_trials"].values[strata].reshape(-1, n + 1), dims=dims
         )
-        pm.Multinomial(
+        found = pm.Multinomial(
             f"human_counts_{n}",
             n=observed.sum(axis=-1),
             p=pt.exp(log_share(conditions, n)),
             observed=observed,
             dims=dims,
         )
+        together = together[conditions, : n + 1].inc(found)
+    return together
 
 
 def exchangeable(counts: xr.Dataset) -> Population:
@@ -157,7 +164,8 @@ def individual(counts: xr.Dataset) -> Population:
     -------
     Population
         Registers ``human_accuracy, human_error_consistency`` (the mean over pairs),
-        ``human_effect`` (person) and the potential ``who_was_right``.
+        ``human_effect`` (person), the data ``human_totals`` and the likelihood ``who_was_right``
+        (condition, person).
 
     Raises
     ------
@@ -200,16 +208,7 @@ def individual(counts: xr.Dataset) -> Population:
     mean_of = (d == np.arange(n_conditions)[:, None]) / np.bincount(d)[:, None]
     pm.Deterministic("human_error_consistency", mean_of @ kappa, dims="condition")
 
-    # Sum over which s humans are right of the product of their odds: symmetric polynomials.
-    odds = pt.exp(effect[who]) * there
-    symmetric = pt.concatenate(
-        [pt.ones((n_conditions, 1)), pt.zeros((n_conditions, width))], axis=1
-    )
-    for h in range(width):
-        one_more = pt.concatenate([pt.zeros((n_conditions, 1)), symmetric[:, :-1]], axis=1)
-        symmetric += odds[:, h, None] * one_more
-    impossible = np.arange(width + 1) > size[:, None]
-    log_symmetric = pt.log(symmetric + impossible)
+    log_symmetric = _log_symmetric(effect[who], there, width)
 
     # Log weight of node z when s are right; constant in z where it cancels.
     s_all = np.arange(width + 1)
@@ -223,14 +222,9 @@ def individual(counts: xr.Dataset) -> Population:
     def log_share(conditions: NDArray[np.intp], n: int) -> Any:
         return (log_symmetric + log_total)[conditions, : n + 1]
 
-    _count_likelihood(counts, log_share)
+    n_by_right = _count_likelihood(counts, log_share)
+    _who_was_right(counts, effect, np.where(there, who, -1), n_by_right)
     place, n_right = counts["stratum_condition"].values, counts["n_right"].values
-    # Who was right, given how many: the conditional likelihood of the effects.
-    trials = counts["n_trials"].values
-    totals = counts["human_right"].values.sum(axis=1)
-    pm.Potential(
-        "who_was_right", (totals * effect).sum() - (trials * log_symmetric[place, n_right]).sum()
-    )
     posterior = pt.exp(log_joint - log_total[:, :, None])
     expected = (posterior * mean_right[:, None, :]).sum(axis=-1)[place, n_right]
 
@@ -242,6 +236,114 @@ def individual(counts: xr.Dataset) -> Population:
         return (kappa * there[at]).sum(axis=1) / size[at]
 
     return Population(mu, expected, consistency)
+
+
+def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:
+    """Log of the sum, over which s humans are right, of the product of their odds.
+
+    From (condition, seat), of which some may be empty, to (condition, s); 0 for impossible s.
+    """
+    odds = pt.exp(log_odds) * there
+    nobody = pt.zeros_like(odds[..., :1])
+    symmetric = pt.concatenate([nobody + 1, pt.zeros_like(odds)], axis=-1)
+    for h in range(width):
+        symmetric += odds[..., h : h + 1] * pt.concatenate([nobody, symmetric[..., :-1]], axis=-1)
+    return pt.log(symmetric + (np.arange(width + 1) > there.sum(axis=-1)[..., None]))
+
+
+def _who_was_right(
+    counts: xr.Dataset, effect: Any, seats: NDArray[np.int64], n_by_right: Any
+) -> None:
+    """Which humans were right, given how many: the conditional likelihood of their effects.
+
+    On a trial that s of the humans got right, a set of s of them is as probable as the product of
+    their odds. Each human's total is what this leaves of all trials. The log likelihood is that of
+    all trials, each with who was right on it; totals are as probable as that times the number of
+    ways to come by them, which hangs on no parameter.
+
+    `seats` numbers the persons of each condition, -1 where there are no more: (condition, seat).
+    """
+    width = seats.shape[-1]
+
+    def logp(value: Any, effect: Any, seats: Any, n_by_right: Any) -> Any:
+        everywhere = effect + pt.zeros((seats.shape[0], 1))
+        seated = pt.take_along_axis(everywhere, pt.maximum(seats, 0), axis=-1)
+        ways = _log_symmetric(seated, seats >= 0, width)
+        found = (value * effect).sum(axis=-1) - (n_by_right * ways).sum(axis=-1)
+        n_right = (n_by_right * pt.arange(n_by_right.shape[-1])).sum(axis=-1)
+        return pt.switch(pt.eq(value.sum(axis=-1), n_right), found, -np.inf)
+
+    dims = ("condition", "person")
+    pm.CustomDist(
+        "who_was_right",
+        effect,
+        seats,
+        n_by_right,
+        logp=logp,
+        random=drawn_totals,
+        signature="(person),(seat),(right)->(person)",
+        dtype="int64",
+        class_name="WhoWasRight",
+        observed=pm.Data("human_totals", counts["human_right"].values.T, dims=dims),
+        dims=dims,
+    )
+
+
+def drawn_totals(
+    effect: NDArray[np.floating],
+    seats: NDArray[np.integer],
+    n_by_right: NDArray[np.integer],
+    rng: np.random.Generator,
+    size: Any = None,
+) -> NDArray[np.int64]:
+    """How often each human is right, drawn jointly given on how many trials how many are.
+
+    Seat by seat from the last: with r still to be right among those up to this one, a share of
+    trials that symmetric polynomials tell has this one among them.
+
+    Parameters
+    ----------
+    effect : ndarray, shape (..., person)
+        Log odds of each human.
+    seats : ndarray of int, shape (..., seat)
+        Persons who answered, -1 where there are no more.
+    n_by_right : ndarray of int, shape (..., number of right humans)
+        Numbers of trials.
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : tuple, optional
+        Shape of what stands for the dots.
+
+    Returns
+    -------
+    ndarray of int, shape (..., person)
+        Zero for those without a seat.
+    """
+    batch = np.broadcast_shapes(effect.shape[:-1], seats.shape[:-1], n_by_right.shape[:-1])
+    shape = batch if size is None else tuple(size)
+    effect, seats, left = (
+        np.broadcast_to(part, shape + part.shape[-1:]) for part in (effect, seats, n_by_right)
+    )
+    there, at = seats >= 0, np.maximum(seats, 0)
+    odds = np.exp(np.take_along_axis(effect, at, axis=-1)) * there
+    symmetric = [np.eye(1, left.shape[-1])[0] + np.zeros(left.shape)]
+    for h in range(seats.shape[-1]):
+        above = symmetric[-1].copy()
+        above[..., 1:] += odds[..., h, None] * symmetric[-1][..., :-1]
+        symmetric.append(above)
+    totals = np.zeros(effect.shape, dtype=np.int64)
+    for h in reversed(range(seats.shape[-1])):
+        with_h = odds[..., h, None] * symmetric[h][..., :-1]
+        share = np.zeros(left.shape)
+        np.divide(with_h, symmetric[h + 1][..., 1:], out=share[..., 1:], where=with_h > 0)
+        # Rounding may carry a certainty above 1.
+        right = rng.binomial(left, np.minimum(share, 1))
+        person = at[..., h, None]
+        own = np.take_along_axis(totals, person, axis=-1) + right.sum(axis=-1, keepdims=True)
+        np.put_along_axis(totals, person, own, axis=-1)
+        left = left - right
+        left[..., :-1] += right[..., 1:]
+    return totals
 
 
 def _people(counts: xr.Dataset) -> list[NDArray[np.intp]]:

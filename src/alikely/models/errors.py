@@ -18,7 +18,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.dense_rows import (
     ROW_DIMS,
@@ -175,7 +175,8 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
         the same or not. Deterministics ``copy_probability`` (pair, in [0, 1]), ``errors_a`` and
         ``own_errors_b`` (pair, true_class, response_class), ``misclassification_agreement``
         (pair), that of the implied joint distribution [X25]_. Likelihoods ``observed_classes``,
-        ``observed_errors_of_a`` and the potential ``labels_of_b``.
+        ``observed_errors_of_a`` and ``labels_of_b`` (pair, true_class, label_of_b): how often
+        ``b`` gave each label where ``a`` gave the same, then where ``a`` gave another.
 
     Raises
     ------
@@ -189,6 +190,12 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
     with few errors of a true class, chance agreement hangs on how peaked they are, and that is
     learned from all of them.
 
+    Each likelihood is of its data given those of the one before, so that draws of all three are a
+    new table. That of ``labels_of_b`` is of single errors, of what ``b`` said where ``a`` said
+    what: its counts are as probable as that times the number of ways to come by them, which hangs
+    on no parameter. For leave-one-out take `alikely.errors.joint_error_log_likelihood`, whose unit
+    is one joint error.
+
     Examples
     --------
     >>> counts = np.zeros((1, 3, 3, 3), dtype=int)
@@ -201,7 +208,9 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
     n_classes = tables.shape[1]
     dims = ("pair", "true_class", "wrong_class")
     same = np.diagonal(tables, axis1=-2, axis2=-1)
-    with pm.Model(coords=_coords(labels)) as model:
+    coords = _coords(labels)
+    coords["label_of_b"] = [f"{k} {j}" for k in ("same", "other") for j in coords["wrong_class"]]
+    with pm.Model(coords=coords) as model:
         of_a = pm.Data("errors_of_a", drop_true(tables.sum(axis=-1)), dims=dims)
         agreed = pm.Data("agreed", drop_true(same), dims=dims)
         differed = pm.Data("differed", drop_true(tables.sum(axis=-2) - same), dims=dims)
@@ -219,19 +228,27 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
 
         r, full_r = rows("errors_a", "a")
         q, full_q = rows("own_errors_b", "b")
-        pm.Multinomial(
+        classes = pm.Multinomial(
             "observed_classes",
             n=of_a.sum(axis=(-2, -1)),
             p=share,
             observed=of_a.sum(axis=-1),
             dims=dims[:2],
         )
-        pm.Multinomial("observed_errors_of_a", n=of_a.sum(axis=-1), p=r, observed=of_a, dims=dims)
-        # Given a's label, b's depends on it only by being the same or not.
-        own = (1 - c)[:, None, None] * q
-        pm.Potential(
+        given = pm.Multinomial("observed_errors_of_a", n=classes, p=r, observed=of_a, dims=dims)
+        pm.CustomDist(
             "labels_of_b",
-            (agreed * pt.log(c[:, None, None] + own) + differed * pt.log(own)).sum(),
+            c[:, None],
+            q,
+            # Once for each half of the counts, whose length it gives.
+            pt.concatenate([given, given], axis=-1),
+            logp=_log_labels,
+            random=drawn_labels,
+            signature="(),(label),(both)->(both)",
+            dtype="int64",
+            class_name="CopiedLabels",
+            observed=pt.concatenate([agreed, differed], axis=-1),
+            dims=(*dims[:2], "label_of_b"),
         )
         w = share[..., None]
         observed = c + (1 - c) * (w * full_r * full_q).sum(axis=(-2, -1))
@@ -242,3 +259,53 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
             "misclassification_agreement", (observed - expected) / (1 - expected), dims="pair"
         )
     return model
+
+
+def _log_labels(value: Any, copying: Any, own: Any, given: Any) -> Any:
+    """Log likelihood of b's labels: given a's, they depend on it only by being the same or not."""
+    n = own.shape[-1]
+    agreed, differed, of_a = value[..., :n], value[..., n:], given[..., :n]
+    alone = (1 - copying)[..., None] * own
+    same = pt.log(copying[..., None] + alone)
+    found = (agreed * same + differed * pt.log(alone)).sum(axis=-1)
+    possible = pt.eq(value.sum(axis=-1), of_a.sum(axis=-1)) & pt.all(agreed <= of_a, axis=-1)
+    return pt.switch(possible, found, -np.inf)
+
+
+def drawn_labels(
+    copying: NDArray[np.floating],
+    own: NDArray[np.floating],
+    given: NDArray[np.integer],
+    rng: np.random.Generator,
+    size: Any = None,
+) -> NDArray[np.int64]:
+    """Labels of b: each error of a copied, or drawn anew.
+
+    Parameters
+    ----------
+    copying : ndarray, shape (...)
+        Copy probability.
+    own : ndarray, shape (..., label)
+        Distribution of b's own labels.
+    given : ndarray of int, shape (..., 2 * label)
+        Numbers of errors by the label of a, twice.
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : tuple, optional
+        Shape of what stands for the dots.
+
+    Returns
+    -------
+    ndarray of int, shape (..., 2 * label)
+        By the label of b: errors on which a gave the same, then errors on which a gave another.
+    """
+    n = own.shape[-1]
+    batch = np.broadcast_shapes(copying.shape, own.shape[:-1], given.shape[:-1])
+    shape = batch if size is None else tuple(size)
+    of_a = np.broadcast_to(given[..., :n], (*shape, n))
+    copied = rng.binomial(of_a, np.broadcast_to(copying[..., None], of_a.shape))
+    # Rows that were worked out in floating numbers may sum to a little more than 1.
+    share = own / own.sum(axis=-1, keepdims=True)
+    alone = rng.multinomial(of_a - copied, np.broadcast_to(share[..., None, :], (*shape, n, n)))
+    same = np.diagonal(alone, axis1=-2, axis2=-1)
+    return np.concatenate([copied + same, alone.sum(axis=-2) - same], axis=-1)

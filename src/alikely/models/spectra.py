@@ -10,14 +10,15 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
-from pymc.logprob.transforms import Transform
 
+from alikely.models._placed import Placed
 from alikely.stats.mixtures import regime_names, tightest_groups
 
 __all__ = ["spectrum"]
@@ -55,13 +56,13 @@ def spectrum(
     Returns
     -------
     pymc.Model
-        Dims ``condition, person, entry``, ``regime`` (hardest first) and ``population``
-        (reference, distorted: of ``ability_sd``). Deterministics
-        ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies as they
-        would be observed in the reference; ``latent_reference_sd``, without the binomial noise of
-        their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime), Glass's delta
-        [G76]_ of a condition for an average person and of the mean of a regime. Likelihood
-        ``observed_right`` (entry).
+        Dims ``condition, person, entry``, ``regime`` (hardest first), ``boundary`` (between two
+        regimes: of ``gap``) and ``population`` (reference, distorted: of ``ability_sd``).
+        Deterministics ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies
+        as they would be observed in the reference; ``latent_reference_sd``, without the binomial
+        noise of their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime),
+        Glass's delta [G76]_ of a condition for an average person and of the mean of a regime.
+        Likelihood ``observed_right`` (entry).
 
     Raises
     ------
@@ -105,23 +106,21 @@ def spectrum(
             "lowest_mean",
             -1.5,
             2,
-            initval=start.mean[0],
-            transform=_Placed(start.mean[0], start.mean_error[0]),
+            transform=Placed(start.mean[0], start.mean_error[0]),
         )[None]
         if k > 1:
+            names = regime_names(k)
+            model.add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
             gap_start = np.diff(start.mean)
             gap = pm.Gamma(
                 "gap",
                 4,
                 4 * k / RANGE,
-                shape=k - 1,
-                initval=gap_start,
-                transform=_Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
+                dims="boundary",
+                transform=Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
             )
             means = pt.concatenate([means, means + pt.cumsum(gap)])
-            weight = pm.Dirichlet(
-                "regime_weight", np.full(k, 4.0), dims="regime", initval=start.weight
-            )
+            weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
         else:
             weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
         mean = pm.Deterministic("regime_mean", means, dims="regime")
@@ -130,8 +129,7 @@ def spectrum(
             np.log(RANGE / (4 * k)),
             0.4,
             dims="regime",
-            initval=start.width,
-            transform=_Placed(np.log(start.width), start.width_error),
+            transform=Placed(np.log(start.width), start.width_error),
         )
         ease = pm.NormalMixture(
             "logit_accuracy",
@@ -139,8 +137,7 @@ def spectrum(
             mean,
             width,
             dims="condition",
-            initval=start.ease,
-            transform=_Placed(start.ease, start.ease_error),
+            transform=Placed(start.ease, start.ease_error),
         )
         # Glass measures in the spread of the reference because distortions may change spreads.
         ability_sd = pm.HalfNormal("ability_sd", 0.5, dims="population")
@@ -175,7 +172,6 @@ class _Start(NamedTuple):
     mean_error: np.ndarray
     width: np.ndarray
     width_error: np.ndarray  # of its logarithm
-    weight: np.ndarray
 
 
 def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int) -> _Start:
@@ -201,30 +197,7 @@ def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int)
         width / np.sqrt(size + 1),
         width,
         1 / np.sqrt(2 * (size + 4)),
-        (size + 4) / (size + 4).sum(),
     )
-
-
-class _Placed(Transform):
-    """Moves a variable on the line (for positive ones: its logarithm) to about 0 and unit scale.
-
-    Chains take their first steps in units of that scale. Steps much too long would carry them over
-    into a grouping of next to no probability, where they stay.
-    """
-
-    name = "placed"
-
-    def __init__(self, centre: ArrayLike, scale: ArrayLike) -> None:
-        self.centre, self.scale = np.asarray(centre), np.asarray(scale)
-
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        return (value - self.centre) / self.scale
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        return self.centre + self.scale * value
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        return pt.zeros_like(value) + np.log(self.scale)
 
 
 def _check(

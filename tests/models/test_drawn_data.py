@@ -1,0 +1,249 @@
+"""Data that models draw, and likelihoods of single trials: by enumeration, and by refits."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import special, stats
+
+import alikely as al
+from alikely.data.tables import cohort_counts
+from alikely.errors import joint_error_log_likelihood
+from alikely.models._populations import drawn_totals
+from alikely.models.errors import drawn_labels
+
+Outcome = tuple[int, ...]
+N_DRAWS = 20_000
+
+
+def summed(parts: Iterable[dict[Outcome, float]], width: int) -> dict[Outcome, float]:
+    """Distribution of the sum of independent counts."""
+    found: dict[Outcome, float] = {(0,) * width: 1.0}
+    for part in parts:
+        after: dict[Outcome, float] = defaultdict(float)
+        for (so_far, p), (more, q) in itertools.product(found.items(), part.items()):
+            after[tuple(a + b for a, b in zip(so_far, more, strict=True))] += p * q
+        found = after
+    return found
+
+
+def fits(drawn: np.ndarray, wanted: dict[Outcome, float]) -> float:
+    """p-value of Pearson's test; outcomes of fewer than 5 draws together."""
+    assert sum(wanted.values()) == pytest.approx(1)
+    seen = Counter(map(tuple, drawn.tolist()))
+    assert set(seen) <= set(wanted)
+    n = len(drawn)
+    pairs = [(seen[outcome], n * p) for outcome, p in wanted.items()]
+    often = [pair for pair in pairs if pair[1] >= 5]
+    rest = np.array([pair for pair in pairs if pair[1] < 5]).reshape(-1, 2).sum(axis=0)
+    if rest[1] >= 5:
+        often.append(tuple(rest))
+    observed, expected = np.array(often).T
+    statistic = ((observed - expected) ** 2 / expected).sum()
+    return float(stats.chi2.sf(statistic, len(often) - 1))
+
+
+def one_trial(odds: np.ndarray, who: list[int], s: int) -> dict[Outcome, float]:
+    """Which of the humans are right, given how many."""
+    sets = [
+        (tuple(int(h in chosen) for h in range(len(odds))), float(np.prod(odds[list(chosen)])))
+        for chosen in itertools.combinations(who, s)
+    ]
+    total = sum(weight for _, weight in sets)
+    return {outcome: weight / total for outcome, weight in sets}
+
+
+def test_drawn_totals_have_the_distribution_of_single_trials() -> None:
+    """Two conditions, in one of which a human is missing."""
+    effect = np.array([-1.5, 0.2, 0.9, 0.4])
+    seats = np.array([[0, 1, 2, 3], [3, 0, 2, -1]])
+    n_by_right = np.array([[1, 2, 1, 1, 1], [2, 1, 2, 0, 0]])
+    drawn = drawn_totals(effect, seats, n_by_right, np.random.default_rng(1), (N_DRAWS, 2))
+    for c in range(2):
+        who = seats[c][seats[c] >= 0].tolist()
+        trials = [
+            one_trial(np.exp(effect), who, s) for s, n in enumerate(n_by_right[c]) for _ in range(n)
+        ]
+        assert fits(drawn[:, c], summed(trials, 4)) > 1e-4
+    # As many right answers as there are, and nobody certain of rounding.
+    np.testing.assert_array_equal(drawn.sum(axis=-1), [(n_by_right @ np.arange(5))] * N_DRAWS)
+    certain = drawn_totals(effect, seats, np.array([0, 0, 0, 5, 0]), np.random.default_rng(1))
+    assert certain[1].tolist() == [5, 0, 5, 5]
+
+
+def test_drawn_labels_have_the_distribution_of_single_errors() -> None:
+    copying, own, of_a = np.array([0.3]), np.array([[0.2, 0.5, 0.3]]), np.array([2, 1, 2])
+    drawn = drawn_labels(
+        copying, own, np.tile(of_a, 2)[None], np.random.default_rng(1), (N_DRAWS, 1)
+    )
+    errors = []
+    for i, n in enumerate(of_a):
+        one = {}
+        for j in range(3):
+            outcome = [0] * 6
+            outcome[j if i == j else 3 + j] = 1
+            one[tuple(outcome)] = float(copying[0] * (i == j) + (1 - copying[0]) * own[0, j])
+        errors += [one] * n
+    assert fits(drawn[:, 0], summed(errors, 6)) > 1e-4
+
+
+def humans(n_trials: int, n_conditions: int) -> xr.Dataset:
+    """Three humans of unlike accuracy and a machine."""
+    rng = np.random.default_rng(3)
+    ease = rng.normal(0.5, 1, (n_conditions, n_trials))
+    log_odds = np.array([-0.8, 0.1, 0.7, 0.3])[:, None, None] + ease
+    correct = (rng.random(log_odds.shape) < special.expit(log_odds)).reshape(4, -1).astype(int)
+    return cohort_counts(
+        al.Trials.from_correct(
+            correct,
+            kind=["human"] * 3 + ["model"],
+            condition=np.repeat([f"c{c}" for c in range(n_conditions)], n_trials),
+        )
+    )
+
+
+def density(model: pm.Model, name: str, point: dict[str, Any]) -> np.ndarray:
+    function = model.compile_fn(
+        model.logp(vars=[model[name]], sum=False)[0],
+        inputs=model.value_vars,
+        on_unused_input="ignore",
+    )
+    return np.asarray(function(point))
+
+
+def test_who_was_right_reads_its_counts_from_the_data() -> None:
+    """New data change the likelihood; totals that are none of these counts are impossible."""
+    counts = humans(20, 2)
+    model = al.models.cohort(counts, human_effects=True)
+    point = model.initial_point()
+    totals, by_right = model["human_totals"].get_value(), model["human_data_3"].get_value()
+    with model:
+        pm.set_data({"human_totals": totals[::-1], "human_data_3": by_right[::-1]})
+    other = density(model, "who_was_right", point)
+    # All humans alike: each set of right ones is as probable as any other of its size.
+    wanted = -(by_right[::-1] * np.log([1, 3, 3, 1])).sum(axis=-1)
+    np.testing.assert_allclose(other, wanted)
+    with model:
+        pm.set_data({"human_totals": totals + 1})
+    assert (density(model, "who_was_right", point) == -np.inf).all()
+
+
+TABLES = np.zeros((1, 3, 3, 3), dtype=int)
+TABLES[0] = [
+    [[0, 0, 0], [0, 14, 4], [0, 5, 6]],
+    [[7, 0, 3], [0, 0, 0], [6, 0, 9]],
+    [[12, 3, 0], [2, 5, 0], [0, 0, 0]],
+]
+
+
+def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model() -> None:
+    """But for the numbers of ways to come by the counts, which are of the data alone."""
+    model = al.models.class_copying(TABLES)
+    with model:
+        prior = pm.sample_prior_predictive(5, random_seed=1)["prior"].to_dataset()
+    found = joint_error_log_likelihood(prior, TABLES)
+    assert dict(found.sizes) == {"chain": 1, "draw": 5, "observation": TABLES.sum()}
+    whole = pm.compute_log_likelihood(
+        xr.DataTree.from_dict({"posterior": prior}), model=model, extend_inferencedata=False,
+        progressbar=False,
+    ).sum(("pair", "true_class"))  # fmt: skip
+    parts = sum(whole[name] for name in whole.data_vars)
+    of_a = TABLES.sum(axis=-1)
+    ways = special.gammaln(TABLES.sum() + 1) - special.gammaln(of_a + 1).sum()
+    np.testing.assert_allclose(found["joint_errors"].sum("observation") + ways, parts)
+    # Each observation says which cell it is of.
+    cells = zip(
+        *(found[n].values.tolist() for n in ("true_class", "label_a", "label_b")), strict=True
+    )
+    assert all(TABLES[0, t, a, b] == n for (t, a, b), n in Counter(cells).items())
+
+
+def test_log_likelihood_of_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alikely.errors.posteriors.LARGEST_LOG_LIKELIHOOD", 10)
+    with al.models.class_copying(TABLES):
+        prior = pm.sample_prior_predictive(5, random_seed=1)["prior"].to_dataset()
+    with pytest.raises(ValueError, match=r"would hold 380 numbers; choose fewer pairs or draws"):
+        joint_error_log_likelihood(prior, TABLES)
+    with pytest.raises(ValueError, match="take the counts that the model was given"):
+        joint_error_log_likelihood(prior, np.tile(TABLES, (2, 1, 1, 1)))
+
+
+def left_out(log_likelihood: xr.DataArray) -> tuple[float, float]:
+    """Log mean likelihood over draws, and its Monte-Carlo error."""
+    values = log_likelihood.values
+    elpd = float(special.logsumexp(values) - np.log(values.size))
+    ratio = np.exp(log_likelihood - elpd)
+    ess = float(azs.ess(ratio.to_dataset(name="x"))["x"])
+    return elpd, float(ratio.std()) / np.sqrt(ess)
+
+
+@pytest.mark.slow
+def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
+    """Without each of them, once for all of one cell: they leave the same data behind."""
+    model = al.models.class_copying(TABLES)
+    tree = al.inference.nuts(model, 8_000, rng=1)
+    tree["log_likelihood"] = joint_error_log_likelihood(tree, TABLES)
+    found = azs.loo(tree)
+    cells = np.argwhere(TABLES)
+
+    def data(tables: np.ndarray) -> dict[str, np.ndarray]:
+        other = al.models.class_copying(tables)
+        return {v.name: v.get_value() for v in other.data_vars}
+
+    without = []
+    for cell in cells:
+        tables = TABLES.copy()
+        tables[tuple(cell)] -= 1
+        without.append(data(tables))
+    elpd, variance = 0.0, 0.0
+    refits = al.inference.nuts_many(model, without, 8_000, rng=2)
+    for cell, refit in zip(cells, refits, strict=True):
+        one = np.zeros_like(TABLES)
+        one[tuple(cell)] = 1
+        own = joint_error_log_likelihood(refit, one)["joint_errors"].isel(observation=0)
+        value, error = left_out(own.reset_coords(drop=True))
+        n = TABLES[tuple(cell)]
+        elpd, variance = elpd + n * value, variance + (n * error) ** 2
+    figure(f"joint errors: PSIS-LOO {found.elpd:.2f}, refits {elpd:.2f} +- {variance**0.5:.2f}")
+    # Smoothed importance weights err about as much as refits of as many draws.
+    assert found.elpd == pytest.approx(elpd, abs=4 * np.sqrt(2 * variance))
+    assert found.elpd < float(tree["log_likelihood"]["joint_errors"].mean(("chain", "draw")).sum())
+
+
+@pytest.mark.slow
+def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
+    """The unit is a condition: who was right in it, given on how many trials how many were."""
+    counts = humans(40, 6)
+    model = al.models.cohort(counts, human_effects=True)
+
+    def likelihood(tree: xr.DataTree) -> xr.Dataset:
+        return pm.compute_log_likelihood(
+            tree, var_names=["who_was_right"], model=model, extend_inferencedata=False,
+            progressbar=False,
+        )  # fmt: skip
+
+    tree = al.inference.nuts(model, 8_000, rng=1, target_accept=0.99)
+    tree["log_likelihood"] = likelihood(tree)
+    found = azs.loo(tree, var_name="who_was_right")
+    elpd, variance = 0.0, 0.0
+    for c in range(6):
+        refit = al.models.cohort(counts, human_effects=True)
+        totals = refit["human_totals"].get_value()
+        with refit:
+            # Takes the likelihood of one condition away again.
+            pm.Potential("left_out", -pm.logp(refit["who_was_right"], totals)[c])
+        again = al.inference.nuts(refit, 8_000, rng=2, target_accept=0.99)
+        value, error = left_out(
+            likelihood(again)["who_was_right"].isel(condition=c).reset_coords(drop=True)
+        )
+        elpd, variance = elpd + value, variance + error**2
+    figure(f"who was right: PSIS-LOO {found.elpd:.2f}, refits {elpd:.2f} +- {variance**0.5:.2f}")
+    assert found.elpd == pytest.approx(elpd, abs=4 * np.sqrt(2 * variance))
