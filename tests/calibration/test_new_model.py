@@ -186,8 +186,8 @@ def test_only_the_evidence_is_left_to_make(house: House) -> None:
     assert content["dims"] == ["condition"]
     assert content["deterministics"] == ["accuracy_sd"]
     assert content["priors"] == {
-        "accuracy_mean": {"beta": [1.0, 1.0]},
-        "correlation": {"beta": [2.0, 5.0]},
+        "accuracy_mean": "Beta(1, 1)",
+        "correlation": "Beta(2, 5)",
     }
     assert content["data"]["shown"] == {"dims": ["condition"], "meaning": MEANINGS["shown"]}
 

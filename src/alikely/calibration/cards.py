@@ -31,6 +31,7 @@ from alikely.calibration.ranks import sbc, sbc_summary
 from alikely.inference.chains import nuts
 
 __all__ = [
+    "MODEL_NAMES",
     "QUANTILES",
     "calibration",
     "card_section",
@@ -45,6 +46,10 @@ SEED = 1
 # Reference figures are then known ten times as well as those of a usual fit.
 N_REFERENCE = 80_000
 QUANTILES = (0.05, 0.5, 0.95)
+# What the room of models has beside them gives a model other priors. It is no part of a model's
+# text: without priors= a model is returned as it is.
+PRIORS_FILE, PRIORS_NAMES = "_given_priors", ("prior_texts", "with_priors")
+MODEL_NAMES = [name for name in models.__all__ if name not in PRIORS_NAMES]
 
 
 def model_digest(name: str) -> str:
@@ -53,12 +58,13 @@ def model_digest(name: str) -> str:
     Parameters
     ----------
     name : str
-        One of ``alikely.models.__all__``.
+        One of `MODEL_NAMES`.
 
     Returns
     -------
     str
-        16 hexadecimal digits: of the model's file and of the files of `alikely.models` it imports.
+        16 hexadecimal digits: of the model's file and of the files of `alikely.models` it imports,
+        but for that which gives other priors.
 
     Examples
     --------
@@ -70,7 +76,7 @@ def model_digest(name: str) -> str:
     todo = [_file(name)]
     while todo:
         part = todo.pop()
-        if part in found:
+        if part in found or part == PRIORS_FILE:
             continue
         tree = ast.parse((folder / f"{part}.py").read_text())
         for node in ast.walk(tree):
@@ -95,7 +101,7 @@ def _parts(line: ast.ImportFrom) -> list[str]:
     module = resolve_name("." * line.level + (line.module or ""), room)
     if module == room:
         names = [alias.name for alias in line.names]
-        return [_file(name) if name in models.__all__ else name for name in names]
+        return [_file(name) if name in MODEL_NAMES else name for name in names]
     return [module.removeprefix(f"{room}.")] if module.startswith(f"{room}.") else []
 
 
@@ -117,7 +123,7 @@ def calibration(
     Parameters
     ----------
     name : str
-        One of ``alikely.models.__all__``.
+        One of `MODEL_NAMES`.
     n : int, optional
         Number of simulations; that of the catalogue if not given.
     folder, rng, progressbar
@@ -181,7 +187,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
     Parameters
     ----------
     name : str
-        One of ``alikely.models.__all__``.
+        One of `MODEL_NAMES`.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -22,6 +22,7 @@ from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated
+from alikely.models.priors import Priors
 from alikely.stats.intervals import CiKind
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
@@ -37,6 +38,7 @@ def decision_margin_consistency(
     m: int | None = None,
     link: Link = "m_afc",
     model: MarginModel = "items",
+    priors: Priors | None = None,
     method: Method = "pearson",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int = 10_000,
@@ -78,6 +80,8 @@ def decision_margin_consistency(
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine
         and group `alikely.models.observer_margins`, up to a minute a pair, where few observers
         answered each item often.
+    priors : mapping, optional
+        Other priors of that model's variables by name.
     method : {"pearson", "spearman"}
         Of the estimate, its standard error and the bootstrap; the posterior is of a linear
         correlation of noise-free strengths.
@@ -155,7 +159,14 @@ def decision_margin_consistency(
         ci_kind=ci_kind,
         rng=rng,
         progressbar=progressbar,
-        options={"margins": margins, "group": group, "m": m, "link": link, "model": model},
+        options={
+            "margins": margins,
+            "group": group,
+            "m": m,
+            "link": link,
+            "model": model,
+            "priors": priors,
+        },
     )
     return analyse(trials, margin_metric(method), MARGINS, ask)
 
@@ -207,6 +218,7 @@ def _draw(
         m=table.attrs["n_alternatives"],
         link=options["link"],
         model=options["model"],
+        priors=options["priors"],
         rng=seed,
         progressbar=ask.progressbar,
     )
@@ -218,7 +230,7 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
-    return Drawn(groups, drawn.reasons)
+    return Drawn(groups, drawn.reasons, drawn.priors)
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
@@ -341,6 +353,7 @@ DEFAULTS: dict[str, Any] = {
     "m": None,
     "link": "m_afc",
     "model": "items",
+    "priors": None,
 }
 MARGINS = Kind(
     _count,
