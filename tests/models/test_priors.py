@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 from pytensor.compile.mode import Mode
+from pytensor.graph.replace import clone_replace
 from scipy import stats
 
 import alikely as al
@@ -62,15 +65,6 @@ def built(name: str) -> pm.Model:
     return without_starts(MODELS[name]())
 
 
-def settable() -> list[Any]:
-    return [
-        pytest.param(name, variable, id=f"{name}, {variable}")
-        for name in MODELS
-        for variable in prior_texts(built(name))
-        if variable != "uv"
-    ]
-
-
 def other_prior(model: pm.Model, name: str) -> Any:
     family = prior_texts(model)[name].partition("(")[0]
     if family == "Dirichlet":
@@ -90,37 +84,43 @@ def somewhere(model: pm.Model) -> dict[str, Any]:
     return {variable.name: value for variable, value in zip(model.free_RVs, values, strict=True)}
 
 
-def on_values(model: pm.Model, point: dict[str, Any]) -> float:
-    """Log density of values, without the coordinates of chains."""
-    density = model.logp(jacobian=False)
-    given = {}
-    for variable in model.free_RVs:
-        value, transform = model.rvs_to_values[variable], model.rvs_to_transforms[variable]
-        given[value] = pm.math.constant(point[variable.name]) if transform is None else (
-            transform.forward(pm.math.constant(point[variable.name]), *variable.owner.inputs)
-        )  # fmt: skip
-    # Coordinates may be placed by other variables, which are to be at their values too.
-    known = {v: pm.math.constant(point[v.name]) for v in model.free_RVs}
-    from pytensor.graph.replace import clone_replace
+def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
+    """Log density of each variable and potential at values, without the coordinates of chains."""
+    values = {v: pm.math.constant(point[v.name]) for v in model.free_RVs}
+    inputs = {}
+    for variable, constant in values.items():
+        transform = model.rvs_to_transforms[variable]
+        moved = constant if transform is None else transform.forward(constant, *(
+            clone_replace(variable.owner.inputs, values, rebuild_strict=False)
+        ))  # fmt: skip
+        inputs[model.rvs_to_values[variable]] = moved
+    densities = [term.sum() for term in model.logp(jacobian=False, sum=False)]
+    placed = clone_replace(densities, inputs, rebuild_strict=False)
+    names = [v.name for v in (*model.basic_RVs, *model.potentials)]
+    found = pytensor.function([], placed, mode=PYTHON)()
+    return dict(zip(names, map(float, found), strict=True))
 
-    placed = clone_replace(list(given.values()), known, rebuild_strict=False)
-    (out,) = clone_replace([density], dict(zip(given, placed, strict=True)), rebuild_strict=False)
-    return float(out.eval(mode=PYTHON))
 
-
-@pytest.mark.parametrize(("name", "variable"), settable())
-def test_the_log_density_changes_by_that_of_the_prior(name: str, variable: str) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
+    """Of every variable that can be set, at a random point; all else stays."""
     model = built(name)
-    other = with_priors(model, {variable: other_prior(model, variable)})
+    settable = [variable for variable in prior_texts(model) if variable != "uv"]
+    other = with_priors(model, {v: other_prior(model, v) for v in settable})
     point = somewhere(other)
-    before, after = (on_values(each, point) for each in (model, other))
-    old, new = (log_density(each[variable], point[variable]) for each in (model, other))
-    assert np.isfinite([before, after]).all()
-    # Sums of up to some thousand terms, in double precision.
-    assert after - before == pytest.approx(new - old, abs=1e-9 * max(1, abs(before)))
-    assert new != pytest.approx(old)
-    # All else is the same.
-    assert prior_texts(model) | {variable: prior_texts(other)[variable]} == prior_texts(other)
+    before, after = (terms(each, point) for each in (model, other))
+    assert before.keys() == after.keys()
+    for variable, density in before.items():
+        if variable in settable:
+            old, new = (log_density(each[variable], point[variable]) for each in (model, other))
+            assert new != pytest.approx(old)
+            difference = new - old
+        else:
+            difference = 0.0
+        # Sums of up to some thousand terms, in double precision.
+        room = 1e-9 * max(1, abs(density))
+        assert np.isfinite(density)
+        assert after[variable] - density == pytest.approx(difference, abs=room), variable
     for kind in ("free_RVs", "observed_RVs", "deterministics", "potentials", "data_vars"):
         names = [[v.name for v in getattr(each, kind)] for each in (model, other)]
         assert names[0] == names[1]
@@ -216,7 +216,7 @@ def test_transforms_of_others_stay_or_are_refused() -> None:
     other = with_priors(model, {"cut": pm.StudentT.dist(3, 0, sigma=1)})
     assert other.rvs_to_transforms[other["cut"]] is ordered
     with pytest.raises(
-        ValueError, match="'cut' has the transform .* does not fit the support of H"
+        ValueError, match=r"'cut' has the transform .* does not fit the support of H"
     ):
         with_priors(model, {"cut": pm.HalfNormal.dist(1)})
 
@@ -255,7 +255,7 @@ def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
         return chains._written_out(al.models.independence(COUNTS, priors=priors), False)
 
-    assert written(p_a=(2, 2)) == written(p_a=pm.Beta.dist(2, 2))
+    assert written(p_a=(2, 2)) == written(p_a=pm.Beta.dist(2.0, 2.0))
     different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]
     different.append(written(p_a=pm.Uniform.dist(0, 1)))
     assert len(set(different)) == 5
@@ -309,14 +309,13 @@ with pm.Model():
         ({"p_a": pm.Normal.dist(pm.Normal.dist(), 1)}, "'p_a', Normal, has random parameters;"),
         ({"p_a": pm.math.exp(pm.Normal.dist())}, "must be a distribution, such as pm.Normal"),
         ({"p_a": pm.Flat.dist()}, "nothing can be drawn from it; give a proper distribution"),
-        ({"p_a": pm.Beta.dist(2, 2, shape=3)}, "a single number or of shape (1,) (pair), got shape"),
+        ({"p_a": pm.Beta.dist(2, 2, shape=3)}, "a single number or of shape (1,) (pair), got"),
         ({"p_a": ([1, 2], 1)}, "a single number or of shape (1,) (pair), got shape (2,)"),
     ],
 )  # fmt: skip
 def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
         al.models.independence(COUNTS, priors=priors)
-    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -331,16 +330,15 @@ def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
         ("class_criteria", {"criterion": (1,)}, "'criterion' depends on criterion_sd; priors= ta"),
         ("class_criteria", {"strength": (1, 1)}, "'strength' depends on "),
         ("spectrum", {"regime_sd": (-1.0, 0)}, "LogNormal(mu, sigma): (-1.0, 0): sigma > 0"),
-        ("spectrum", {"regime_weight": [4, 4, 2]}, "of shape (2,) or of shape (2,) (regime), got"),
+        ("spectrum", {"regime_weight": [4, 4, 2]}, "'regime_weight' must be of shape (2,) (regime), got shape (3,)"),
         ("spectrum", {"regime_weight": (4, 4)}, "Dirichlet(a), has 1 parameter, got (4, 4)"),
         ("spectrum", {"regime_weight": pm.MvNormal.dist([0, 0], np.eye(2))}, "default, Dirichl"),
         ("copying, direct prior", {"uv": (1, 1)}, "no family with parameters; give a distribution"),
     ],
 )  # fmt: skip
 def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
         with_priors(built(name), priors)
-    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -355,9 +353,8 @@ def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -
     ],
 )
 def test_priors_of_the_copy_model(priors: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=re.escape(message)):
         al.models.copying(COUNTS, priors=priors)
-    assert message in str(caught.value)
 
 
 def test_start_values_are_refused() -> None:

@@ -252,9 +252,10 @@ def _replacement(
     inner = drawn.owner.op.ndim_supp
     if own != shape and own != shape[len(shape) - inner :]:
         dims = f" ({', '.join(model.named_vars_to_dims.get(name) or ())})".replace(" ()", "")
-        single = f"shape {shape[len(shape) - inner :]}" if inner else "a single number"
+        single = f"of shape {shape[len(shape) - inner :]} or " if inner else "a single number or "
         raise ValueError(
-            f"the prior of {name!r} must be of {single} or of shape {shape}{dims}, got shape {own}"
+            f"the prior of {name!r} must be {'' if inner == len(shape) else single}of shape "
+            f"{shape}{dims}, got shape {own}"
         )
     drawn = _resized(drawn, shape[: len(shape) - inner])
     default = pm.distributions.transforms._default_transform(drawn.owner.op, drawn)
