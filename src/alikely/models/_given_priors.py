@@ -83,9 +83,9 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
     check_priors(priors)
     if not priors:
         return model
-    _refuse_start_values(model)
     settable = _settable(model)
     chosen = {name: _replacement(model, settable, name, priors[name]) for name in priors}
+    _refuse_start_values(model)
     graph, memo = fgraph_from_model(model)
     replacements = []
     for name, (drawn, transform) in chosen.items():
