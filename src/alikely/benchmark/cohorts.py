@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,10 @@ from alikely.benchmark.tables import one_of
 from alikely.data.tables import cohort_counts
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.chains import nuts
-from alikely.models.priors import Priors, check_priors
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = [
     "PREDICTED",
@@ -108,6 +110,7 @@ def fit_cohort(
     """
     # The model's room imports PyMC: only when needed.
     from alikely.models import prior_texts
+    from alikely.models._given_priors import check_priors
     from alikely.models.cohorts import cohort, cohort_layout
 
     check_priors(priors)

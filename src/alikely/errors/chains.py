@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -16,7 +16,9 @@ from alikely.errors.tables import dense_joint_errors, dense_rows
 from alikely.inference.chains import DRAW_MORE, nuts
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
-from alikely.models.priors import Priors
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["ChainDraws", "class_copying_draws", "shared_base_draws"]
 

@@ -24,7 +24,7 @@ from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import Metric
-from alikely.models.priors import Prior, check_priors
+from alikely.models.priors import Prior
 from alikely.stats.intervals import CiKind, check_interval
 
 __all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers"]
@@ -55,7 +55,11 @@ class Ask:
         check_interval(self.ci_prob, self.ci_kind)
         check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
         check_sampler(self.sampler)
-        check_priors(self.options.get("priors"))
+        if (priors := self.options.get("priors")) is not None:
+            # The models' room imports PyMC: only when needed.
+            from alikely.models._given_priors import check_priors
+
+            check_priors(priors)
 
 
 class Found(NamedTuple):

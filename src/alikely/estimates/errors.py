@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -20,8 +20,10 @@ from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, error_similarity_metric
 from alikely.metrics.rows import Mixture
-from alikely.models.priors import Priors
 from alikely.stats.intervals import CiKind
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
 

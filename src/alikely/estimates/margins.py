@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,10 @@ from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated
-from alikely.models.priors import Priors
 from alikely.stats.intervals import CiKind
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
 

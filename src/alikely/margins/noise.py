@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,10 @@ from alikely.inference.chains import nuts
 from alikely.margins.posterior import THIN, TUNE, Link, target_accept
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
-from alikely.models.priors import Priors, check_priors
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
 
@@ -103,6 +105,7 @@ def fit_observers(
     """
     # The models' room imports PyMC: only when needed.
     from alikely.models import observer_margins, prior_texts
+    from alikely.models._given_priors import check_priors
 
     check_priors(priors)
     if m is None and not trials.has_classes:

@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,9 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.chains import CHAINS, nuts_many
 from alikely.margins.tables import answers_of_group
 from alikely.metrics.margins import margin_consistency, repeated
-from alikely.models.priors import Priors
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
 

@@ -23,9 +23,11 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
 
 from alikely._base.names import listed, nearest
-from alikely.models.priors import Priors, check_priors
 
-__all__ = ["prior_texts", "with_priors"]
+__all__ = ["Priors", "check_priors", "prior_texts", "with_priors"]
+
+# Names of variables to distributions, or to parameters of the default's own family.
+Priors = Mapping[str, Any]
 
 OWN = "alikely.models."
 HOW = "such as pm.Normal.dist(0, 1)"
@@ -125,6 +127,42 @@ def prior_texts(model: pm.Model) -> dict[str, str]:
     {'p_a': 'Beta(1, 1)', 'u': 'Beta(0.5, 0.5)', 'v': 'Beta(0.5, 0.5)'}
     """
     return {name: _text(variable) for name, variable in _settable(model).items()}
+
+
+def check_priors(priors: Priors | None) -> None:
+    """Refuse what cannot be priors of a model, before there is one.
+
+    Parameters
+    ----------
+    priors : mapping or None
+        As in `alikely.models.with_priors`.
+
+    Raises
+    ------
+    ValueError
+        If it is no mapping of names to distributions or parameters.
+
+    Examples
+    --------
+    >>> check_priors({"level_mean": (0, 1)})
+    """
+    named = isinstance(priors, Mapping) and all(isinstance(name, str) for name in priors)
+    if priors is not None and not named:
+        raise ValueError(
+            "priors must map names of variables to distributions or parameters, such as "
+            f'{{"level_mean": (0, 1)}}, got {priors!r}'
+        )
+    for name, given in (priors or {}).items():
+        if given is None or callable(given) or isinstance(given, (str, Mapping)):
+            raise ValueError(
+                f"the prior of {name!r} must be a distribution without a name, such as "
+                f"pm.Normal.dist(0, 1), or parameters of its default, got {given!r}"
+            )
+        if getattr(given, "name", None) is not None:
+            raise ValueError(
+                f"the prior of {name!r} is the variable {given.name!r} of a model; give a "
+                "distribution without a name, such as pm.Normal.dist(0, 1)"
+            )
 
 
 class _Family(NamedTuple):

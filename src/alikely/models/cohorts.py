@@ -21,9 +21,8 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 
-from alikely.models._given_priors import with_priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import exchangeable, individual, spread
-from alikely.models.priors import Priors
 
 __all__ = ["cohort", "cohort_layout"]
 

@@ -21,8 +21,8 @@ from pymc.logprob.transforms import Transform
 from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts
 from alikely.models._coords import pair_coords
-from alikely.models._given_priors import with_priors
-from alikely.models.priors import DEFAULT_PRIOR, Priors, check_prior, check_priors
+from alikely.models._given_priors import Priors, check_priors, with_priors
+from alikely.models.priors import DEFAULT_PRIOR, check_prior
 
 __all__ = ["copying"]
 

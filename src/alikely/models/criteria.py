@@ -20,7 +20,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.margins import FEWEST_ITEMS
-from alikely.models._given_priors import with_priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     check_margins,
@@ -29,7 +29,6 @@ from alikely.models._strengths import (
     refuse_extremes,
     seen_strength,
 )
-from alikely.models.priors import Priors
 
 __all__ = ["class_criteria"]
 

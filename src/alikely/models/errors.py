@@ -28,9 +28,8 @@ from alikely.metrics.dense_rows import (
     insert_true,
     wrong_classes,
 )
-from alikely.models._given_priors import with_priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import spread
-from alikely.models.priors import Priors
 
 __all__ = ["class_copying", "error_distributions"]
 

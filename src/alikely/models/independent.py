@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 from alikely.data.tables import check_counts
 from alikely.models._coords import pair_coords
-from alikely.models._given_priors import with_priors
-from alikely.models.priors import Priors
+from alikely.models._given_priors import Priors, with_priors
 
 __all__ = ["independence"]
 

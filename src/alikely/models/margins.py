@@ -18,7 +18,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
-from alikely.models._given_priors import with_priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -32,7 +32,6 @@ from alikely.models._strengths import (
     refuse_extremes,
     seen_strength,
 )
-from alikely.models.priors import Priors
 
 __all__ = ["item_margins", "log_m_afc"]
 

@@ -19,7 +19,7 @@ from scipy import special
 
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
-from alikely.models._given_priors import with_priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -33,7 +33,6 @@ from alikely.models._strengths import (
     refuse_extremes,
     seen_strength,
 )
-from alikely.models.priors import Priors
 
 __all__ = ["noise_variance", "observer_margins"]
 

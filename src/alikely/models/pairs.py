@@ -15,9 +15,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from alikely.models._given_priors import with_priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import spread
-from alikely.models.priors import Priors
 
 __all__ = ["pooled_pairs"]
 

@@ -1,17 +1,14 @@
-"""What is known of priors without PyMC: Beta parameters of exact draws, and the form of others."""
+"""Priors of the copy model, stated as Beta parameters; apart, because exact draws need no PyMC."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-__all__ = ["DEFAULT_PRIOR", "Prior", "Priors", "check_prior", "check_priors"]
+__all__ = ["DEFAULT_PRIOR", "Prior", "check_prior"]
 
 Prior = Mapping[str, tuple[float, float]]
-# Names of variables to distributions of PyMC, or to parameters of the default's own family.
-Priors = Mapping[str, Any]
 
 DEFAULT_PRIOR: Prior = {"p_a": (1.0, 1.0), "u": (0.5, 0.5), "v": (0.5, 0.5)}
 DIRECT_PRIOR: Prior = {"p_a": (1.0, 1.0), "own_accuracy": (1.0, 1.0)}
@@ -57,39 +54,3 @@ def check_prior(prior: Prior | None) -> dict[str, tuple[float, float]]:
                 f"prior of {name} must be two positive Beta parameters, got {parameters!r}"
             )
     return {name: (float(a), float(b)) for name, (a, b) in complete.items()}
-
-
-def check_priors(priors: Priors | None) -> None:
-    """Refuse what cannot be priors of a model, before there is one.
-
-    Parameters
-    ----------
-    priors : mapping or None
-        As in `alikely.models.with_priors`.
-
-    Raises
-    ------
-    ValueError
-        If it is no mapping of names to distributions or parameters.
-
-    Examples
-    --------
-    >>> check_priors({"level_mean": (0, 1)})
-    """
-    named = isinstance(priors, Mapping) and all(isinstance(name, str) for name in priors)
-    if priors is not None and not named:
-        raise ValueError(
-            "priors must map names of variables to distributions or parameters, such as "
-            f'{{"level_mean": (0, 1)}}, got {priors!r}'
-        )
-    for name, given in (priors or {}).items():
-        if given is None or callable(given) or isinstance(given, (str, Mapping)):
-            raise ValueError(
-                f"the prior of {name!r} must be a distribution without a name, such as "
-                f"pm.Normal.dist(0, 1), or parameters of its default, got {given!r}"
-            )
-        if getattr(given, "name", None) is not None:
-            raise ValueError(
-                f"the prior of {name!r} is the variable {given.name!r} of a model; give a "
-                "distribution without a name, such as pm.Normal.dist(0, 1)"
-            )

@@ -18,8 +18,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 from pymc.logprob.transforms import Transform
 
-from alikely.models._given_priors import with_priors
-from alikely.models.priors import Priors
+from alikely.models._given_priors import Priors, with_priors
 from alikely.stats.mixtures import regime_names, tightest_groups
 
 __all__ = ["spectrum"]

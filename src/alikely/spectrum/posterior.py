@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import arviz_stats as azs
 import numpy as np
@@ -27,9 +28,11 @@ from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
 from alikely.inference.chains import nuts
-from alikely.models.priors import Priors, check_priors
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
 
@@ -105,6 +108,7 @@ def fit_spectrum(
     # The models' room imports PyMC: only when needed.
     from alikely.models import prior_texts
     from alikely.models import spectrum as spectrum_model
+    from alikely.models._given_priors import check_priors
 
     check_priors(priors)
     shown = spectrum["shown"].values
