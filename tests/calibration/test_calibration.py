@@ -61,7 +61,7 @@ def test_what_is_not_uniform_is_found(distribution: Any) -> None:
 
 
 def pair(prior: dict[str, Any] | None = None) -> pm.Model:
-    return al.models.copying([60, 0, 0, 0], prior)
+    return al.models.copying([60, 0, 0, 0], priors=prior)
 
 
 def answers(truth: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:

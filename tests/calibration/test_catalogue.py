@@ -24,7 +24,7 @@ from alikely.models.priors import DEFAULT_PRIOR
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
-NAMES = sorted(al.models.__all__)
+NAMES = sorted(cards.MODEL_NAMES)
 
 
 def evidence(name: str, kind: str = "calibration") -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_the_card_tells_the_truth(name: str, tmp_path: Path) -> None:
 
 def test_the_card_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
     card = json.loads((CARDS / "copying" / "model.json").read_text())
-    assert {k: tuple(v["beta"]) for k, v in card["priors"].items()} == DEFAULT_PRIOR
+    assert card["priors"] == {k: f"Beta({a:g}, {b:g})" for k, (a, b) in DEFAULT_PRIOR.items()}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,9 +94,10 @@ def test_priors_of_a_card_are_read_from_the_model() -> None:
         pm.Data("counts", [1, 2], dims="x")
     found = described("toy", model)
     assert found["priors"] == {
-        "mean": {"normal": [0.0, 1.3]},
-        "spread": {"gamma": [2.0, 0.25]},
-        "share": {"beta": [[1.0, 2.0], 0.1]},
+        "mean": "Normal(0, 1.3)",
+        "spread": "Gamma(2, 4)",
+        "share": "Beta([1.0, 2.0], 0.1)",
+        "effect": "ZeroSumNormal(1)",
     }
     assert list(found["parameters"]) == ["mean", "spread", "share", "time", "effect"]
     assert found["parameters"]["effect"] == {"dims": ["x"]}
@@ -112,7 +113,7 @@ def test_priors_of_a_card_are_read_from_the_model() -> None:
 def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Path) -> None:
     folder = shutil.copytree(CARDS / "independence", tmp_path / "independence")
     before = {file: (folder / file).read_text() for file in ("README.md", "model.json")}
-    model = al.models.independence([100, 20, 20, 20], prior=(2, 3))
+    model = al.models.independence([100, 20, 20, 20], priors={"p_a": (2, 3)})
     with model:
         pm.Normal("shift", 0, 1)
     redescribe(folder, "independence", model)
@@ -121,7 +122,7 @@ def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Pa
     assert card.partition("```mermaid")[0] == before["README.md"].partition("```mermaid")[0]
     old, new = json.loads(before["model.json"]), json.loads(content)
     assert new["priors"] == {
-        "p_a": {"beta": [2.0, 3.0]}, "p_b": {"beta": [2.0, 3.0]}, "shift": {"normal": [0.0, 1.0]},
+        "p_a": "Beta(2, 3)", "p_b": "Beta(1, 1)", "shift": "Normal(0, 1)",
     }  # fmt: skip
     assert new["parameters"] == old["parameters"] | {"shift": {"dims": []}}
     assert {k: new[k] for k in ("question", "when", "data", "references")} == {
@@ -197,7 +198,7 @@ def test_the_default_interval_keeps_its_promise() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        lambda: al.models.independence([100, 20, 20, 20], prior=(1, 1.001)),
+        lambda: al.models.independence([100, 20, 20, 20], priors={"p_a": (1, 1.001)}),
         lambda: al.models.independence([100, 20, 20, 21]),
         lambda: al.models.copying([100, 20, 20, 20]),
     ],

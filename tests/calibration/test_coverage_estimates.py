@@ -264,7 +264,7 @@ def test_posterior_of_margins_is_held_against_rho(monkeypatch: pytest.MonkeyPatc
         n = table.sizes["pair"]
         values = np.linspace(0.55, 0.65, n_draws, dtype=np.float32)[:, None].repeat(n, axis=1)
         unknown = np.full((n, table.sizes["trial"]), np.nan)
-        return MarginDraws(values, unknown, unknown, np.full(n, "", dtype=object))
+        return MarginDraws(values, unknown, unknown, np.full(n, "", dtype=object), {})
 
     monkeypatch.setattr(margin_estimates, "margin_draws", drawn)
     study = estimate_coverage(

@@ -186,8 +186,8 @@ def test_only_the_evidence_is_left_to_make(house: House) -> None:
     assert content["dims"] == ["condition"]
     assert content["deterministics"] == ["accuracy_sd"]
     assert content["priors"] == {
-        "accuracy_mean": {"beta": [1.0, 1.0]},
-        "correlation": {"beta": [2.0, 5.0]},
+        "accuracy_mean": "Beta(1, 1)",
+        "correlation": "Beta(2, 5)",
     }
     assert content["data"]["shown"] == {"dims": ["condition"], "meaning": MEANINGS["shown"]}
 
@@ -270,6 +270,6 @@ def test_a_card_that_is_not_written_is_refused(tmp_path: Path) -> None:
     assert missing[:7] == [f"README.md: {heading}" for heading in HEADINGS[:-1]]
     assert missing[7:] == [f"model.json: {k}" for k in ("question", "when", "data", "references")]
     card = (folder / "README.md").read_text()
-    assert f"| `p_a` | beta(1.0, 1.0) | {TO_WRITE} |" in card
+    assert f"| `p_a` | Beta(1, 1) | {TO_WRITE} |" in card
     (folder / "README.md").write_text(card.replace("## Limits\n", ""))
     assert "README.md: Limits" in unwritten(folder)

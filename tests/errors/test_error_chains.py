@@ -49,7 +49,7 @@ def test_groups_of_one_shape_share_a_compiled_model(
 
     seen = recorded(monkeypatch, share)
     table = joint_correctness(trials, labels=True)
-    draws = class_copying_draws(table, 8, rng=1)
+    draws = class_copying_draws(table, 8, rng=1).values
     assert seen == [((3, 4, 3), True), ((3, 4, 3), True), ((1, 4, 3), False)]
     # Each entry has the draws of its own joint errors.
     response, truth = (trials.data[name].values for name in ("response", "truth"))
@@ -70,7 +70,7 @@ def test_rows_of_one_shape_share_a_compiled_model(
 
     seen = recorded(monkeypatch, even)
     table = joint_correctness(trials, labels=True)
-    draws = shared_base_draws(table, 8, rng=1)
+    draws = shared_base_draws(table, 8, rng=1).values
     assert seen == [((3, 4, 3), True)] * 3
     assert draws.shape == (8, 9)
     assert ((draws > 0) & (draws < 1)).all()

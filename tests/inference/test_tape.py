@@ -259,7 +259,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     "cohort, human effects": lambda: al.models.cohort(experiment(), human_effects=True),
     "cohort, saturated": lambda: al.models.cohort(experiment(), saturated=True),
     "copying, direct prior": lambda: al.models.copying(
-        [[30, 5, 5, 10]], {"copy_probability": (1.0, 1.0)}
+        [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}
     ),
     **{
         f"error_distributions, {base}, {c}": functools.partial(

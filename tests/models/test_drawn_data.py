@@ -221,7 +221,7 @@ def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
 @pytest.mark.slow
 def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
     """The unit is a condition: who was right in it, given on how many trials how many were."""
-    counts = humans(40, 6)
+    counts = humans(40, 4)
     model = al.models.cohort(counts, human_effects=True)
 
     def likelihood(tree: xr.DataTree) -> xr.Dataset:
@@ -230,17 +230,17 @@ def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
             progressbar=False,
         )  # fmt: skip
 
-    tree = al.inference.nuts(model, 8_000, rng=1, target_accept=0.99)
+    tree = al.inference.nuts(model, 2_000, rng=1, target_accept=0.95)
     tree["log_likelihood"] = likelihood(tree)
     found = azs.loo(tree, var_name="who_was_right")
     elpd, variance = 0.0, 0.0
-    for c in range(6):
+    for c in range(4):
         refit = al.models.cohort(counts, human_effects=True)
         totals = refit["human_totals"].get_value()
         with refit:
             # Takes the likelihood of one condition away again.
             pm.Potential("left_out", -pm.logp(refit["who_was_right"], totals)[c])
-        again = al.inference.nuts(refit, 8_000, rng=2, target_accept=0.99)
+        again = al.inference.nuts(refit, 2_000, rng=2, target_accept=0.95)
         value, error = left_out(
             likelihood(again)["who_was_right"].isel(condition=c).reset_coords(drop=True)
         )

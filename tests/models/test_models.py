@@ -96,7 +96,7 @@ def test_prior_on_the_copy_probability_at_the_ceiling_samples_well() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", [None, {"copy_probability": (2.0, 2.0)}])
 def test_prior_and_posterior_predictive(prior: dict[str, tuple[float, float]] | None) -> None:
-    model = al.models.copying([100, 20, 20, 20], prior)
+    model = al.models.copying([100, 20, 20, 20], priors=prior)
     with model:
         drawn = pm.sample_prior_predictive(4000, random_seed=1)
     cells = drawn["prior_predictive"]["observed_cells"]
@@ -232,7 +232,7 @@ def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> No
         (lambda: al.models.copying([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables, got 2"),
         (lambda: al.models.copying([1, 1, 1, 0.5]), "must be whole numbers, got 0.5"),
         (lambda: al.models.independence([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables"),
-        (lambda: al.models.independence([1, 1, 1, 1], prior=(0, 1)), "two positive Beta"),
+        (lambda: al.models.independence([1, 1, 1, 1], priors={"p_a": (0, 1)}), "alpha > 0"),
     ],
 )
 def test_bad_arguments(call: object, message: str) -> None:

@@ -12,8 +12,9 @@ References
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,9 @@ from alikely.data.tables import cohort_counts
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.chains import nuts
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = [
     "PREDICTED",
@@ -53,6 +57,7 @@ def fit_cohort(
     no_response: Literal["error", "drop"] = "error",
     human_effects: bool = False,
     saturated: bool = False,
+    priors: Priors | None = None,
     n_draws: int = 4_000,
     rng: RandomState = None,
     progressbar: bool = False,
@@ -69,6 +74,8 @@ def fit_cohort(
         As in `alikely.data.joint_correctness`.
     human_effects, saturated : bool
         As in `alikely.models.cohort`.
+    priors : mapping, optional
+        Other priors of the model's variables by name, as in `alikely.models.cohort`.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -81,7 +88,8 @@ def fit_cohort(
     xarray.DataTree
         Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, and ``layout``:
         ``machine, condition, dataset`` (entry); ``entry_of_row, n_humans, n_right, shown, right``
-        (row); ``dataset_of_condition`` (condition).
+        (row); ``dataset_of_condition`` (condition). The attribute ``priors`` has the text of each
+        prior, in JSON.
 
     Raises
     ------
@@ -102,12 +110,15 @@ def fit_cohort(
     {'chain': 4, 'draw': 500, 'entry': 12}
     """
     # The model's room imports PyMC: only when needed.
+    from alikely.models import prior_texts
+    from alikely.models._given_priors import check_priors
     from alikely.models.cohorts import cohort, cohort_layout
 
+    check_priors(priors)
     counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
     refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
-    model = cohort(counts, human_effects=human_effects, saturated=saturated)
+    model = cohort(counts, human_effects=human_effects, saturated=saturated, priors=priors)
     # A few conditions say little about spreads: the posterior has corners that need short steps,
     # and longer chains. Of every 4 or 2 draws one is kept.
     few = counts.sizes["condition"] < MANY_CONDITIONS
@@ -133,7 +144,11 @@ def fit_cohort(
         },
         coords={"entry": coords["entry"], "row": coords["row"]},
     )
-    tree.attrs = {"human_effects": int(human_effects), "saturated": int(saturated)}
+    tree.attrs = {
+        "human_effects": int(human_effects),
+        "saturated": int(saturated),
+        "priors": json.dumps(prior_texts(model)),
+    }
     return tree
 
 

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from alikely import models
 from alikely._base.files import write_figure
-from alikely.calibration.cards import calibration, reference, update_card, write
+from alikely.calibration.cards import MODEL_NAMES, calibration, reference, update_card, write
 from alikely.calibration.cases import CASES
 from alikely.calibration.described import described, new_card, redescribe, unwritten
 from alikely.calibration.index import STUDY, write_index
@@ -110,11 +109,11 @@ def _index(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> in
 
 def _check_name(name: str) -> None:
     """A model of the catalogue has a line in the index of `alikely.models`, and a case."""
-    if name not in models.__all__:
-        near = difflib.get_close_matches(name, models.__all__, 1)
+    if name not in MODEL_NAMES:
+        near = difflib.get_close_matches(name, MODEL_NAMES, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(
-            f"alikely.models has no {name!r}{meant}; expected one of {', '.join(models.__all__)}, "
+            f"alikely.models has no {name!r}{meant}; expected one of {', '.join(MODEL_NAMES)}, "
             "or a new one with its line in models/__init__.pyi"
         )
     if name not in CASES:

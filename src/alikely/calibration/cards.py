@@ -21,6 +21,7 @@ import pandas as pd
 import xarray as xr
 
 import alikely
+from alikely import models
 from alikely._base.files import write_file
 from alikely._base.random import RandomState
 from alikely.calibration.cases import CASES
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
 __all__ = [
+    "MODEL_NAMES",
     "QUANTILES",
     "calibration",
     "card_section",
@@ -46,6 +48,8 @@ SEED = 1
 # Reference figures are then known ten times as well as those of a usual fit.
 N_REFERENCE = 80_000
 QUANTILES = (0.05, 0.5, 0.95)
+# What the room of models has beside them gives a model other priors.
+MODEL_NAMES = [name for name in models.__all__ if name not in ("prior_texts", "with_priors")]
 N_POINTS = 3
 # Relative difference of log densities that are the same.
 SAME = 1e-8
@@ -60,7 +64,7 @@ def model_density(name: str) -> list[float]:
     Parameters
     ----------
     name : str
-        One of ``alikely.models.__all__``.
+        One of `MODEL_NAMES`.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def calibration(
     Parameters
     ----------
     name : str
-        One of ``alikely.models.__all__``.
+        One of `MODEL_NAMES`.
     n : int, optional
         Number of simulations; that of the catalogue if not given.
     folder, rng, progressbar
@@ -197,7 +201,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
     Parameters
     ----------
     name : str
-        One of ``alikely.models.__all__``.
+        One of `MODEL_NAMES`.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -8,8 +8,6 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     import pymc as pm
 
@@ -45,18 +43,19 @@ def described(name: str, model: pm.Model, written: dict[str, Any] | None = None)
     -------
     dict
         ``name, question, when``; ``dims``; ``data`` and ``parameters`` by name, each with its dims;
-        ``deterministics``; ``priors``, of parameters whose distribution has fixed numbers, in the
-        order in which NumPy takes them (a gamma by shape and scale, a normal by mean and standard
-        deviation; a half-normal by place and scale), one number where all elements have the same;
-        ``references``. What is still to be written says so.
+        ``deterministics``; ``priors`` as from `alikely.models.prior_texts`; ``references``. What is
+        still to be written says so.
 
     Examples
     --------
     >>> import alikely as al
     >>> found = described("independence", al.models.independence([100, 20, 20, 20]))
     >>> found["priors"]["p_b"], found["data"]["cells"]["dims"]
-    ({'beta': [1.0, 1.0]}, ['pair', 'cell'])
+    ('Beta(1, 1)', ['pair', 'cell'])
     """
+    # The models' room imports PyMC: only when needed.
+    from alikely.models import prior_texts
+
     written = written or {}
     meaning = {"meaning": f"{TO_WRITE}: what it counts or measures, in one line"}
 
@@ -73,29 +72,9 @@ def described(name: str, model: pm.Model, written: dict[str, Any] | None = None)
         "data": {v.name: node("data", v, meaning) for v in model.data_vars},
         "parameters": {v.name: node("parameters", v, {}) for v in model.free_RVs},
         "deterministics": [v.name for v in model.deterministics],
-        "priors": {v.name: prior for v in model.free_RVs if (prior := _prior(v))},
+        "priors": prior_texts(model),
         "references": written.get("references", [f"{TO_WRITE}: the DOI of each source"]),
     }
-
-
-def _prior(variable: Any) -> dict[str, list[Any]] | None:
-    """Distribution and its numbers; None where they depend on other parameters."""
-    from pymc.pytensorf import constant_fold
-    from pytensor.tensor.random.op import RandomVariable
-
-    node = variable.owner
-    if not isinstance(node.op, RandomVariable):
-        return None
-    found = constant_fold(node.op.dist_params(node), raise_not_constant=False)
-    if not found or not all(isinstance(value, np.ndarray) for value in found):
-        return None
-    return {node.op.name.removesuffix("_rv"): [_numbers(value) for value in found]}
-
-
-def _numbers(value: np.ndarray[Any, Any]) -> Any:
-    """One number where all are the same; as written, not as single precision holds them."""
-    short = [float(f"{number:.6g}") for number in value.ravel()]
-    return short[0] if len(set(short)) == 1 else short
 
 
 def new_card(name: str, model: pm.Model, of: dict[str, Any]) -> str:
@@ -136,7 +115,7 @@ def new_card(name: str, model: pm.Model, of: dict[str, Any]) -> str:
         ),
         "Priors, and why": _table(
             ("parameter", "prior", "reason"),
-            [(f"`{p}`", _in_words(of["priors"].get(p)), TO_WRITE) for p in of["parameters"]],
+            [(f"`{p}`", of["priors"].get(p, TO_WRITE), TO_WRITE) for p in of["parameters"]],
         ),
         "When not to use it": f"- {TO_WRITE}: for which data or questions it would mislead.",
         "Limits": f"{TO_WRITE}: where the prior decides, where chains have trouble.",
@@ -155,13 +134,6 @@ def _graph(model: pm.Model) -> str:
     import pymc as pm
 
     return str(pm.model_to_mermaid(model)).strip()
-
-
-def _in_words(prior: dict[str, list[Any]] | None) -> str:
-    if prior is None:
-        return TO_WRITE
-    ((distribution, numbers),) = prior.items()
-    return f"{distribution}({', '.join(map(str, numbers))})"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -99,8 +99,8 @@ def _corners(study: pd.DataFrame) -> list[str]:
 
 TEXT = """# The catalogue of models
 Each folder holds a model's card (`README.md`: question, story, priors and why, when not to use
-it), `model.json` (dims, data, parameters, and priors with numbers in NumPy's order: a gamma by
-shape and scale, a normal by mean and standard deviation), and its evidence: `calibration.json`
+it), `model.json` (dims, data, parameters, and priors with numbers in PyMC's order: a gamma by
+shape and rate, a normal by mean and standard deviation), and its evidence: `calibration.json`
 (simulation-based calibration and coverage, with `ranks.png` and `recovery.png`) and
 `reference.json` (posterior figures of fixed data). The code is in `src/alikely/models`, the test
 that each is put to in `src/alikely/calibration/cases`.

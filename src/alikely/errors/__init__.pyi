@@ -1,3 +1,4 @@
+from .chains import ChainDraws as ChainDraws
 from .chains import class_copying_draws as class_copying_draws
 from .chains import shared_base_draws as shared_base_draws
 from .conditions import condition_divergences as condition_divergences
@@ -17,6 +18,7 @@ from .tables import error_rows as error_rows
 from .tables import joint_errors as joint_errors
 
 __all__ = [
+    "ChainDraws",
     "agreement_of_classes",
     "class_comparison",
     "class_copying_draws",

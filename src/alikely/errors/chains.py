@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -16,7 +17,10 @@ from alikely.inference.chains import DRAW_MORE, nuts
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
 
-__all__ = ["class_copying_draws", "shared_base_draws"]
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
+
+__all__ = ["ChainDraws", "class_copying_draws", "shared_base_draws"]
 
 # Numbers held at a time.
 CHUNK = 8_000_000
@@ -26,13 +30,29 @@ THIN = 2
 REMEDY = f"{DRAW_MORE}, or use sampler='exact'"
 
 
+class ChainDraws(NamedTuple):
+    """Posterior draws of a table of labels.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (draw, pair)
+        Chains one after the other; NaN for pairs without errors.
+    priors : dict
+        Text of each prior, as from `alikely.models.prior_texts`.
+    """
+
+    values: NDArray[np.float32]
+    priors: dict[str, str]
+
+
 def class_copying_draws(
     table: xr.Dataset,
     n_draws: int = 4_000,
     metric: Metric = MISCLASSIFICATION_AGREEMENT,
     rng: RandomState = None,
     progressbar: bool = False,
-) -> NDArray[np.float32]:
+    priors: Priors | None = None,
+) -> ChainDraws:
     """A metric of the labels of joint errors under the copy model of wrong labels.
 
     Parameters
@@ -47,11 +67,13 @@ def class_copying_draws(
         Source of randomness.
     progressbar : bool
         Show the progress of the chains.
+    priors : mapping, optional
+        As in `alikely.models.class_copying`.
 
     Returns
     -------
-    ndarray of float32, shape (draw, pair)
-        Chains one after the other; NaN for pairs without joint errors.
+    ChainDraws
+        NaN for pairs without joint errors.
 
     Raises
     ------
@@ -63,6 +85,7 @@ def class_copying_draws(
     SamplingWarning
         If the chains did not do what they should.
     """
+    from alikely.models import prior_texts
     from alikely.models.errors import class_copying
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
@@ -73,8 +96,9 @@ def class_copying_draws(
         if len(some):
             fits.append((counts[some], block.rows.start + some, seed))
     shapes = Counter(counts.shape for counts, _, _ in fits)
+    texts: dict[str, str] = {}
     for counts, rows, seed in fits:
-        model, alike = class_copying(counts), shapes[counts.shape]
+        model, alike = class_copying(counts, priors=priors), shapes[counts.shape]
         if metric.name not in model.named_vars:
             raise ValueError(
                 f"the model class_copying has no quantity {metric.name!r}; use sampler='exact'"
@@ -84,7 +108,8 @@ def class_copying_draws(
         )
         drawn = tree["posterior"].to_dataset()[metric.name].values
         out[:, rows] = drawn[:, ::THIN].reshape(-1, len(rows))
-    return out
+        texts |= prior_texts(model)
+    return ChainDraws(out, texts)
 
 
 def shared_base_draws(
@@ -95,7 +120,8 @@ def shared_base_draws(
     base: float = 2,
     rng: RandomState = None,
     progressbar: bool = False,
-) -> NDArray[np.float32]:
+    priors: Priors | None = None,
+) -> ChainDraws:
     """Class-level error similarity when the rows of all observers scatter around common ones.
 
     Parameters
@@ -110,17 +136,20 @@ def shared_base_draws(
         Source of randomness.
     progressbar : bool
         Show the progress of the chains.
+    priors : mapping, optional
+        As in `alikely.models.error_distributions`.
 
     Returns
     -------
-    ndarray of float32, shape (draw, pair)
-        Chains one after the other; NaN for pairs without errors.
+    ChainDraws
+        NaN for pairs without errors.
 
     Warns
     -----
     SamplingWarning
         If the chains did not do what they should.
     """
+    from alikely.models import prior_texts
     from alikely.models.errors import error_distributions
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
@@ -130,8 +159,10 @@ def shared_base_draws(
         if (rows := dense_rows(block)).any()
     ]
     shapes = Counter(rows.shape for rows, _, _ in fits)
+    texts: dict[str, str] = {}
     for rows, block, seed in fits:
-        model, alike = error_distributions(rows), shapes[rows.shape]
+        model, alike = error_distributions(rows, priors=priors), shapes[rows.shape]
+        texts |= prior_texts(model)
         tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, n_models=alike, remedy=REMEDY)
         drawn = tree["posterior"].to_dataset()[["base", "concentration"]]
         posterior = drawn.isel(draw=slice(None, None, THIN))
@@ -150,7 +181,7 @@ def shared_base_draws(
             row_draws = error_row_draws(part, rows, generator)
             divergence = error_divergence_draws(row_draws, rows, pairs, mixture=mixture, base=base)
             out[at, block.rows] = errors.error_similarity(divergence)
-    return out
+    return ChainDraws(out, texts)
 
 
 def _seeds(table: xr.Dataset, rng: RandomState) -> list[np.random.SeedSequence]:

@@ -7,6 +7,7 @@ and how the posterior is drawn.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -54,6 +55,11 @@ class Ask:
         check_interval(self.ci_prob, self.ci_kind)
         check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
         check_sampler(self.sampler)
+        if (priors := self.options.get("priors")) is not None:
+            # The models' room imports PyMC: only when needed.
+            from alikely.models._given_priors import check_priors
+
+            check_priors(priors)
 
 
 class Found(NamedTuple):
@@ -64,10 +70,14 @@ class Found(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Groups of the result that the posterior gives, and what its reader should know, by entry."""
+    """Groups of the result that the posterior gives, and what its reader should know, by entry.
+
+    Chains tell the priors of their models besides, by name.
+    """
 
     groups: Mapping[str, xr.Dataset]
     remarks: NDArray[Any] | None = None
+    priors: Mapping[str, str] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,13 +119,16 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
             table, metric, ask.n_resamples, cluster=ask.cluster, rng=bootstrap_seed
         )
         groups["bootstrap"] = replicates.to_dataset()
+    told: dict[str, str] = {}
     if ask.n_draws and metric.draws:
         drawn = kind.draw(table, metric, estimates, ask, posterior_seed)
         groups |= {name: group for name, group in drawn.groups.items() if name not in groups}
         if drawn.remarks is not None:
             estimates["posterior_remark"] = ("pair", drawn.remarks)
+        if drawn.priors:
+            told["priors"] = json.dumps(drawn.priors)
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
-    tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed)
+    tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)
 
 

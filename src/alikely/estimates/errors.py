@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -22,6 +22,9 @@ from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, error_similarit
 from alikely.metrics.rows import Mixture
 from alikely.stats.intervals import CiKind
 
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
+
 __all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
 
 HELD = "independent rows hold similarity down: use sampler='nuts'"
@@ -36,6 +39,7 @@ def misclassification_agreement(
     n_resamples: int = 10_000,
     n_draws: int = 4_000,
     sampler: Sampler = "auto",
+    priors: Priors | None = None,
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -64,6 +68,8 @@ def misclassification_agreement(
     sampler : {"auto", "exact", "nuts"}
         ``"exact"`` (and ``"auto"``): the joint posterior of `alikely.errors.label_draws`.
         ``"nuts"``: the copy model of wrong labels, `alikely.models.class_copying`, group by group.
+    priors : mapping, optional
+        Other priors of that model's variables by name, for ``sampler="nuts"``.
     cluster : str, optional
         As in `error_consistency`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -112,6 +118,7 @@ def misclassification_agreement(
         ci_kind=ci_kind,
         rng=rng,
         progressbar=progressbar,
+        options={"priors": priors},
     )
     return analyse(trials, MISCLASSIFICATION_AGREEMENT, LABELS, ask)
 
@@ -128,6 +135,7 @@ def error_similarity(
     n_resamples: int = 10_000,
     n_draws: int = 4_000,
     sampler: Sampler = "auto",
+    priors: Priors | None = None,
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -161,6 +169,8 @@ def error_similarity(
         ``"exact"`` (and ``"auto"``): independent conjugate rows, which never come close to equal
         ones. ``"nuts"``: rows around a shared base, `alikely.models.error_distributions`, group
         by group (minutes): the better posterior where errors are few.
+    priors : mapping, optional
+        Other priors of that model's variables by name, for ``sampler="nuts"``.
     cluster : str, optional
         As in `error_consistency`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -221,11 +231,17 @@ def error_similarity(
         ci_kind=ci_kind,
         rng=rng,
         progressbar=progressbar,
+        options={"priors": priors},
     )
     return analyse(trials, error_similarity_metric(alpha, mixture, base), ROWS, ask)
 
 
 def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr.Dataset:
+    if ask.options.get("priors") and ask.sampler != "nuts":
+        raise ValueError(
+            f"priors are of the model that chains sample, and sampler is {ask.sampler!r}: use "
+            "sampler='nuts'"
+        )
     table = counted(trials, metric, ask, labels=True, disjoint=disjoint)
     if "response" not in table:
         raise ValueError(
@@ -262,11 +278,16 @@ def _draw_labels(
 ) -> Drawn:
     # The copy model takes every pair for itself.
     chains = ask.sampler == "nuts"
+    texts: dict[str, str] = {}
     if chains:
-        draws = class_copying_draws(table, ask.n_draws, metric, seed, ask.progressbar)
+        priors = ask.options.get("priors")
+        draws, texts = class_copying_draws(
+            table, ask.n_draws, metric, seed, ask.progressbar, priors
+        )
     else:
         draws = label_draws(table, ask.n_draws, metric, seed)
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler, joint=not chains)})
+    posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
+    return Drawn({"posterior": posterior}, priors=texts)
 
 
 def _beside_rows(
@@ -288,21 +309,23 @@ def _draw_rows(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
+    texts: dict[str, str] = {}
     if ask.sampler == "nuts":
-        draws = shared_base_draws(
+        draws, texts = shared_base_draws(
             table,
             ask.n_draws,
             mixture=metric.options["mixture"],
             base=metric.options["base"],
             rng=seed,
             progressbar=ask.progressbar,
+            priors=ask.options.get("priors"),
         )
         remarks = None
     else:
         draws = row_draws(table, ask.n_draws, rng=seed, **metric.options)
         low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
         remarks = np.where(low, HELD, "").astype(object)
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks)
+    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks, texts)
 
 
 LABELS = Kind(
@@ -310,10 +333,12 @@ LABELS = Kind(
     _beside_labels,
     _draw_labels,
     lambda metric, ask: "class_copying" if ask.sampler == "nuts" else "labels",
+    ("priors",),
 )
 ROWS = Kind(
     lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=True),
     _beside_rows,
     _draw_rows,
     lambda metric, ask: "shared_base" if ask.sampler == "nuts" else "independent_rows",
+    ("priors",),
 )

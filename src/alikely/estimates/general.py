@@ -69,7 +69,8 @@ def compare(
         As in the front door of that kind of metric.
     **options
         Options of the metric (such as ``mixture`` of ``"error_similarity"``) and of its kind of
-        table (``margins, group, m, link, model`` of `decision_margin_consistency`).
+        table (``margins, group, m, link, model`` of `decision_margin_consistency`; ``priors`` of
+        that door and those of wrong labels).
 
     Returns
     -------

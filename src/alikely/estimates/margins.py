@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,9 @@ from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated
 from alikely.stats.intervals import CiKind
 
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
+
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
 
@@ -37,6 +40,7 @@ def decision_margin_consistency(
     m: int | None = None,
     link: Link = "m_afc",
     model: MarginModel = "items",
+    priors: Priors | None = None,
     method: Method = "pearson",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int = 10_000,
@@ -78,6 +82,8 @@ def decision_margin_consistency(
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine
         and group `alikely.models.observer_margins`, up to a minute a pair, where few observers
         answered each item often.
+    priors : mapping, optional
+        Other priors of that model's variables by name.
     method : {"pearson", "spearman"}
         Of the estimate, its standard error and the bootstrap; the posterior is of a linear
         correlation of noise-free strengths.
@@ -155,7 +161,14 @@ def decision_margin_consistency(
         ci_kind=ci_kind,
         rng=rng,
         progressbar=progressbar,
-        options={"margins": margins, "group": group, "m": m, "link": link, "model": model},
+        options={
+            "margins": margins,
+            "group": group,
+            "m": m,
+            "link": link,
+            "model": model,
+            "priors": priors,
+        },
     )
     return analyse(trials, margin_metric(method), MARGINS, ask)
 
@@ -207,6 +220,7 @@ def _draw(
         m=table.attrs["n_alternatives"],
         link=options["link"],
         model=options["model"],
+        priors=options["priors"],
         rng=seed,
         progressbar=ask.progressbar,
     )
@@ -218,7 +232,7 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
-    return Drawn(groups, drawn.reasons)
+    return Drawn(groups, drawn.reasons, drawn.priors)
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
@@ -341,6 +355,7 @@ DEFAULTS: dict[str, Any] = {
     "m": None,
     "link": "m_afc",
     "model": "items",
+    "priors": None,
 }
 MARGINS = Kind(
     _count,

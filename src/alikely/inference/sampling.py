@@ -226,8 +226,9 @@ def _copying_nuts(
     # The models' room imports PyMC: only when needed.
     from alikely.models.copies import copying
 
+    other = {name: pair for name, pair in beta.items() if DEFAULT_PRIOR.get(name) != pair}
     # Not frozen: made ready for any counts of so many pairs.
-    ready = compiled(copying(counts, beta))({})
+    ready = compiled(copying(counts, priors=other))({})
     # Three parameters a pair and no correlation between pairs: adaptation is quick. Diagnosing what
     # is sampled suffices; for a thousand pairs it takes as long as sampling.
     watched = ["p_a", "uv"] if "copy_probability" in beta else ["p_a", "u", "v"]

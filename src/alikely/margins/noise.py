@@ -9,7 +9,8 @@ References
 from __future__ import annotations
 
 import itertools
-from typing import Any, Literal
+import json
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,9 @@ from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
+
 __all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
 
 PLACE = ["dataset", "condition", "item"]
@@ -41,6 +45,7 @@ def fit_observers(
     link: Link = "m_afc",
     components: Literal["auto", "all", "shared"] = "auto",
     no_response: Literal["error", "drop"] = "error",
+    priors: Priors | None = None,
     n_draws: int = 4_000,
     rng: RandomState = None,
     progressbar: bool = False,
@@ -62,6 +67,8 @@ def fit_observers(
         deviations cannot be told from noise, and ``"all"`` is refused.
     no_response : {"error", "drop"}
         Count a missing response as an error, or as no answer.
+    priors : mapping, optional
+        Other priors of the model's variables by name, as in `alikely.models.observer_margins`.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -74,7 +81,8 @@ def fit_observers(
     xarray.DataTree
         Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
         observers, and ``answers``: ``correct`` (observer, item, repeat), 1 right, 0 wrong, -1 no
-        answer, with ``dataset, condition`` (item). Attributes ``components``, ``m`` and ``link``.
+        answer, with ``dataset, condition`` (item). Attributes ``components``, ``m``, ``link`` and
+        ``priors`` (JSON: text of each prior).
 
     Raises
     ------
@@ -96,8 +104,10 @@ def fit_observers(
     'shared'
     """
     # The models' room imports PyMC: only when needed.
-    from alikely.models import observer_margins
+    from alikely.models import observer_margins, prior_texts
+    from alikely.models._given_priors import check_priors
 
+    check_priors(priors)
     if m is None and not trials.has_classes:
         raise ValueError(
             "these trials hold correctness only: give the number of alternatives of the task, m=..."
@@ -106,7 +116,9 @@ def fit_observers(
     answers = _answers(trials, kind, no_response)
     correct = answers["correct"].values
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
-    model = observer_margins(right, shown, m=alternatives, link=link, components=components)
+    model = observer_margins(
+        right, shown, m=alternatives, link=link, components=components, priors=priors
+    )
     stable = "stable_sd" in model.named_vars
     target = target_accept(right.size)
     sampled = nuts(model, THIN * n_draws, TUNE, rng, progressbar, target_accept=target)
@@ -124,6 +136,7 @@ def fit_observers(
         "m": alternatives,
         "link": link,
         "n_repeats": correct.shape[2],
+        "priors": json.dumps(prior_texts(model)),
     }
     return tree
 

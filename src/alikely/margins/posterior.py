@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,6 +18,9 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.chains import CHAINS, nuts_many
 from alikely.margins.tables import answers_of_group
 from alikely.metrics.margins import margin_consistency, repeated
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
 
@@ -44,12 +47,15 @@ class MarginDraws(NamedTuple):
         machine; NaN elsewhere.
     reasons : ndarray of object, shape (pair,)
         Why there is no posterior, empty where there is one.
+    priors : dict
+        Text of each prior of the models, as from `alikely.models.prior_texts`.
     """
 
     values: NDArray[np.float32]
     strength: NDArray[np.float64]
     spread: NDArray[np.float64]
     reasons: NDArray[np.object_]
+    priors: dict[str, str]
 
 
 def correlation_draws(
@@ -107,6 +113,7 @@ def margin_draws(
     m: int,
     link: Link = "m_afc",
     model: MarginModel = "items",
+    priors: Priors | None = None,
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> MarginDraws:
@@ -126,6 +133,8 @@ def margin_draws(
         ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
         a machine and a group `alikely.models.observer_margins`, on those of each observer too.
         Two machines need no model: `correlation_draws`.
+    priors : mapping, optional
+        Other priors by name, as in the models.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     progressbar : bool
@@ -138,7 +147,7 @@ def margin_draws(
     Raises
     ------
     ValueError
-        If the model or the link is unknown or `m` is below 2.
+        If the model or the link is unknown, `m` is below 2, or the priors are not valid.
 
     Warns
     -----
@@ -149,6 +158,9 @@ def margin_draws(
     -----
     Each pair is fitted on its own; pairs whose data have the same shape share a compiled model.
     """
+    # The models' room imports PyMC: only when needed.
+    from alikely.models import prior_texts
+
     if model not in ("items", "observers"):
         raise ValueError(f"model must be 'items' or 'observers', got {model!r}")
     per_chain = -(-n_draws // CHAINS)
@@ -173,9 +185,16 @@ def margin_draws(
         else:
             job = _job(table, pair, a, b, items, model)
             jobs.setdefault(_shape(job), []).append(job)
+    if priors:
+        # Before the first is sampled: a prior that one of the models does not have is told at once.
+        for alike in jobs.values():
+            _model(alike[0], m, link, priors)
+    texts: dict[str, str] = {}
     for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
+        built = _model(alike[0], m, link, priors)
+        texts |= prior_texts(built)
         trees = nuts_many(
-            _model(alike[0], m, link),
+            built,
             [job.data for job in alike],
             THIN * CHAINS * per_chain,
             TUNE,
@@ -190,7 +209,7 @@ def margin_draws(
                 own = drawn["strength"].values.reshape(len(values), -1)
                 strength[job.pair, job.items] = own.mean(axis=0)
                 spread[job.pair, job.items] = own.std(axis=0)
-    return MarginDraws(values, strength, spread, reasons)
+    return MarginDraws(values, strength, spread, reasons, texts)
 
 
 def target_accept(n_counts: int) -> float:
@@ -254,9 +273,9 @@ def _job(
     return _Job(kind, pair, items, data | {"right": own_right, "shown": own_shown})
 
 
-def _model(job: _Job, m: int, link: Link) -> Any:
+def _model(job: _Job, m: int, link: Link, priors: Priors | None) -> Any:
     # The models' room imports PyMC: only when needed.
     from alikely.models import item_margins, observer_margins
 
     build = observer_margins if job.kind in ("observers", "repeats") else item_margins
-    return build(**job.data, m=m, link=link)
+    return build(**job.data, m=m, link=link, priors=priors)

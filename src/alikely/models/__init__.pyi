@@ -1,3 +1,5 @@
+from ._given_priors import prior_texts as prior_texts
+from ._given_priors import with_priors as with_priors
 from .cohorts import cohort as cohort
 from .copies import copying as copying
 from .criteria import class_criteria as class_criteria
@@ -19,5 +21,7 @@ __all__ = [
     "item_margins",
     "observer_margins",
     "pooled_pairs",
+    "prior_texts",
     "spectrum",
+    "with_priors",
 ]

@@ -21,6 +21,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import exchangeable, individual, spread
 
 __all__ = ["cohort", "cohort_layout"]
@@ -30,7 +31,13 @@ __all__ = ["cohort", "cohort_layout"]
 MANY = 10
 
 
-def cohort(counts: xr.Dataset, *, human_effects: bool = False, saturated: bool = False) -> pm.Model:
+def cohort(
+    counts: xr.Dataset,
+    *,
+    human_effects: bool = False,
+    saturated: bool = False,
+    priors: Priors | None = None,
+) -> pm.Model:
     """Cohort copy model of machines and humans, every trial used once.
 
     Within a condition each trial has a probability ``P`` to be answered right by a human,
@@ -50,6 +57,9 @@ def cohort(counts: xr.Dataset, *, human_effects: bool = False, saturated: bool =
         Let each probability of a machine to be right, given how many humans are, depart from the
         line that copying implies, by normal deviates on the logit scale of learned spread
         ``departure_sd``. For comparison with the plain model.
+    priors : mapping, optional
+        Other priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
+        ``{"level_mean": (1, 1)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -64,7 +74,8 @@ def cohort(counts: xr.Dataset, *, human_effects: bool = False, saturated: bool =
     Raises
     ------
     ValueError
-        If the counts hold no machine; with human effects, if a human lacks trials.
+        If the counts hold no machine; with human effects, if a human lacks trials; for priors as in
+        `alikely.models.with_priors`.
 
     Notes
     -----
@@ -82,6 +93,7 @@ def cohort(counts: xr.Dataset, *, human_effects: bool = False, saturated: bool =
     >>> model = al.models.cohort(counts)
     >>> dict(model.dim_lengths)["machine"].eval().item()
     6
+    >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
     """
     layout = cohort_layout(counts)
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
@@ -106,7 +118,7 @@ def cohort(counts: xr.Dataset, *, human_effects: bool = False, saturated: bool =
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
         pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
-    return model
+    return with_priors(model, priors)
 
 
 def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:

@@ -18,15 +18,20 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 from pymc.logprob.transforms import Transform
 
+from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts
 from alikely.models._coords import pair_coords
-from alikely.models.priors import Prior, check_prior
+from alikely.models._given_priors import Priors, check_priors, with_priors
+from alikely.models.priors import DEFAULT_PRIOR, check_prior
 
 __all__ = ["copying"]
 
+# What a prior can be stated on in place of u and v.
+DIRECT = ("copy_probability", "own_accuracy")
+
 
 def copying(
-    counts: ArrayLike, prior: Prior | None = None, pairs: Sequence[str] | None = None
+    counts: ArrayLike, pairs: Sequence[str] | None = None, *, priors: Priors | None = None
 ) -> pm.Model:
     """Signed copy model of pairs of observers, on their correctness cells [K25]_.
 
@@ -38,13 +43,15 @@ def copying(
     ----------
     counts : array_like of int, shape (4,) or (pair, 4)
         Cells ``n11, n10, n01, n00``, for instance ``table["cells"]``.
-    prior : mapping, optional
-        Beta parameters by name. ``{"p_a": (1, 1), "u": (.5, .5), "v": (.5, .5)}`` is the default,
-        equal to a Dirichlet(1/2) on the four cells. With ``"copy_probability": (a, b)`` the prior
-        is stated on the copy probability itself, ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1], beside
-        ``"own_accuracy"`` (default ``(1, 1)``); this one is not conjugate.
     pairs : sequence of str, optional
         Labels of the ``pair`` dim.
+    priors : mapping, optional
+        Other priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``, see
+        `alikely.models.with_priors`. ``{"p_a": (1, 1), "u": (.5, .5), "v": (.5, .5)}`` is the
+        default, equal to a Dirichlet(1/2) on the four cells. With ``"copy_probability": (a, b)``
+        the prior is stated on the copy probability itself, ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1],
+        beside ``"own_accuracy"`` (default ``(1, 1)``), both by Beta parameters only, in place of
+        ``u`` and ``v``; this one is not conjugate.
 
     Returns
     -------
@@ -57,7 +64,7 @@ def copying(
     Raises
     ------
     ValueError
-        If the counts or the prior are not valid.
+        If the counts or the priors are not valid.
 
     Notes
     -----
@@ -67,15 +74,16 @@ def copying(
     Examples
     --------
     >>> import alikely as al
-    >>> model = al.models.copying([100, 20, 20, 20])
+    >>> model = al.models.copying([100, 20, 20, 20], priors={"p_a": pm.Beta.dist(2, 2)})
     >>> sorted(variable.name for variable in model.free_RVs)
     ['p_a', 'u', 'v']
     """
     cells = np.atleast_2d(check_counts(counts))
-    beta = check_prior(prior)
+    stated, given = _parted(priors)
+    beta = check_prior(stated)
     with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
-        p_a = pm.Beta("p_a", *beta["p_a"], dims="pair")
+        p_a = pm.Beta("p_a", *DEFAULT_PRIOR["p_a"], dims="pair")
         if "copy_probability" in beta:
             model.add_coord("given", ["right", "wrong"])
             uv = pm.CustomDist(
@@ -86,14 +94,15 @@ def copying(
                 dist=_direct_dist,
                 support_point=_direct_start,
                 signature="(),(),(),()->(2)",
+                class_name="CopyProbabilityAndOwnAccuracy",
                 transform=_UnitSquare(),
                 dims=("pair", "given"),
                 shape=(len(cells), 2),
             )
             u, v = uv[..., 0], uv[..., 1]
         else:
-            u = pm.Beta("u", *beta["u"], dims="pair")
-            v = pm.Beta("v", *beta["v"], dims="pair")
+            u = pm.Beta("u", *DEFAULT_PRIOR["u"], dims="pair")
+            v = pm.Beta("v", *DEFAULT_PRIOR["v"], dims="pair")
         difference = pm.Deterministic("copy_probability", u - v, dims="pair")
         pm.Deterministic("own_accuracy", pt.minimum(u, v) / (1 - pt.abs(difference)), dims="pair")
         p_b = pm.Deterministic("accuracy", p_a * u + (1 - p_a) * v, dims="pair")
@@ -112,7 +121,36 @@ def copying(
             observed=data,
             dims=("pair", "cell"),
         )
-    return model
+    return with_priors(model, given)
+
+
+def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Priors that are stated on what follows from variables, and those of variables."""
+    check_priors(priors)
+    given = dict(priors or {})
+    stated = {name: given.pop(name) for name in DIRECT if name in given}
+    known = ("p_a", *(DIRECT if stated else ("u", "v")))
+    unknown = [name for name in given if name not in known]
+    if unknown and stated:
+        raise ValueError(
+            f"with a prior of {listed(stated)} the model has no prior of {unknown[0]!r}; priors= "
+            f"takes {listed(known)}{nearest(unknown[0], known)}"
+        )
+    if unknown:
+        every = ("p_a", "u", "v", *DIRECT)
+        raise ValueError(
+            f"the model has no prior of {unknown[0]!r}; priors= takes {listed(every)}"
+            f"{nearest(unknown[0], every)}"
+        )
+    for name, parameters in stated.items():
+        if not isinstance(parameters, (tuple, list, np.ndarray)):
+            raise ValueError(
+                f"the prior of {name!r} is stated by two Beta parameters only, such as (2, 2): it "
+                "is none of a variable; u and v take distributions"
+            )
+    if "own_accuracy" in stated and "copy_probability" not in stated:
+        raise ValueError("a prior of 'own_accuracy' needs one of 'copy_probability' beside it")
+    return stated, given
 
 
 def _direct_start(rv: Any, size: Any, *parameters: Any) -> Any:

@@ -20,6 +20,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.margins import FEWEST_ITEMS
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     check_margins,
@@ -38,7 +39,11 @@ WINNER = np.arange(-5, 10, STEP)
 
 
 def class_criteria(
-    answers: ArrayLike, truth: ArrayLike, margins: ArrayLike | None = None
+    answers: ArrayLike,
+    truth: ArrayLike,
+    margins: ArrayLike | None = None,
+    *,
+    priors: Priors | None = None,
 ) -> pm.Model:
     """Item strengths freed of a group's bias towards some classes as answers.
 
@@ -57,6 +62,9 @@ def class_criteria(
         Position of each item's true class on the second axis of `answers`.
     margins : array_like, shape (item,), optional
         Decision margins of a machine, correlated with the strengths.
+    priors : mapping, optional
+        Other priors by name, such as ``{"criterion_sd": pm.Gamma.dist(4, 16)}`` or
+        ``{"criterion_sd": (4, 16)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -72,7 +80,7 @@ def class_criteria(
     ValueError
         If shapes do not fit, there are fewer than 3 classes or 5 items, counts are not whole or
         negative, a true class is none of the classes, the group is always or never right on every
-        item, or margins are missing or constant.
+        item, or margins are missing or constant; for priors as in `alikely.models.with_priors`.
 
     Notes
     -----
@@ -96,7 +104,8 @@ def class_criteria(
     --------
     >>> truth = [0, 0, 1, 1, 2, 2]
     >>> answers = [[9, 1, 0], [6, 3, 1], [1, 8, 1], [3, 7, 0], [2, 1, 7], [4, 2, 4]]
-    >>> model = class_criteria(answers, truth, [1.2, -0.4, 0.9, 0.1, 0.3, -1.0])
+    >>> margins = [1.2, -0.4, 0.9, 0.1, 0.3, -1.0]
+    >>> model = class_criteria(answers, truth, margins, priors={"rho": pm.Uniform.dist(0, 1)})
     >>> [variable.name for variable in model.free_RVs][:2]
     ['criterion_sd', 'criterion']
     """
@@ -122,7 +131,7 @@ def class_criteria(
             strength = informed_strength("strength", expected, apart, *seen)
         p = answer_probabilities(criterion, strength, t)
         pm.Multinomial("observed_answers", n=shown, p=p, observed=k, dims=both)
-    return model
+    return with_priors(model, priors)
 
 
 def answer_probabilities(criterion: Any, strength: Any, truth: Any) -> Any:

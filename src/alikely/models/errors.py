@@ -28,6 +28,7 @@ from alikely.metrics.dense_rows import (
     insert_true,
     wrong_classes,
 )
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import spread
 
 __all__ = ["class_copying", "error_distributions"]
@@ -43,7 +44,11 @@ WRONG_DIMS = ("system", "true_class", "wrong_class")
 
 
 def error_distributions(
-    rows: ArrayLike | xr.DataArray, *, base: Base = "shared", concentration: float | None = None
+    rows: ArrayLike | xr.DataArray,
+    *,
+    base: Base = "shared",
+    concentration: float | None = None,
+    priors: Priors | None = None,
 ) -> pm.Model:
     """Distributions of every system's errors over wrong labels, by true class.
 
@@ -66,6 +71,9 @@ def error_distributions(
         Mean Dirichlet parameter of a cell, above 0: a row is drawn from
         ``Dirichlet(concentration * (C - 1) * base)``, so that .5 with the uniform base is
         Dirichlet(1/2). Rows are then variables of the model. Learned if not given.
+    priors : mapping, optional
+        Other priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
+        ``{"spread": 1.0}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -80,7 +88,8 @@ def error_distributions(
     ------
     ValueError
         If the counts are not square in at least 3 classes, not whole or negative, or hold no
-        error; if the base is unknown or the concentration not above 0.
+        error; if the base is unknown or the concentration not above 0; for priors as in
+        `alikely.models.with_priors`.
 
     Notes
     -----
@@ -92,7 +101,7 @@ def error_distributions(
     Examples
     --------
     >>> rows = [[[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 4, 2], [2, 0, 1], [1, 3, 0]]]
-    >>> model = error_distributions(rows)
+    >>> model = error_distributions(rows, priors={"spread": pm.HalfNormal.dist(1)})
     >>> sorted(variable.name for variable in model.deterministics)
     ['base', 'concentration']
     """
@@ -117,7 +126,7 @@ def error_distributions(
             drawn = pm.Dirichlet("rows", parameters, dims=WRONG_DIMS)
             pm.Deterministic("error_rows", insert_true(drawn, n_classes), dims=ROW_DIMS)
             pm.Multinomial("observed_errors", p=drawn, **options)
-    return model
+    return with_priors(model, priors)
 
 
 def _coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
@@ -154,7 +163,7 @@ def _concentration(base: Base) -> Any:
     return pm.Deterministic("concentration", by_class, dims="true_class")[:, None]
 
 
-def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
+def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = None) -> pm.Model:
     """Copying of wrong labels, on the trials that both observers of a pair get wrong.
 
     On a joint error of true class ``t``, ``b`` gives ``a``'s wrong label with probability ``c``,
@@ -166,6 +175,9 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
     counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
         Numbers of joint errors by the labels given. Entries where a label is the true class are no
         joint errors and are ignored. Labels are taken from the coords.
+    priors : mapping, optional
+        Other priors by name, such as ``{"copy_probability": pm.Beta.dist(2, 2)}`` or
+        ``{"row_sd": (2, 4)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -182,7 +194,7 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
     ------
     ValueError
         If the counts are not square in at least 3 classes, not whole or negative, or hold no
-        joint error.
+        joint error; for priors as in `alikely.models.with_priors`.
 
     Notes
     -----
@@ -200,7 +212,7 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
     --------
     >>> counts = np.zeros((1, 3, 3, 3), dtype=int)
     >>> counts[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
-    >>> model = class_copying(counts)
+    >>> model = class_copying(counts, priors={"copy_probability": pm.Beta.dist(2, 2)})
     >>> model["copy_probability"].eval().shape
     (1,)
     """
@@ -258,7 +270,7 @@ def class_copying(counts: ArrayLike | xr.DataArray) -> pm.Model:
         pm.Deterministic(
             "misclassification_agreement", (observed - expected) / (1 - expected), dims="pair"
         )
-    return model
+    return with_priors(model, priors)
 
 
 def _log_labels(value: Any, copying: Any, own: Any, given: Any) -> Any:

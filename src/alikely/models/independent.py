@@ -18,14 +18,13 @@ from numpy.typing import ArrayLike
 
 from alikely.data.tables import check_counts
 from alikely.models._coords import pair_coords
+from alikely.models._given_priors import Priors, with_priors
 
 __all__ = ["independence"]
 
 
 def independence(
-    counts: ArrayLike,
-    prior: tuple[float, float] = (1.0, 1.0),
-    pairs: Sequence[str] | None = None,
+    counts: ArrayLike, pairs: Sequence[str] | None = None, *, priors: Priors | None = None
 ) -> pm.Model:
     """Two observers that err independently: the null model of error consistency [K25]_.
 
@@ -33,10 +32,11 @@ def independence(
     ----------
     counts : array_like of int, shape (4,) or (pair, 4)
         Cells ``n11, n10, n01, n00``.
-    prior : (float, float)
-        Beta parameters of both accuracies; uniform by default.
     pairs : sequence of str, optional
         Labels of the ``pair`` dim.
+    priors : mapping, optional
+        Other priors of the accuracies, uniform by default, such as ``{"p_a": pm.Beta.dist(2, 2)}``
+        or ``{"p_a": (2, 2)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -47,22 +47,20 @@ def independence(
     Raises
     ------
     ValueError
-        If the counts are not whole and non-negative, or the prior is not positive.
+        If the counts are not whole and non-negative; for priors as in `alikely.models.with_priors`.
 
     Examples
     --------
     >>> import alikely as al
-    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> model = al.models.independence([100, 20, 20, 20], priors={"p_a": pm.Beta.dist(2, 2)})
     >>> sorted(variable.name for variable in model.free_RVs)
     ['p_a', 'p_b']
     """
     cells = np.atleast_2d(check_counts(counts))
-    if len(prior) != 2 or not all(parameter > 0 for parameter in prior):
-        raise ValueError(f"prior must be two positive Beta parameters, got {prior!r}")
     with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
-        p_a = pm.Beta("p_a", *prior, dims="pair")
-        p_b = pm.Beta("p_b", *prior, dims="pair")
+        p_a = pm.Beta("p_a", 1, 1, dims="pair")
+        p_b = pm.Beta("p_b", 1, 1, dims="pair")
         probabilities = pt.stack(
             [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1
         )
@@ -73,4 +71,4 @@ def independence(
             observed=data,
             dims=("pair", "cell"),
         )
-    return model
+    return with_priors(model, priors)

@@ -18,6 +18,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -42,6 +43,7 @@ def item_margins(
     *,
     m: int,
     link: Link = "m_afc",
+    priors: Priors | None = None,
 ) -> pm.Model:
     """Latent correlation of item strengths: of a machine and a group of humans, or of two groups.
 
@@ -61,6 +63,9 @@ def item_margins(
     link : {"m_afc", "probit"}
         ``"m_afc"``: the target's evidence against that of m - 1 distractors. ``"probit"``:
         the normal curve, whatever m; strengths are then on another scale.
+    priors : mapping, optional
+        Other priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
+        ``{"strength_mean": (2, 1)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -76,7 +81,8 @@ def item_margins(
     ValueError
         If shapes do not fit, there are fewer than 5 items, counts are not whole or not
         ``0 <= right <= shown``, a group is always or never right on every item, margins are
-        missing or constant, `m` is below 2 or the link unknown.
+        missing or constant, `m` is below 2 or the link unknown; for priors as in
+        `alikely.models.with_priors`.
 
     Notes
     -----
@@ -92,7 +98,9 @@ def item_margins(
     Examples
     --------
     >>> right = [9, 3, 7, 1, 6, 8]
-    >>> model = item_margins(right, [10] * 6, [1.2, -0.4, 0.9, -1.0, 0.1, 1.1], m=16)
+    >>> margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
+    >>> likely = {"rho": pm.Uniform.dist(0, 1)}
+    >>> model = item_margins(right, [10] * 6, margins, m=16, priors=likely)
     >>> [variable.name for variable in model.free_RVs][0]
     'rho'
     """
@@ -129,4 +137,4 @@ def item_margins(
             strength = pm.Deterministic("strength", pt.stack([first, second]), dims=dims)
         odds = log_odds(strength, m, link)
         pm.Binomial("observed_right", n=n, logit_p=odds, observed=k, dims=dims)
-    return model
+    return with_priors(model, priors)

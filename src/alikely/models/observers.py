@@ -19,6 +19,7 @@ from scipy import special
 
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -86,6 +87,7 @@ def observer_margins(
     m: int,
     link: Link = "m_afc",
     components: Components = "auto",
+    priors: Priors | None = None,
 ) -> pm.Model:
     """Strengths of items for observers who differ, and where the variance of their answers is from.
 
@@ -112,6 +114,9 @@ def observer_margins(
         ``"all"``: with stable deviations, for which items must have been repeated. ``"shared"``:
         without; deviation and noise together are then the noise, whose variance sets the scale.
         ``"auto"``: all if that is possible.
+    priors : mapping, optional
+        Other priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
+        ``{"ability_sd": (4, 16)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -131,7 +136,8 @@ def observer_margins(
         If shapes do not fit, there are fewer than 2 observers or 5 items, counts are not whole or
         not ``0 <= right <= shown``, an observer or an item has no answer, the group is always or
         never right on every item, margins are constant, `m` is below 2, an option is unknown, or
-        all components are asked for and fewer than 5 items were repeated.
+        all components are asked for and fewer than 5 items were repeated; for priors as in
+        `alikely.models.with_priors`.
 
     Notes
     -----
@@ -142,7 +148,8 @@ def observer_margins(
     Examples
     --------
     >>> right = [[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]]
-    >>> model = observer_margins(right, [[2] * 6] * 2, m=16)
+    >>> alike = {"ability_sd": pm.Gamma.dist(4, 16)}
+    >>> model = observer_margins(right, [[2] * 6] * 2, m=16, priors=alike)
     >>> model.coords["source"]
     ('item', 'observer x item', 'trial noise')
     """
@@ -192,7 +199,7 @@ def observer_margins(
             )
         total = pt.stack(variances)
         pm.Deterministic("share", total / total.sum(), dims="source")
-    return model
+    return with_priors(model, priors)
 
 
 def _effects(name: str, sd: Any, informed: bool) -> Any:

@@ -15,12 +15,13 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import spread
 
 __all__ = ["pooled_pairs"]
 
 
-def pooled_pairs(table: xr.Dataset) -> pm.Model:
+def pooled_pairs(table: xr.Dataset, *, priors: Priors | None = None) -> pm.Model:
     """Copy model of all pairs of a reference and another observer, with effects they share [K25]_.
 
     The log odds ratio of a pair's correctness is the sum of an effect of the reference (a human),
@@ -34,6 +35,9 @@ def pooled_pairs(table: xr.Dataset) -> pm.Model:
     ----------
     table : xarray.Dataset
         As from `alikely.data.joint_correctness`, of human-model pairs by condition.
+    priors : mapping, optional
+        Other priors by name, such as ``{"delta_mean": pm.Normal.dist(0, 1)}`` or
+        ``{"delta_mean": (0, 1)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -45,7 +49,8 @@ def pooled_pairs(table: xr.Dataset) -> pm.Model:
     Raises
     ------
     ValueError
-        If an observer is a reference in one pair and the other in another.
+        If an observer is a reference in one pair and the other in another; for priors as in
+        `alikely.models.with_priors`.
 
     Notes
     -----
@@ -57,7 +62,7 @@ def pooled_pairs(table: xr.Dataset) -> pm.Model:
     --------
     >>> import alikely as al
     >>> table = al.data.joint_correctness(al.load_example(), "human-model", "condition")
-    >>> model = al.models.pooled_pairs(table)
+    >>> model = al.models.pooled_pairs(table, priors={"delta_mean": pm.Normal.dist(0, 1)})
     >>> sorted(v.name for v in model.deterministics)[:3]
     ['condition_effect', 'copy_probability', 'error_consistency']
     """
@@ -102,7 +107,7 @@ def pooled_pairs(table: xr.Dataset) -> pm.Model:
             observed=cells,
             dims=("pair", "cell"),
         )
-    return model
+    return with_priors(model, priors)
 
 
 def _effect(dim: str, n: int) -> Any:

@@ -18,6 +18,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import Placed
 from alikely.stats.mixtures import regime_names, tightest_groups
 
@@ -34,6 +35,8 @@ def spectrum(
     person: ArrayLike,
     is_reference: ArrayLike,
     k: int = 4,
+    *,
+    priors: Priors | None = None,
 ) -> pm.Model:
     """Logit-normal binomial model of human accuracies, its conditions from a mixture of regimes.
 
@@ -52,6 +55,9 @@ def spectrum(
         Conditions without distortion.
     k : int
         Number of regimes, at least 1.
+    priors : mapping, optional
+        Other priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
+        ``{"regime_sd": (-1.0, 0.3)}``, see `alikely.models.with_priors`.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def spectrum(
     ------
     ValueError
         If shapes do not fit together, counts are no counts, `k` is out of range, or the reference
-        has fewer than 3 entries.
+        has fewer than 3 entries; for priors as in `alikely.models.with_priors`.
 
     Notes
     -----
@@ -81,7 +87,7 @@ def spectrum(
     >>> import alikely as al
     >>> model = al.models.spectrum(
     ...     [90, 80, 95, 40, 50, 30], [100] * 6, [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2],
-    ...     [True, False], k=2,
+    ...     [True, False], k=2, priors={"regime_sd": pm.LogNormal.dist(-1, 0.3)},
     ... )
     >>> [variable.name for variable in model.observed_RVs]
     ['observed_right']
@@ -160,7 +166,7 @@ def spectrum(
         scale = pm.Deterministic("reference_sd", pt.sqrt(latent + noise.mean()))
         pm.Deterministic("delta", (ease - centre) / scale, dims="condition")
         pm.Deterministic("regime_delta", (mean - centre) / scale, dims="regime")
-    return model
+    return with_priors(model, priors)
 
 
 class _Start(NamedTuple):

@@ -11,8 +11,10 @@ References
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import arviz_stats as azs
 import numpy as np
@@ -28,6 +30,9 @@ from alikely._base.random import RandomState
 from alikely.inference.chains import nuts
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
+
+if TYPE_CHECKING:
+    from alikely.models._given_priors import Priors
 
 __all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
 
@@ -51,6 +56,7 @@ def fit_spectrum(
     spectrum: xr.Dataset,
     k: int = 4,
     *,
+    priors: Priors | None = None,
     n_draws: int = 4_000,
     rng: RandomState = None,
     progressbar: bool = False,
@@ -64,6 +70,8 @@ def fit_spectrum(
         data sets are taken for different persons, whatever their names.
     k : int
         Number of regimes, at least 1.
+    priors : mapping, optional
+        Other priors of the model's variables by name, as in `alikely.models.spectrum`.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -77,7 +85,7 @@ def fit_spectrum(
         Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
         conditions and persons (``dataset:observer``), and ``entries``: ``right, shown`` (entry),
         with ``condition_of_entry, person_of_entry`` numbering them, and ``dataset, level,
-        is_reference`` (condition).
+        is_reference`` (condition). The attribute ``priors`` has the text of each prior, in JSON.
 
     Raises
     ------
@@ -98,15 +106,19 @@ def fit_spectrum(
     ['regime 2', 'regime 1', 'regime 1']
     """
     # The models' room imports PyMC: only when needed.
+    from alikely.models import prior_texts
     from alikely.models import spectrum as spectrum_model
+    from alikely.models._given_priors import check_priors
 
+    check_priors(priors)
     shown = spectrum["shown"].values
     at, observer = np.nonzero(shown)
     names = spectrum["dataset"].values[at] + ":" + spectrum["observer"].values[observer]
     person, persons = pd.factorize(names)
     right = spectrum["right"].values[at, observer]
     seen = shown[at, observer]
-    model = spectrum_model(right, seen, at, person, spectrum["is_reference"].values, k)
+    reference = spectrum["is_reference"].values
+    model = spectrum_model(right, seen, at, person, reference, k, priors=priors)
     target = SHORT_STEPS if len(shown) < FEW_CONDITIONS else TARGET_ACCEPT
     sampled = nuts(model, THIN * n_draws, 1_000, rng, progressbar, target)
     kept = sampled.isel(draw=slice(None, None, THIN))
@@ -122,7 +134,7 @@ def fit_spectrum(
                     "shown": ("entry", seen),
                     "condition_of_entry": ("entry", at),
                     "person_of_entry": ("entry", person),
-                    "is_reference": ("condition", spectrum["is_reference"].values),
+                    "is_reference": ("condition", reference),
                 },
                 coords={
                     "condition": conditions,
@@ -132,7 +144,7 @@ def fit_spectrum(
             ),
         }
     )
-    tree.attrs = {"k": k}
+    tree.attrs = {"k": k, "priors": json.dumps(prior_texts(model))}
     return tree
 
 

@@ -1,0 +1,490 @@
+"""Priors by argument: a model with other priors of some of its variables, all else the same."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+from numpy.typing import ArrayLike, NDArray
+from pymc.distributions.shape_utils import change_dist_size
+from pymc.logprob.transforms import ChainedTransform, IntervalTransform, Transform
+from pymc.logprob.utils import ParameterValueError
+from pymc.model.fgraph import fgraph_from_model, model_free_rv, model_from_fgraph
+from pymc.pytensorf import constant_fold, rvs_in_graph, toposort_replace
+from pymc.util import get_transformed_name
+from pytensor.compile.mode import Mode
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.type import RandomType
+
+from alikely._base.names import listed, nearest
+
+__all__ = ["Priors", "check_priors", "prior_texts", "with_priors"]
+
+# Names of variables to distributions, or to parameters of the default's own family.
+Priors = Mapping[str, Any]
+
+OWN = "alikely.models."
+HOW = "such as pm.Normal.dist(0, 1)"
+# Numbers drawn of a given prior, to see whether the default allows them.
+DRAWN = 400
+# Places in the coordinates of chains, from one end of a support to the other.
+PLACES = np.array([-30.0, -10.0, -3.0, -1.0, -0.1, 0.1, 1.0, 3.0, 10.0, 30.0])
+# Where there are no coordinates but the line itself.
+FAR = np.array([-1e9, -1e6, -1e3, 1e3, 1e6, 1e9])
+# Distributions whose random variable has its parameter as 1 over that of the user.
+RATES = {("Gamma", "scale"): "beta", ("Exponential", "mu"): "lam"}
+# Evaluated once: compiling would take longer than anything that is asked here.
+ONCE = Mode(linker="py", optimizer="fast_compile")
+
+
+def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
+    """Give variables of a model other priors; all else stays as it is.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        One of `alikely.models` or of your own, finished.
+    priors : mapping, optional
+        Names of free variables whose prior has constant parameters to a PyMC distribution without
+        a name, such as ``pm.Beta.dist(2, 2)``, or to the parameters of the default's own family: a
+        tuple in PyMC's order, or a number or list if there is one parameter. A distribution of a
+        single number holds for all elements; one of the variable's shape for each its own.
+
+    Returns
+    -------
+    pymc.Model
+        A new model, or `model` itself if no priors are given. Values are sampled in the default
+        coordinates of the new distribution; coordinates of our own making are kept where they fit
+        its support.
+
+    Raises
+    ------
+    ValueError
+        If there is no such variable, its distribution depends on others, or the model has start
+        values; if the prior is no continuous distribution of constant parameters, has invalid
+        ones, another shape, or values that the default excludes.
+
+    See Also
+    --------
+    prior_texts
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> other = with_priors(model, {"p_a": pm.Beta.dist(2, 2), "p_b": (3, 1)})
+    >>> prior_texts(other)
+    {'p_a': 'Beta(2, 2)', 'p_b': 'Beta(3, 1)'}
+    """
+    check_priors(priors)
+    if not priors:
+        return model
+    settable = _settable(model)
+    chosen = {name: _replacement(model, settable, name, priors[name]) for name in priors}
+    _refuse_start_values(model)
+    graph, memo = fgraph_from_model(model)
+    replacements = []
+    for name, (drawn, transform) in chosen.items():
+        node = memo[settable[name]].owner
+        new = _resized(drawn, _size(node, drawn, graph._dim_lengths))
+        value = new if transform is None else transform.forward(new, *new.owner.inputs)
+        value = value.type(name=get_transformed_name(name, transform) if transform else name)
+        replacements.append(
+            (node.outputs[0], model_free_rv(new, value, transform, name, *node.op.dims))
+        )
+    toposort_replace(graph, replacements)
+    return _in_order(model_from_fgraph(graph, mutate_fgraph=True), model)
+
+
+def prior_texts(model: pm.Model) -> dict[str, str]:
+    """Read the priors of a model: of its free variables whose prior has constant parameters.
+
+    Parameters
+    ----------
+    model : pymc.Model
+        One of `alikely.models` or of your own.
+
+    Returns
+    -------
+    dict
+        Name to distribution with its parameters in PyMC's order, or with their names where PyMC
+        takes them by name; one number where all elements have the same.
+
+    See Also
+    --------
+    with_priors
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> prior_texts(al.models.copying([100, 20, 20, 20]))
+    {'p_a': 'Beta(1, 1)', 'u': 'Beta(0.5, 0.5)', 'v': 'Beta(0.5, 0.5)'}
+    """
+    return {name: _text(variable) for name, variable in _settable(model).items()}
+
+
+def check_priors(priors: Priors | None) -> None:
+    """Refuse what cannot be priors of a model, before there is one.
+
+    Parameters
+    ----------
+    priors : mapping or None
+        As in `alikely.models.with_priors`.
+
+    Raises
+    ------
+    ValueError
+        If it is no mapping of names to distributions or parameters.
+
+    Examples
+    --------
+    >>> check_priors({"level_mean": (0, 1)})
+    """
+    named = isinstance(priors, Mapping) and all(isinstance(name, str) for name in priors)
+    if priors is not None and not named:
+        raise ValueError(
+            "priors must map names of variables to distributions or parameters, such as "
+            f'{{"level_mean": (0, 1)}}, got {priors!r}'
+        )
+    for name, given in (priors or {}).items():
+        if given is None or callable(given) or isinstance(given, (str, Mapping)):
+            raise ValueError(
+                f"the prior of {name!r} must be a distribution without a name, such as "
+                f"pm.Normal.dist(0, 1), or parameters of its default, got {given!r}"
+            )
+        if getattr(given, "name", None) is not None:
+            raise ValueError(
+                f"the prior of {name!r} is the variable {given.name!r} of a model; give a "
+                "distribution without a name, such as pm.Normal.dist(0, 1)"
+            )
+
+
+class _Family(NamedTuple):
+    """A distribution as PyMC's users know it."""
+
+    made_by: Any
+    parameters: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.made_by.__name__)
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+def _family(variable: Any) -> _Family | None:
+    """Which distribution a random variable is of; None for those made of others."""
+    op = variable.owner.op
+    found = [kind for kind in _kinds(pm.Distribution) if kind.rv_type is type(op)]
+    if not found:
+        return None
+    (made_by, *_) = found
+    if made_by is pm.ZeroSumNormal:
+        return _Family(made_by, {"sigma": variable.owner.inputs[2]})
+    if not hasattr(made_by, "logp"):
+        return None
+    # The log density has the parameters of the random variable, in order and by name.
+    names = list(inspect.signature(made_by.logp).parameters)[1:]
+    parameters = {}
+    for name, value in zip(names, _numbers_of(variable), strict=True):
+        # A half-normal has a place besides, 0 for all that PyMC makes.
+        if (made_by, name) != (pm.HalfNormal, "loc"):
+            rate = RATES.get((made_by.__name__, name))
+            parameters[rate or name] = 1 / value if rate else value
+    return _Family(made_by, parameters)
+
+
+def _numbers_of(variable: Any) -> list[Any]:
+    """Parameters of a random variable, without its size and source of randomness."""
+    node = variable.owner
+    if isinstance(node.op, RandomVariable) or node.op.extended_signature is not None:
+        return list(node.op.dist_params(node))
+    return [v for v in node.inputs if hasattr(v, "ndim")]
+
+
+def _kinds(kind: Any) -> list[Any]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _kinds(below))]
+
+
+def _text(variable: Any) -> str:
+    family = _family(variable)
+    if family is None:
+        numbers = [_number(v, collapse=False) for v in _numbers_of(variable)]
+        name = getattr(variable.owner.op, "_print_name", (type(variable.owner.op).__name__,))[0]
+        return f"{name}({', '.join(numbers)})"
+    # The parameters of a Dirichlet are one vector.
+    collapse = variable.owner.op.ndim_supp == 0 or family.made_by is pm.ZeroSumNormal
+    texts = {name: _number(v, collapse) for name, v in family.parameters.items()}
+    kinds = inspect.signature(family.made_by.dist).parameters.values()
+    positional = [p.name for p in kinds if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if positional[: len(texts)] == list(texts):
+        return f"{family.name}({', '.join(texts.values())})"
+    return f"{family.name}({', '.join(f'{name}={text}' for name, text in texts.items())})"
+
+
+def _number(variable: Any, collapse: bool) -> str:
+    """One number where all are the same; as written, not as single precision holds them."""
+    if variable.owner is not None and rvs_in_graph([variable]):
+        return _text(variable)
+    (value,) = constant_fold([variable], raise_not_constant=False)
+    array = np.asarray(value if isinstance(value, np.ndarray) else _now(variable))
+    distinct = np.unique(array)
+    if array.ndim == 0 or (collapse and len(distinct) == 1):
+        return f"{float(distinct[0]):.6g}"
+    # Dims that were added for broadcasting say nothing.
+    array = array.reshape(array.shape[int(np.argmax(np.array(array.shape) > 1)) :])
+    return str(np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[float])(array).tolist())
+
+
+def _now(variable: Any) -> NDArray[Any]:
+    return np.asarray(variable.eval(mode=ONCE))
+
+
+def _settable(model: pm.Model) -> dict[str, Any]:
+    """Free variables whose distribution depends on no other quantity of the model."""
+    return {v.name: v for v in model.free_RVs if not _parents(model, v)}
+
+
+def _parents(model: pm.Model, variable: Any) -> list[str]:
+    """Names of the variables and data that a distribution depends on."""
+    known = {*model.basic_RVs, *model.data_vars}
+    return [v.name for v in ancestors(variable.owner.inputs, blockers=known) if v in known]
+
+
+def _refuse_start_values(model: pm.Model) -> None:
+    started = [v.name for v, start in model.rvs_to_initial_values.items() if start is not None]
+    if started:
+        raise ValueError(
+            f"{listed(started, 3)} has a start value of its own, which a model with other priors "
+            "cannot take over; build the model without initval="
+        )
+
+
+def _replacement(
+    model: pm.Model, settable: dict[str, Any], name: str, given: Any
+) -> tuple[Any, Transform | None]:
+    """What a variable is drawn from now, of the variable's shape, and its coordinates."""
+    if name not in settable:
+        known = [v.name for v in model.free_RVs]
+        if name in known:
+            parents = listed(dict.fromkeys(_parents(model, model[name])), 5)
+            raise ValueError(
+                f"the prior of {name!r} depends on {parents}; priors= takes {listed(settable)}"
+            )
+        raise ValueError(
+            f"the model has no prior of {name!r}; priors= takes {listed(settable)}"
+            f"{nearest(name, settable)}"
+        )
+    old = settable[name]
+    shape = tuple(int(length) for length in _now(old.shape))
+    drawn = _distribution(name, old, given, shape)
+    own = tuple(int(length) for length in _now(drawn.shape))
+    inner = drawn.owner.op.ndim_supp
+    if own != shape and own != shape[len(shape) - inner :]:
+        dims = f" ({', '.join(model.named_vars_to_dims.get(name) or ())})".replace(" ()", "")
+        single = f"of shape {shape[len(shape) - inner :]} or " if inner else "a single number or "
+        raise ValueError(
+            f"the prior of {name!r} must be {'' if inner == len(shape) else single}of shape "
+            f"{shape}{dims}, got shape {own}"
+        )
+    drawn = _resized(drawn, shape[: len(shape) - inner])
+    default = pm.distributions.transforms._default_transform(drawn.owner.op, drawn)
+    _refuse_outside(name, old, drawn, default)
+    return drawn, _coordinates(name, model.rvs_to_transforms[old], old, drawn, default)
+
+
+def _distribution(name: str, old: Any, given: Any, shape: tuple[int, ...]) -> Any:
+    """The given distribution, or the default's family with the given parameters; checked."""
+    family = _family(old)
+    if hasattr(given, "owner"):
+        drawn = given
+        _refuse_no_prior(name, drawn)
+    else:
+        drawn = _of_family(name, family, given, shape)
+    wrong = _invalid(drawn)
+    if wrong:
+        got = _text(drawn) if drawn is given or family is None else f"{family.signature}: {given!r}"
+        raise ValueError(f"the prior of {name!r} has invalid parameters, {got}: {wrong}")
+    return drawn
+
+
+def _of_family(name: str, family: _Family | None, given: ArrayLike, shape: tuple[int, ...]) -> Any:
+    if family is None:
+        raise ValueError(
+            f"the default prior of {name!r} is of no family with parameters; give a distribution, "
+            f"{HOW}"
+        )
+    names = list(family.parameters)
+    several = isinstance(given, tuple) or (len(names) > 1 and isinstance(given, list))
+    numbers: Any = given if several else (given,)
+    if len(numbers) != len(names):
+        plural = "parameter" if len(names) == 1 else "parameters"
+        raise ValueError(
+            f"the prior of {name!r}, {family.signature}, has {len(names)} {plural}, got {given!r}"
+        )
+    try:
+        arrays = [np.asarray(number, dtype=np.float64) for number in numbers]
+    except (TypeError, ValueError):
+        arrays = [np.array(np.nan)]
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError(
+            f"the prior of {name!r}, {family.signature}, takes finite numbers, got {given!r}"
+        )
+    extra = {"shape": shape} if family.made_by is pm.ZeroSumNormal else {}
+    try:
+        return family.made_by.dist(**dict(zip(names, arrays, strict=True)), **extra)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the prior of {name!r}, {family.signature}, cannot be made of {given!r}: "
+            f"{_first_line(error)}"
+        ) from error
+
+
+def _refuse_no_prior(name: str, given: Any) -> None:
+    op = None if given.owner is None else given.owner.op
+    if not hasattr(op, "ndim_supp"):
+        raise ValueError(f"the prior of {name!r} must be a distribution, {HOW}, got {given}")
+    if not given.dtype.startswith("float"):
+        raise ValueError(
+            f"the prior of {name!r} must be continuous, as its default is, got {_text(given)}"
+        )
+    for variable in ancestors([given]):
+        random = isinstance(variable.type, RandomType)
+        if variable is not given and not random and variable.name and rvs_in_graph([variable]):
+            raise ValueError(
+                f"the prior of {name!r} depends on {variable.name!r}, a variable of a model; give "
+                "numbers as its parameters"
+            )
+        constant = isinstance(variable, Constant) or variable.owner is not None or random
+        if not constant:
+            kind = "data" if isinstance(variable, SharedVariable) else "a symbol"
+            raise ValueError(
+                f"the prior of {name!r} depends on {variable}, {kind} without a fixed value; give "
+                "numbers as its parameters"
+            )
+    if rvs_in_graph([pm.logp(given, given.type())]):
+        raise ValueError(
+            f"the prior of {name!r}, {type(op).__name__.removesuffix('RV')}, has random "
+            "parameters; give numbers"
+        )
+
+
+def _invalid(drawn: Any) -> str:
+    """Why a distribution's parameters are none; empty if they are good."""
+    try:
+        # What is asked of parameters is asked at any value, and in better words than of draws.
+        _log_density(drawn, np.zeros(tuple(_now(drawn.shape))))
+        density = _log_density(drawn, _drawn(drawn, 1))
+    except NotImplementedError:
+        return "nothing can be drawn from it; give a proper distribution"
+    except (ValueError, AssertionError) as error:
+        # Names the condition that a parameter breaks, before how it got there.
+        return _first_line(error)
+    return "" if np.isfinite(density).all() else "no finite log density"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0]
+
+
+def _drawn(variable: Any, n: int) -> NDArray[Any]:
+    """Draws, the same every time: shape (n, *shape)."""
+    shape = tuple(int(length) for length in _now(variable.shape))
+    size = (n, *shape[: len(shape) - variable.owner.op.ndim_supp])
+    return np.asarray(pm.draw(_resized(variable, size), random_seed=0, mode=ONCE))
+
+
+def _resized(variable: Any, size: tuple[Any, ...]) -> Any:
+    """A distribution of another size, with a source of randomness of its own."""
+    return change_dist_size(variable, size)
+
+
+def _log_density(variable: Any, values: NDArray[Any]) -> NDArray[Any]:
+    size = values.shape[: values.ndim - variable.owner.op.ndim_supp]
+    return _now(pm.logp(_resized(variable, size), values))
+
+
+def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) -> None:
+    """Refuse values to which the default gives no density: the model has no meaning there."""
+    n = max(DRAWN // max(int(np.prod(_now(drawn.shape))), 1), 10)
+    outside = _outside(old, _drawn(drawn, n))
+    if outside is None and drawn.owner.op.ndim_supp == 0:
+        ends = _ends(drawn, default)
+        # Without coordinates of its own a distribution may end before the line does.
+        own = np.isfinite(_log_density(drawn, ends)).all(axis=tuple(range(1, ends.ndim)))
+        outside = _outside(old, ends[own])
+    if outside is not None:
+        raise ValueError(
+            f"the prior of {name!r} must lie within the support of its default, {_text(old)}; "
+            f"{_text(drawn)} also takes {outside}"
+        )
+
+
+def _ends(variable: Any, transform: Transform | None) -> NDArray[Any]:
+    """Values from one end to the other of what coordinates reach: shape (place, *shape)."""
+    places = PLACES if transform is not None else np.concatenate([PLACES, FAR])
+    grid = np.zeros((len(places), *_now(variable.shape))) + places.reshape(-1, *[1] * variable.ndim)
+    if transform is None:
+        return grid
+    return _now(transform.backward(pm.math.constant(grid), *variable.owner.inputs))
+
+
+def _outside(variable: Any, values: NDArray[Any]) -> str | None:
+    """A value that a distribution excludes, as text; None if there is none."""
+    if not len(values):
+        return None
+    try:
+        density = _log_density(variable, values)
+    except ParameterValueError:
+        # What sums to zero, or to one, is asserted of all values together.
+        return str(np.round(values[0], 3).tolist())
+    bad = ~np.isfinite(density)
+    if not bad.any():
+        return None
+    first = values[bad][0]
+    return f"{first:.3g}" if np.ndim(first) == 0 else str(np.round(first, 3).tolist())
+
+
+def _coordinates(
+    name: str, kept: Transform | None, old: Any, drawn: Any, default: Transform | None
+) -> Transform | None:
+    """The new distribution's, unless the variable has some that were chosen and still fit."""
+    usual = pm.distributions.transforms._default_transform(old.owner.op, old)
+    chosen = type(kept) is not type(usual)
+    if kept is None or (not chosen and default is not None):
+        return default
+    # Ends that follow from the default's parameters mean nothing for those of another family.
+    if not isinstance(kept, IntervalTransform) and _outside(drawn, _ends(drawn, kept)) is None:
+        return kept
+    parts = kept.transform_list if isinstance(kept, ChainedTransform) else [kept]
+    if not chosen or any(type(part).__module__.startswith(OWN) for part in parts):
+        return default
+    raise ValueError(
+        f"{name!r} has the transform {kept}, which does not fit the support of {_text(drawn)}; "
+        "build the model without it"
+    )
+
+
+def _size(node: Any, drawn: Any, lengths: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Batch shape in the graph of the model, where lengths of dims may change."""
+    shape = node.op.dims or tuple(int(length) for length in _now(drawn.shape))
+    batch = shape[: len(shape) - drawn.owner.op.ndim_supp]
+    return tuple(lengths[part] if isinstance(part, str) else part for part in batch)
+
+
+def _in_order(new: pm.Model, model: pm.Model) -> pm.Model:
+    """Variables in the order of the model that they come from; graphs keep none."""
+    place = {name: i for i, name in enumerate(model.named_vars)}
+    for variables in (new.free_RVs, new.observed_RVs, new.deterministics, new.potentials):
+        variables.sort(key=lambda variable: place[variable.name])
+    new.data_vars.sort(key=lambda variable: place[variable.name])
+    new.check_bounds = model.check_bounds
+    return new

@@ -1,0 +1,364 @@
+"""Priors by argument: what changes is the density of the prior, what is refused is told why."""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytest
+from pytensor.compile.mode import Mode
+from pytensor.graph.replace import clone_replace
+from scipy import stats
+
+import alikely as al
+from alikely.calibration.cases import CASES
+from alikely.inference import chains
+from alikely.models import prior_texts, with_priors
+from alikely.models.spectra import _Placed
+
+COUNTS = [100, 20, 20, 20]
+PYTHON = Mode(linker="py", optimizer="fast_compile")
+# Of the family of the default, in PyMC's order, within its support.
+OTHERS: dict[str, Any] = {
+    "Beta": (2, 3.5),
+    "Dirichlet": ([2.5],),
+    "Gamma": (3, 1.5),
+    "HalfNormal": 0.7,
+    "LogNormal": (-0.8, 0.3),
+    "Normal": (0.3, 1.7),
+    "Uniform": (-0.2, 0.9),
+    "ZeroSumNormal": 0.6,
+}
+
+
+def without_starts(model: pm.Model) -> pm.Model:
+    """PyMC's graph tools take no start values."""
+    for variable in model.rvs_to_initial_values:
+        model.rvs_to_initial_values[variable] = None
+    return model
+
+
+def direct() -> pm.Model:
+    return al.models.copying(COUNTS, priors={"copy_probability": (2, 2)})
+
+
+MODELS: dict[str, Callable[[], pm.Model]] = {
+    **{name: case.example for name, case in CASES.items()},
+    "copying, direct prior": direct,
+    "cohort, saturated": lambda: al.models.cohort(
+        al.data.cohort_counts(al.load_example()), human_effects=True, saturated=True
+    ),
+    "error_distributions, rows": lambda: al.models.error_distributions(
+        np.ones((2, 3, 3)), base="uniform", concentration=0.5
+    ),
+}
+
+
+@functools.cache
+def built(name: str) -> pm.Model:
+    return without_starts(MODELS[name]())
+
+
+def other_prior(model: pm.Model, name: str) -> Any:
+    family = prior_texts(model)[name].partition("(")[0]
+    if family == "Dirichlet":
+        return np.linspace(1, 3, model[name].shape[-1].eval(mode=PYTHON))
+    if family == "Uniform" and prior_texts(model)[name] == "Uniform(0, 1)":
+        return (0.1, 0.9)
+    return OTHERS[family]
+
+
+def log_density(variable: Any, value: Any) -> float:
+    return float(pm.logp(variable, value).sum().eval(mode=PYTHON))
+
+
+def somewhere(model: pm.Model) -> dict[str, Any]:
+    """A point of the space of values: a draw of all free variables, the same every time."""
+    values = pm.draw(model.free_RVs, random_seed=3, mode=PYTHON)
+    return {variable.name: value for variable, value in zip(model.free_RVs, values, strict=True)}
+
+
+def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
+    """Log density of each variable and potential at values, without the coordinates of chains."""
+    values = {v: pm.math.constant(point[v.name]) for v in model.free_RVs}
+    inputs = {}
+    for variable, constant in values.items():
+        transform = model.rvs_to_transforms[variable]
+        moved = constant if transform is None else transform.forward(constant, *(
+            clone_replace(variable.owner.inputs, values, rebuild_strict=False)
+        ))  # fmt: skip
+        inputs[model.rvs_to_values[variable]] = moved
+    densities = [term.sum() for term in model.logp(jacobian=False, sum=False)]
+    placed = clone_replace(densities, inputs, rebuild_strict=False)
+    names = [v.name for v in (*model.basic_RVs, *model.potentials)]
+    found = pytensor.function([], placed, mode=PYTHON)()
+    return dict(zip(names, map(float, found), strict=True))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
+    """Of every variable that can be set, at a random point; all else stays."""
+    model = built(name)
+    settable = [variable for variable in prior_texts(model) if variable != "uv"]
+    other = with_priors(model, {v: other_prior(model, v) for v in settable})
+    point = somewhere(other)
+    before, after = (terms(each, point) for each in (model, other))
+    assert before.keys() == after.keys()
+    for variable, density in before.items():
+        if variable in settable:
+            old, new = (log_density(each[variable], point[variable]) for each in (model, other))
+            assert new != pytest.approx(old)
+            difference = new - old
+        else:
+            difference = 0.0
+        # Sums of up to some thousand terms, in double precision.
+        room = 1e-9 * max(1, abs(density))
+        assert np.isfinite(density)
+        assert after[variable] - density == pytest.approx(difference, abs=room), variable
+    for kind in ("free_RVs", "observed_RVs", "deterministics", "potentials", "data_vars"):
+        names = [[v.name for v in getattr(each, kind)] for each in (model, other)]
+        assert names[0] == names[1]
+    assert other.named_vars_to_dims == model.named_vars_to_dims
+    assert other.coords == model.coords
+    transforms = [
+        {v.name: type(t) for v, t in each.rvs_to_transforms.items()} for each in (model, other)
+    ]
+    assert transforms[0] == transforms[1]
+    assert [v.name for v in other.value_vars] == [v.name for v in model.value_vars]
+
+
+def test_none_is_the_model_itself() -> None:
+    model = al.models.independence(COUNTS)
+    assert with_priors(model) is model
+    assert with_priors(model, {}) is model
+
+
+@pytest.mark.parametrize(
+    ("variable", "given", "text", "reference"),
+    [
+        ("p_a", (2, 3), "Beta(2, 3)", stats.beta(2, 3)),
+        ("p_a", [2, 3], "Beta(2, 3)", stats.beta(2, 3)),
+        ("p_a", pm.Uniform.dist(0.25, 0.75), "Uniform(0.25, 0.75)", stats.uniform(0.25, 0.5)),
+        (
+            "p_b",
+            pm.TruncatedNormal.dist(0.5, 0.2, lower=0, upper=1),
+            "TruncatedNormal(mu=0.5, sigma=0.2, lower=0, upper=1)",
+            stats.truncnorm(-2.5, 2.5, 0.5, 0.2),
+        ),
+        ("p_b", pm.Kumaraswamy.dist(1, 3), "Kumaraswamy(1, 3)", stats.beta(1, 3)),
+        ("delta_sd", 0.2, "HalfNormal(0.2)", stats.halfnorm(0, 0.2)),
+        ("delta_sd", (0.2,), "HalfNormal(0.2)", stats.halfnorm(0, 0.2)),
+        ("delta_sd", pm.Exponential.dist(4), "Exponential(4)", stats.expon(scale=0.25)),
+        ("delta_sd", pm.Gamma.dist(2, 8), "Gamma(2, 8)", stats.gamma(2, scale=1 / 8)),
+        ("delta_sd", pm.Beta.dist(2, 8), "Beta(2, 8)", stats.beta(2, 8)),
+        (
+            "delta_mean",
+            pm.StudentT.dist(4, 0, sigma=2),
+            "StudentT(nu=4, mu=0, sigma=2)",
+            stats.t(4, 0, 2),
+        ),
+    ],
+)
+def test_draws_are_of_the_given_prior(variable: str, given: Any, text: str, reference: Any) -> None:
+    """Prior predictive draws against SciPy's distribution function; texts against what was said."""
+    name = "independence" if variable.startswith("p_") else "pooled_pairs"
+    model = with_priors(built(name), {variable: given})
+    assert prior_texts(model)[variable] == text
+    drawn = pm.draw(model[variable], 2_000, random_seed=1, mode=PYTHON).ravel()
+    assert stats.kstest(drawn, reference.cdf).pvalue > 1e-4
+
+
+def test_each_element_its_own_and_one_for_all() -> None:
+    counts = [COUNTS, COUNTS, COUNTS]
+    own = al.models.copying(counts, priors={"p_a": ([1, 20, 400], 20), "u": pm.Beta.dist(9, 1)})
+    assert prior_texts(own)["p_a"] == "Beta([1.0, 20.0, 400.0], 20)"
+    assert prior_texts(own)["u"] == "Beta(9, 1)"
+    # Means of a beta distribution, at most 0.11 in spread: 4 Monte-Carlo errors of 400 draws.
+    means = pm.draw(own["p_a"], 400, random_seed=1, mode=PYTHON).mean(axis=0)
+    np.testing.assert_allclose(means, [1 / 21, 0.5, 400 / 420], atol=4 * 0.11 / 20)
+    same = pm.draw(own["u"], random_seed=1, mode=PYTHON)
+    assert len(set(same.tolist())) == 3
+
+
+def test_one_distribution_for_two_variables_is_drawn_twice() -> None:
+    once = pm.Beta.dist(2, 2)
+    model = al.models.independence(COUNTS, priors={"p_a": once, "p_b": once})
+    a, b = pm.draw([model["p_a"], model["p_b"]], 5, random_seed=1, mode=PYTHON)
+    assert (a != b).all()
+
+
+def test_our_coordinates_stay_where_they_fit() -> None:
+    model = built("spectrum")
+
+    def placed(variable: str, given: Any) -> bool:
+        transform = with_priors(model, {variable: given}).rvs_to_transforms
+        (found,) = [t for v, t in transform.items() if v.name == variable]
+        parts = getattr(found, "transform_list", [found])
+        return any(isinstance(part, _Placed) for part in parts)
+
+    assert placed("lowest_mean", pm.StudentT.dist(4, -1, sigma=2))
+    assert placed("regime_sd", pm.HalfNormal.dist(1))
+    assert placed("gap", pm.LogNormal.dist(0, 1))
+    assert not placed("lowest_mean", pm.Uniform.dist(-3, 0))
+    assert not placed("regime_sd", pm.Uniform.dist(0.1, 1))
+
+
+def test_transforms_of_others_stay_or_are_refused() -> None:
+    ordered = pm.distributions.transforms.ordered
+    with pm.Model() as model:
+        pm.Normal("cut", 0, 1, shape=3, transform=ordered, initval=None)
+    other = with_priors(model, {"cut": pm.StudentT.dist(3, 0, sigma=1)})
+    assert other.rvs_to_transforms[other["cut"]] is ordered
+    with pytest.raises(
+        ValueError, match=r"'cut' has the transform .* does not fit the support of H"
+    ):
+        with_priors(model, {"cut": pm.HalfNormal.dist(1)})
+
+
+def test_models_of_users_with_lengths_that_change() -> None:
+    """A prior for one number holds for as many as there are later."""
+    with pm.Model(coords={"group": ["a", "b"]}) as model:
+        pm.Normal("effect", 0, 1, dims="group")
+    other = with_priors(model, {"effect": pm.Normal.dist(0, 2)})
+    other.set_dim("group", 4, ["a", "b", "c", "d"])
+    assert pm.draw(other["effect"], mode=PYTHON).shape == (4,)
+
+
+def test_interventions_and_copies_go_on_to_work() -> None:
+    model = al.models.copying(COUNTS, priors={"u": pm.Beta.dist(8, 2)})
+    done = pm.do(model, {"v": [0.25]})
+    assert prior_texts(done) == {"p_a": "Beta(1, 1)", "u": "Beta(8, 2)"}
+    assert prior_texts(model.copy())["u"] == "Beta(8, 2)"
+    assert prior_texts(with_priors(model, {"u": (1, 1)}))["u"] == "Beta(1, 1)"
+    with model:
+        drawn = pm.sample_prior_predictive(5, random_seed=1)
+    assert (drawn["prior_predictive"]["observed_cells"].sum("cell") == 160).all()
+
+
+def test_chains_find_the_conjugate_posterior() -> None:
+    model = al.models.independence(COUNTS, priors={"p_a": (20, 60)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draws = al.inference.nuts(model, 4_000, rng=1)["posterior"]["p_a"].values.ravel()
+    exact = stats.beta(140, 100)
+    # Chains of two parameters are about as good as independent draws; half of them is asserted.
+    assert draws.mean() == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(2_000))
+
+
+def test_the_cache_tells_priors_apart() -> None:
+    def written(**priors: Any) -> Any:
+        return chains._written_out(al.models.independence(COUNTS, priors=priors), False)
+
+    assert written(p_a=(2, 2)) == written(p_a=(2, 2))
+    different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]
+    different.append(written(p_a=pm.Uniform.dist(0, 1)))
+    assert len(set(different)) == 5
+
+
+def test_texts_of_our_models() -> None:
+    assert prior_texts(direct()) == {
+        "p_a": "Beta(1, 1)", "uv": "CopyProbabilityAndOwnAccuracy(2, 2, 1, 1)",
+    }  # fmt: skip
+    found = prior_texts(built("spectrum"))
+    assert found["gap"] == "Gamma(4, 1.6)"
+    assert found["regime_weight"] == "Dirichlet([4.0, 4.0])"
+    assert found["ability_sd"] == "HalfNormal(0.5)"
+    assert "logit_accuracy" not in found
+
+
+def test_texts_of_compounds() -> None:
+    given = pm.Mixture.dist([0.25, 0.75], [pm.Beta.dist(1, 2), pm.Beta.dist(4, 2)])
+    model = with_priors(al.models.independence(COUNTS), {"p_a": given})
+    assert prior_texts(model)["p_a"] == "Mixture([0.25, 0.75], Beta(1, 2), Beta(4, 2))"
+
+
+with pm.Model():
+    ELSEWHERE = pm.Normal("elsewhere")
+    HELD = pm.Data("held", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("priors", "message"),
+    [
+        ({"p_aa": (1, 1)}, "no prior of 'p_aa'; priors= takes p_a, p_b; did you mean 'p_a'?"),
+        ({"observed_cells": (1, 1)}, "no prior of 'observed_cells'; priors= takes p_a, p_b"),
+        ([("p_a", (1, 1))], "priors must map names of variables to distributions or parameters"),
+        ({"p_a": pm.Normal.dist(0, 1)}, "support of its default, Beta(1, 1); Normal(0, 1) also"),
+        ({"p_a": pm.Uniform.dist(0, 1.0001)}, "support of its default, Beta(1, 1); Uniform(0, 1"),
+        ({"p_a": pm.Exponential.dist(900)}, "support of its default, Beta(1, 1); Exponential(9"),
+        ({"p_a": (1,)}, "the prior of 'p_a', Beta(alpha, beta), has 2 parameters, got (1,)"),
+        ({"p_a": (1, 2, 3)}, "Beta(alpha, beta), has 2 parameters, got (1, 2, 3)"),
+        ({"p_a": 3}, "Beta(alpha, beta), has 2 parameters, got 3"),
+        ({"p_a": (1, -2)}, "invalid parameters, Beta(alpha, beta): (1, -2): alpha > 0, beta > 0"),
+        ({"p_a": (1, np.nan)}, "Beta(alpha, beta), takes finite numbers, got (1, nan)"),
+        ({"p_a": ("a", 2)}, "Beta(alpha, beta), takes finite numbers, got ('a', 2)"),
+        ({"p_a": pm.Beta.dist(-1, 2)}, "invalid parameters, Beta(-1, 2): alpha > 0, beta > 0"),
+        ({"p_a": pm.Beta.dist}, "'p_a' must be a distribution without a name, such as pm.Normal"),
+        ({"p_a": "Beta"}, "must be a distribution without a name, such as pm.Normal.dist(0, 1)"),
+        ({"p_a": None}, "or parameters of its default, got None"),
+        ({"p_a": pm.Poisson.dist(3)}, "must be continuous, as its default is, got Poisson(3)"),
+        ({"p_a": ELSEWHERE}, "the prior of 'p_a' is the variable 'elsewhere' of a model; give a"),
+        ({"p_a": pm.Normal.dist(ELSEWHERE, 1)}, "depends on 'elsewhere', a variable of a model;"),
+        ({"p_a": pm.Normal.dist(HELD, 1)}, "depends on held, data without a fixed value; give"),
+        ({"p_a": pm.Normal.dist(pm.Normal.dist(), 1)}, "'p_a', Normal, has random parameters;"),
+        ({"p_a": pm.math.exp(pm.Normal.dist())}, "must be a distribution, such as pm.Normal"),
+        ({"p_a": pm.Flat.dist()}, "nothing can be drawn from it; give a proper distribution"),
+        ({"p_a": pm.Beta.dist(2, 2, shape=3)}, "a single number or of shape (1,) (pair), got"),
+        ({"p_a": ([1, 2], 1)}, "a single number or of shape (1,) (pair), got shape (2,)"),
+    ],
+)  # fmt: skip
+def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        al.models.independence(COUNTS, priors=priors)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "priors", "message"),
+    [
+        ("pooled_pairs", {"delta_sd": pm.Normal.dist(0, 1)}, "its default, HalfNormal(0.5); Norma"),
+        ("pooled_pairs", {"delta_sd": pm.Normal.dist(9, 0.1)}, "its default, HalfNormal(0.5); No"),
+        ("pooled_pairs", {"delta_sd": (1, 2)}, "HalfNormal(sigma), has 1 parameter, got (1, 2)"),
+        ("pooled_pairs", {"delta_sd": 0}, "invalid parameters, HalfNormal(sigma): 0: sigma > 0"),
+        ("pooled_pairs", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
+        ("class_criteria", {"criterion": (1,)}, "'criterion' depends on criterion_sd; priors= ta"),
+        ("class_criteria", {"strength": (1, 1)}, "'strength' depends on "),
+        ("spectrum", {"regime_sd": (-1.0, 0)}, "LogNormal(mu, sigma): (-1.0, 0): sigma > 0"),
+        ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
+        ("spectrum", {"regime_weight": (4, 4)}, "Dirichlet(a), has 1 parameter, got (4, 4)"),
+        ("spectrum", {"regime_weight": pm.MvNormal.dist([0, 0], np.eye(2))}, "default, Dirichl"),
+        ("copying, direct prior", {"uv": (1, 1)}, "no family with parameters; give a distribution"),
+    ],
+)  # fmt: skip
+def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        with_priors(built(name), priors)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("priors", "message"),
+    [
+        ({"w": (1, 1)}, "takes p_a, u, v, copy_probability, own_accuracy"),
+        ({"copy_probability": (1, 1), "u": (1, 1)}, "takes p_a, copy_probability, own_accuracy"),
+        ({"copy_probability": pm.Beta.dist(2, 2)}, "by two Beta parameters only, such as (2, 2)"),
+        ({"copy_probability": (0, 2)}, "must be two positive Beta parameters, got (0, 2)"),
+        ({"own_accuracy": (2, 2)}, "'own_accuracy' needs one of 'copy_probability' beside it"),
+    ],
+)
+def test_priors_of_the_copy_model(priors: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        al.models.copying(COUNTS, priors=priors)
+
+
+def test_start_values_are_refused() -> None:
+    with pm.Model() as model:
+        pm.Normal("x", 0, 1, initval=0.5)
+    with pytest.raises(ValueError, match="x has a start value of its own"):
+        with_priors(model, {"x": (0, 2)})
