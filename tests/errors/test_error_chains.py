@@ -24,12 +24,12 @@ def trials() -> al.Trials:
     return al.Trials.from_arrays(response, truth, condition=condition.tolist())
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, made: Any) -> list[tuple[tuple[int, ...], bool]]:
-    """Put fixed draws in the place of chains; keep the shape of the data and if code is reused."""
+def recorded(monkeypatch: pytest.MonkeyPatch, made: Any) -> list[tuple[tuple[int, ...], int]]:
+    """Put fixed draws in the place of chains; keep the shape of the data and how many share it."""
     seen = []
 
-    def fake(model: Any, n_draws: int, *args: Any, reuse: bool, **options: Any) -> xr.DataTree:
-        seen.append((model.data_vars[0].get_value().shape, reuse))
+    def fake(model: Any, n_draws: int, *args: Any, n_models: int, **options: Any) -> xr.DataTree:
+        seen.append((model.data_vars[0].get_value().shape, n_models))
         found = made(model)
         wide = {name: np.broadcast_to(v, (4, n_draws // 4, *v.shape)) for name, v in found.items()}
         dims = {name: ("chain", "draw", *model.named_vars_to_dims[name]) for name in found}
@@ -50,7 +50,7 @@ def test_groups_of_one_shape_share_a_compiled_model(
     seen = recorded(monkeypatch, share)
     table = joint_correctness(trials, labels=True)
     draws = class_copying_draws(table, 8, rng=1).values
-    assert seen == [((3, 4, 3), True), ((3, 4, 3), True), ((1, 4, 3), False)]
+    assert seen == [((3, 4, 3), 2), ((3, 4, 3), 2), ((1, 4, 3), 1)]
     # Each entry has the draws of its own joint errors.
     response, truth = (trials.data[name].values for name in ("response", "truth"))
     for row in range(9):
@@ -71,6 +71,6 @@ def test_rows_of_one_shape_share_a_compiled_model(
     seen = recorded(monkeypatch, even)
     table = joint_correctness(trials, labels=True)
     draws = shared_base_draws(table, 8, rng=1).values
-    assert seen == [((3, 4, 3), True)] * 3
+    assert seen == [((3, 4, 3), 3)] * 3
     assert draws.shape == (8, 9)
     assert ((draws > 0) & (draws < 1)).all()

@@ -17,7 +17,8 @@ from scipy import special, stats
 import alikely as al
 from alikely.data.tables import cohort_counts
 from alikely.errors import joint_error_log_likelihood
-from alikely.models._populations import drawn_totals
+from alikely.models._populations import drawn_totals, individual
+from alikely.models.cohorts import cohort_layout
 from alikely.models.errors import drawn_labels
 
 Outcome = tuple[int, ...]
@@ -218,11 +219,18 @@ def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
     assert found.elpd < float(tree["log_likelihood"]["joint_errors"].mean(("chain", "draw")).sum())
 
 
+def population(counts: xr.Dataset) -> pm.Model:
+    """The humans of the cohort, without machines."""
+    with pm.Model(coords=cohort_layout(counts)["coords"]) as model:
+        individual(counts)
+    return model
+
+
 @pytest.mark.slow
 def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
     """The unit is a condition: who was right in it, given on how many trials how many were."""
     counts = humans(40, 4)
-    model = al.models.cohort(counts, human_effects=True)
+    model = population(counts)
 
     def likelihood(tree: xr.DataTree) -> xr.Dataset:
         return pm.compute_log_likelihood(
@@ -235,7 +243,7 @@ def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
     found = azs.loo(tree, var_name="who_was_right")
     elpd, variance = 0.0, 0.0
     for c in range(4):
-        refit = al.models.cohort(counts, human_effects=True)
+        refit = population(counts)
         totals = refit["human_totals"].get_value()
         with refit:
             # Takes the likelihood of one condition away again.

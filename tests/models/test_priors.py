@@ -20,7 +20,7 @@ import alikely as al
 from alikely.calibration.cases import CASES
 from alikely.inference import chains
 from alikely.models import prior_texts, with_priors
-from alikely.models.spectra import _Placed
+from alikely.models._placed import Placed
 
 COUNTS = [100, 20, 20, 20]
 PYTHON = Mode(linker="py", optimizer="fast_compile")
@@ -35,13 +35,6 @@ OTHERS: dict[str, Any] = {
     "Uniform": (-0.2, 0.9),
     "ZeroSumNormal": 0.6,
 }
-
-
-def without_starts(model: pm.Model) -> pm.Model:
-    """PyMC's graph tools take no start values."""
-    for variable in model.rvs_to_initial_values:
-        model.rvs_to_initial_values[variable] = None
-    return model
 
 
 def direct() -> pm.Model:
@@ -62,7 +55,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 
 @functools.cache
 def built(name: str) -> pm.Model:
-    return without_starts(MODELS[name]())
+    return MODELS[name]()
 
 
 def other_prior(model: pm.Model, name: str) -> Any:
@@ -200,7 +193,7 @@ def test_our_coordinates_stay_where_they_fit() -> None:
         transform = with_priors(model, {variable: given}).rvs_to_transforms
         (found,) = [t for v, t in transform.items() if v.name == variable]
         parts = getattr(found, "transform_list", [found])
-        return any(isinstance(part, _Placed) for part in parts)
+        return any(isinstance(part, Placed) for part in parts)
 
     assert placed("lowest_mean", pm.StudentT.dist(4, -1, sigma=2))
     assert placed("regime_sd", pm.HalfNormal.dist(1))
