@@ -130,6 +130,7 @@ def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Pa
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_evidence_is_of_the_model_as_it_stands(name: str) -> None:
     kinds = [evidence(name, kind) for kind in ("calibration", "reference")]
@@ -181,6 +182,7 @@ def test_a_short_fit_reproduces_the_reference(name: str) -> None:
             assert float(below.mean()) == pytest.approx(p, abs=4 * error), (quantity, p)
 
 
+@pytest.mark.slow
 def test_the_index_is_made_by_the_code() -> None:
     assert (CARDS / "README.md").read_text() == index.index_text(CARDS)
     assert (CARDS / index.FIGURE).stat().st_size > 10_000

@@ -249,6 +249,7 @@ def test_a_model_without_a_case_is_told_where_it_belongs(
     assert "copying has no case; write it in calibration/cases/copying" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_text_of_the_index_needs_its_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,7 +94,13 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
     return dict(zip(names, map(float, found), strict=True))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "cohort, saturated" else name
+        for name in MODELS
+    ],
+)
 def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
     """Of every variable that can be set, at a random point; all else stays."""
     model = built(name)

@@ -8,6 +8,7 @@ References
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -24,6 +25,7 @@ import alikely
 from alikely import models
 from alikely._base.files import write_file
 from alikely._base.random import RandomState
+from alikely.calibration.case import Case
 from alikely.calibration.cases import CASES
 from alikely.calibration.ranks import interpreted, sbc, sbc_summary
 from alikely.inference.chains import nuts
@@ -82,8 +84,12 @@ def model_density(name: str) -> list[float]:
     >>> len(model_density("copying"))
     6
     """
-    case = _case(name)
-    return [value for build in (case.example, case.design) for value in _densities(build())]
+    return list(_of_case(_case(name)))
+
+
+@functools.lru_cache(maxsize=32)
+def _of_case(case: Case) -> tuple[float, ...]:
+    return tuple(v for build in (case.example, case.design) for v in _densities(build()))
 
 
 def is_of(evidence: dict[str, Any], name: str) -> bool:
