@@ -258,7 +258,7 @@ def test_frozen_models_start_there_too() -> None:
         for i, n in enumerate(sizes):
             x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
             pm.Deterministic(f"y{i}", x + 1)
-    ready = chains.compiled(model, freeze=True, largest=0)({})
+    ready = chains.compiled(model, freeze=True, n_draws=np.inf)({})
     for seed in range(5):
         point = ready.initial_point_func(seed)
         assert np.abs(point).max() <= 1

@@ -190,7 +190,7 @@ def left_out(log_likelihood: xr.DataArray) -> tuple[float, float]:
 def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
     """Without each of them, once for all of one cell: they leave the same data behind."""
     model = al.models.class_copying(TABLES)
-    tree = al.inference.nuts(model, 8_000, rng=1)
+    tree = al.inference.nuts(model, 4_000, rng=1)
     tree["log_likelihood"] = joint_error_log_likelihood(tree, TABLES)
     found = azs.loo(tree)
     cells = np.argwhere(TABLES)
@@ -205,7 +205,7 @@ def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
         tables[tuple(cell)] -= 1
         without.append(data(tables))
     elpd, variance = 0.0, 0.0
-    refits = al.inference.nuts_many(model, without, 8_000, rng=2)
+    refits = al.inference.nuts_many(model, without, 4_000, rng=2)
     for cell, refit in zip(cells, refits, strict=True):
         one = np.zeros_like(TABLES)
         one[tuple(cell)] = 1
@@ -227,9 +227,12 @@ def population(counts: xr.Dataset) -> pm.Model:
 
 
 @pytest.mark.slow
+# How conditions spread mixes slowly, and says nothing of who was right.
+@pytest.mark.filterwarnings("ignore:.*of human_level_sd:alikely.inference.chains.SamplingWarning")
 def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
     """The unit is a condition: who was right in it, given on how many trials how many were."""
-    counts = humans(40, 4)
+    # Of so many conditions that weights say as much as refits; three are left out.
+    counts = humans(20, 8)
     model = population(counts)
 
     def likelihood(tree: xr.DataTree) -> xr.Dataset:
@@ -238,20 +241,20 @@ def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
             progressbar=False,
         )  # fmt: skip
 
-    tree = al.inference.nuts(model, 2_000, rng=1, target_accept=0.95)
+    tree = al.inference.nuts(model, 2_000, rng=1, target_accept=0.99)
     tree["log_likelihood"] = likelihood(tree)
-    found = azs.loo(tree, var_name="who_was_right")
+    found = float(azs.loo(tree, var_name="who_was_right", pointwise=True).elpd_i[:3].sum())
     elpd, variance = 0.0, 0.0
-    for c in range(4):
+    for c in range(3):
         refit = population(counts)
         totals = refit["human_totals"].get_value()
         with refit:
             # Takes the likelihood of one condition away again.
             pm.Potential("left_out", -pm.logp(refit["who_was_right"], totals)[c])
-        again = al.inference.nuts(refit, 2_000, rng=2, target_accept=0.95)
+        again = al.inference.nuts(refit, 2_000, rng=2, target_accept=0.99)
         value, error = left_out(
             likelihood(again)["who_was_right"].isel(condition=c).reset_coords(drop=True)
         )
         elpd, variance = elpd + value, variance + error**2
-    figure(f"who was right: PSIS-LOO {found.elpd:.2f}, refits {elpd:.2f} +- {variance**0.5:.2f}")
-    assert found.elpd == pytest.approx(elpd, abs=4 * np.sqrt(2 * variance))
+    figure(f"who was right: PSIS-LOO {found:.3f}, refits {elpd:.3f} +- {variance**0.5:.3f}")
+    assert found == pytest.approx(elpd, abs=4 * np.sqrt(2 * variance))
