@@ -41,7 +41,6 @@ ALLOWED: dict[str, set[str]] = {
 MOST_ROOMS, MOST_ARROWS = 17, 90
 LONGEST = {"function": 80, "class": 300, "file": 600}  # lines
 LONGER = {
-    "models/spectra.py: spectrum": "a model is read as one text, as its card tells it",
     "spectrum/regime_mixtures.py: regimes": "a third of it is signature, dims and attributes",
 }
 SAMPLERS = {"models", "inference", "calibration"}

@@ -174,21 +174,15 @@ def test_densities_at_draws(model: pm.Model, prior: xr.DataTree) -> None:
     tree = xr.DataTree.from_dict(
         {"posterior": draws, "constant_data": prior["constant_data"].to_dataset()}
     )
-    likelihood = pm.compute_log_likelihood(
-        tree.copy(),
-        model=model,
-        extend_inferencedata=False,
-        progressbar=False,
-        compile_kwargs={"mode": PLAIN},
-    )
+    options = {
+        "model": model,
+        "extend_inferencedata": False,
+        "progressbar": False,
+        "compile_kwargs": {"mode": PLAIN},
+    }
+    likelihood = pm.compute_log_likelihood(tree.copy(), **options)
     assert set(likelihood.data_vars) == {v.name for v in model.observed_RVs}
-    density = compute_log_prior(
-        tree.copy(),
-        model=model,
-        extend_inferencedata=False,
-        progressbar=False,
-        compile_kwargs={"mode": PLAIN},
-    )
+    density = compute_log_prior(tree.copy(), **options)
     assert set(density.data_vars) == {v.name for v in model.free_RVs}
     for variable in [*likelihood.data_vars.values(), *density.data_vars.values()]:
         assert not variable.isnull().any(), variable.name

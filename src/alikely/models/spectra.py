@@ -11,7 +11,7 @@ References
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -155,18 +155,24 @@ def spectrum(
         pm.Binomial(
             "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
         )
-
-        seen = logit[values]
-        latent = pt.sum((seen - seen.mean()) ** 2) / (len(values) - 1)
-        chance_of_right = pm.math.invlogit(seen)
-        # Variance of a logit of an observed share: what the values have beyond their own.
-        noise = 1 / (shown_data[values] * chance_of_right * (1 - chance_of_right))
-        centre = pm.Deterministic("reference_mean", ease[at[values]].mean())
-        pm.Deterministic("latent_reference_sd", pt.sqrt(latent))
-        scale = pm.Deterministic("reference_sd", pt.sqrt(latent + noise.mean()))
-        pm.Deterministic("delta", (ease - centre) / scale, dims="condition")
-        pm.Deterministic("regime_delta", (mean - centre) / scale, dims="regime")
+        _in_reference_units(logit[values], shown_data[values], ease, at[values], mean)
     return with_priors(model, priors)
+
+
+def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean: Any) -> None:
+    """Glass's deltas of conditions and regimes, from logits and numbers of the reference's answers.
+
+    `at` tells the condition of each of these entries.
+    """
+    latent = pt.sum((logit - logit.mean()) ** 2) / (len(at) - 1)
+    chance_of_right = pm.math.invlogit(logit)
+    # Variance of a logit of an observed share: what the values have beyond their own.
+    noise = 1 / (shown * chance_of_right * (1 - chance_of_right))
+    centre = pm.Deterministic("reference_mean", ease[at].mean())
+    pm.Deterministic("latent_reference_sd", pt.sqrt(latent))
+    scale = pm.Deterministic("reference_sd", pt.sqrt(latent + noise.mean()))
+    pm.Deterministic("delta", (ease - centre) / scale, dims="condition")
+    pm.Deterministic("regime_delta", (mean - centre) / scale, dims="regime")
 
 
 class _Start(NamedTuple):
