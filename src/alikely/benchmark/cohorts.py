@@ -12,9 +12,8 @@ References
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,13 +28,17 @@ from alikely.benchmark.tables import one_of
 from alikely.data.tables import cohort_counts
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.chains import nuts
+from alikely.inference.complete import with_constants
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 if TYPE_CHECKING:
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = [
     "PREDICTED",
+    "QUANTITIES",
     "cohort_check",
     "cohort_draws",
     "cohort_scores",
@@ -45,6 +48,13 @@ __all__ = [
 ]
 
 MANY_CONDITIONS = 10
+# What scores, checks and comparisons are made of.
+QUANTITIES = {
+    "human_error_consistency": ("condition",),
+    "copy_probability": ("entry",),
+    "error_consistency": ("entry",),
+    "row_probability": ("row",),
+}
 # Metrics whose benchmark the model predicts.
 PREDICTED = ("error_consistency",)
 
@@ -58,8 +68,10 @@ def fit_cohort(
     human_effects: bool = False,
     saturated: bool = False,
     priors: Priors | None = None,
+    model: str | pm.Model = "cohort",
     n_draws: int = 4_000,
     rng: RandomState = None,
+    include: Sequence[str] = (),
     progressbar: bool = False,
 ) -> xr.DataTree:
     """Fit the cohort copy model to a benchmark: machines that copy random members of a population.
@@ -76,25 +88,31 @@ def fit_cohort(
         As in `alikely.models.cohort`.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.cohort`.
+    model : "cohort" or pymc.Model
+        A model of your own for the counts of these trials (`alikely.data.cohort_counts`), such as
+        an extended `alikely.models.cohort`, with the quantities of `QUANTITIES` and their dims.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
+    include : "all" or sequence of str
+        Groups to add, as in `alikely.inference.extended`. The log likelihood of the machines,
+        ``machine_right``, is of a row: all answers of a machine to trials of a condition that as
+        many humans got right; `compare_cohorts` leaves out single answers.
     progressbar : bool
         Show the progress of the chains.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, and ``layout``:
-        ``machine, condition, dataset`` (entry); ``entry_of_row, n_humans, n_right, shown, right``
-        (row); ``dataset_of_condition`` (condition). The attribute ``priors`` has the text of each
-        prior, in JSON.
+        As from `alikely.inference.nuts`; attributes say besides whether the model has
+        ``human_effects`` and is ``saturated``.
 
     Raises
     ------
     ValueError
-        As in `alikely.data.cohort_counts` and `alikely.models.cohort`.
+        As in `alikely.data.cohort_counts` and `alikely.models.cohort`; or if a model of your own
+        lacks a quantity, has it of another shape, or is given with options of the model.
 
     Warns
     -----
@@ -110,45 +128,37 @@ def fit_cohort(
     {'chain': 4, 'draw': 500, 'entry': 12}
     """
     # The model's room imports PyMC: only when needed.
-    from alikely.models import prior_texts
+    from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
-    from alikely.models.cohorts import cohort, cohort_layout
+    from alikely.models.cohorts import PLACES, cohort, cohort_layout
 
     check_priors(priors)
+    options: dict[str, Any] = {
+        "human_effects": human_effects,
+        "saturated": saturated,
+        "priors": priors,
+    }
+    refuse_options(model, options)
     counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
     refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
-    model = cohort(counts, human_effects=human_effects, saturated=saturated, priors=priors)
+    layout = cohort_layout(counts)
+    built = asked_model(
+        model,
+        {"cohort": lambda: cohort(counts, **options)},
+        QUANTITIES,
+        {dim: layout["coords"][dim] for dim in ("condition", "entry", "row")},
+    )
     # A few conditions say little about spreads: the posterior has corners that need short steps,
-    # and longer chains. Of every 4 or 2 draws one is kept.
+    # and longer chains.
     few = counts.sizes["condition"] < MANY_CONDITIONS
     thin, target = (4, 0.99) if few else (2, 0.9)
-    tree = nuts(model, n_draws * thin, 1_000, rng, progressbar, target_accept=target)
-    tree = tree.isel(draw=slice(None, None, thin))
-    layout = cohort_layout(counts)
-    machine, condition = layout["machine_of_entry"], layout["condition_of_entry"]
-    stratum = layout["stratum_of_row"]
-    coords = layout["coords"]
-    tree["layout"] = xr.Dataset(
-        {
-            "machine": ("entry", counts["machine"].values[machine]),
-            "condition": ("entry", counts["condition"].values[condition].astype(object)),
-            "dataset": ("entry", counts["dataset"].values[condition]),
-            "condition_of_entry": ("entry", condition),
-            "entry_of_row": ("row", layout["entry_of_row"]),
-            "n_humans": ("row", counts["n_humans"].values[stratum]),
-            "n_right": ("row", counts["n_right"].values[stratum]),
-            "shown": ("row", layout["shown"]),
-            "right": ("row", layout["right"]),
-            "dataset_of_condition": ("human_condition", counts["dataset"].values),
-        },
-        coords={"entry": coords["entry"], "row": coords["row"]},
-    )
-    tree.attrs = {
-        "human_effects": int(human_effects),
-        "saturated": int(saturated),
-        "priors": json.dumps(prior_texts(model)),
-    }
+    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=thin, include=include)
+    answers = {name: ("row", layout[name]) for name in ("shown", "right")}
+    # A model of another make need not know where its entries stand.
+    known = {name: (dim, layout[name]) for name, dim in PLACES.items()} | answers
+    with_constants(tree, xr.Dataset(known, layout["coords"]))
+    tree.attrs |= {"human_effects": int(human_effects), "saturated": int(saturated)}
     return tree
 
 
@@ -489,9 +499,24 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
 
 
 def _layout(tree: xr.DataTree) -> xr.Dataset:
-    if "layout" not in tree.children:
+    """Labels of entries, and the answers in each row."""
+    if "constant_data" not in tree.children or "machine_of_entry" not in tree["constant_data"]:
         raise ValueError("this tree is no cohort fit; make one with alikely.fit_cohort")
-    return tree["layout"].to_dataset()
+    data = tree["constant_data"].to_dataset()
+    at = data["condition_of_entry"].values
+    of_condition = data["dataset"].values[data["dataset_of_condition"].values]
+    return xr.Dataset(
+        {
+            "machine": ("entry", data["machine"].values[data["machine_of_entry"].values]),
+            "condition": ("entry", data["condition"].values[at].astype(object)),
+            "dataset": ("entry", of_condition[at]),
+            "dataset_of_condition": ("human_condition", of_condition),
+            **{
+                name: ("row", data[name].values)
+                for name in ("entry_of_row", "n_humans", "n_right", "shown", "right")
+            },
+        }
+    )
 
 
 def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:

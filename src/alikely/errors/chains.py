@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import blocks
+from alikely.data.blocks import Block, blocks
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_joint_errors, dense_rows
 from alikely.inference.chains import DRAW_MORE, nuts
+from alikely.inference.complete import labelled
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
 
 if TYPE_CHECKING:
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = ["ChainDraws", "class_copying_draws", "shared_base_draws"]
@@ -37,12 +42,12 @@ class ChainDraws(NamedTuple):
     ----------
     values : ndarray of float32, shape (draw, pair)
         Chains one after the other; NaN for pairs without errors.
-    priors : dict
-        Text of each prior, as from `alikely.models.prior_texts`.
+    fits : dict
+        The tree of each fit, as from `alikely.inference.nuts`, by group of trials.
     """
 
     values: NDArray[np.float32]
-    priors: dict[str, str]
+    fits: dict[str, xr.DataTree]
 
 
 def class_copying_draws(
@@ -52,6 +57,8 @@ def class_copying_draws(
     rng: RandomState = None,
     progressbar: bool = False,
     priors: Priors | None = None,
+    model: str | pm.Model = "class_copying",
+    include: Sequence[str] = (),
 ) -> ChainDraws:
     """A metric of the labels of joint errors under the copy model of wrong labels.
 
@@ -69,6 +76,10 @@ def class_copying_draws(
         Show the progress of the chains.
     priors : mapping, optional
         As in `alikely.models.class_copying`.
+    model : "class_copying" or pymc.Model
+        A model of your own, of the joint errors of one group of trials, with the metric (pair).
+    include : "all" or sequence of str
+        As in `alikely.inference.nuts`.
 
     Returns
     -------
@@ -78,38 +89,53 @@ def class_copying_draws(
     Raises
     ------
     ValueError
-        If the model knows no such quantity.
+        If the model knows no such quantity, or one of your own is given for several groups.
 
     Warns
     -----
     SamplingWarning
         If the chains did not do what they should.
     """
-    from alikely.models import prior_texts
+    from alikely.models._asked import asked_model
     from alikely.models.errors import class_copying
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
-    fits = []
+    jobs = []
     for block, seed in zip(blocks(table), _seeds(table, rng), strict=False):
         counts = dense_joint_errors(block)
         some = np.flatnonzero(counts.any(axis=(1, 2, 3)))
         if len(some):
-            fits.append((counts[some], block.rows.start + some, seed))
-    shapes = Counter(counts.shape for counts, _, _ in fits)
-    texts: dict[str, str] = {}
-    for counts, rows, seed in fits:
-        model, alike = class_copying(counts, priors=priors), shapes[counts.shape]
-        if metric.name not in model.named_vars:
+            jobs.append((counts[some], block.rows.start + some, seed))
+    _refuse_several(model, len(jobs))
+    shapes = Counter(counts.shape for counts, _, _ in jobs)
+    fits: dict[str, xr.DataTree] = {}
+    for counts, rows, seed in jobs:
+        built = asked_model(
+            model,
+            {"class_copying": functools.partial(class_copying, counts, priors=priors)},
+            {metric.name: ("pair",)},
+            {"pair": table["pair"].values[rows]},
+        )
+        if metric.name not in built.named_vars:
             raise ValueError(
                 f"the model class_copying has no quantity {metric.name!r}; use sampler='exact'"
             )
         tree = nuts(
-            model, THIN * n_draws, 1_000, seed, progressbar, 0.9, n_models=alike, remedy=REMEDY
+            built,
+            n_draws,
+            1_000,
+            seed,
+            progressbar,
+            0.9,
+            n_models=shapes[counts.shape],
+            remedy=REMEDY,
+            thin=THIN,
+            include=include,
         )
-        drawn = tree["posterior"].to_dataset()[metric.name].values
-        out[:, rows] = drawn[:, ::THIN].reshape(-1, len(rows))
-        texts |= prior_texts(model)
-    return ChainDraws(out, texts)
+        out[:, rows] = tree["posterior"].to_dataset()[metric.name].values.reshape(-1, len(rows))
+        names = _classes(table) | {"pair": table["pair"].values[rows]}
+        fits[_group(table, rows)] = labelled(tree, **names)
+    return ChainDraws(out, fits)
 
 
 def shared_base_draws(
@@ -121,6 +147,8 @@ def shared_base_draws(
     rng: RandomState = None,
     progressbar: bool = False,
     priors: Priors | None = None,
+    model: str | pm.Model = "error_distributions",
+    include: Sequence[str] = (),
 ) -> ChainDraws:
     """Class-level error similarity when the rows of all observers scatter around common ones.
 
@@ -138,6 +166,11 @@ def shared_base_draws(
         Show the progress of the chains.
     priors : mapping, optional
         As in `alikely.models.error_distributions`.
+    model : "error_distributions" or pymc.Model
+        A model of your own, of the errors of one group of trials, with ``base``
+        (true_class, response_class) and ``concentration`` (true_class).
+    include : "all" or sequence of str
+        As in `alikely.inference.nuts`.
 
     Returns
     -------
@@ -149,39 +182,96 @@ def shared_base_draws(
     SamplingWarning
         If the chains did not do what they should.
     """
-    from alikely.models import prior_texts
+    from alikely.models._asked import asked_model
     from alikely.models.errors import error_distributions
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
-    fits = [
+    jobs = [
         (rows, block, seed)
         for block, seed in zip(blocks(table), _seeds(table, rng), strict=False)
         if (rows := dense_rows(block)).any()
     ]
-    shapes = Counter(rows.shape for rows, _, _ in fits)
-    texts: dict[str, str] = {}
-    for rows, block, seed in fits:
-        model, alike = error_distributions(rows, priors=priors), shapes[rows.shape]
-        texts |= prior_texts(model)
-        tree = nuts(model, THIN * n_draws, 1_000, seed, progressbar, n_models=alike, remedy=REMEDY)
-        drawn = tree["posterior"].to_dataset()[["base", "concentration"]]
-        posterior = drawn.isel(draw=slice(None, None, THIN))
+    _refuse_several(model, len(jobs))
+    shapes = Counter(rows.shape for rows, _, _ in jobs)
+    fits: dict[str, xr.DataTree] = {}
+    for rows, block, seed in jobs:
+        built = asked_model(
+            model,
+            {"error_distributions": functools.partial(error_distributions, rows, priors=priors)},
+            {"base": ("true_class", "response_class"), "concentration": ("true_class",)},
+            _classes(table),
+        )
+        tree = nuts(
+            built,
+            n_draws,
+            1_000,
+            seed,
+            progressbar,
+            n_models=shapes[rows.shape],
+            remedy=REMEDY,
+            thin=THIN,
+            include=include,
+        )
+        posterior = tree["posterior"].to_dataset()[["base", "concentration"]]
         generator = np.random.default_rng(seed.spawn(1)[0])
-        pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
-        per_chain = posterior.sizes["draw"]
-        step = max(1, CHUNK // rows.size)
-        # Rows are large and needed for a moment only.
-        for first in range(0, len(out), step):
-            at = np.arange(first, min(first + step, len(out)))
-            part = posterior.isel(
-                chain=xr.DataArray(at // per_chain, dims="at"),
-                draw=xr.DataArray(at % per_chain, dims="at"),
-            )
-            part = part.reset_coords(drop=True).rename(at="draw").expand_dims("chain")
-            row_draws = error_row_draws(part, rows, generator)
-            divergence = error_divergence_draws(row_draws, rows, pairs, mixture=mixture, base=base)
-            out[at, block.rows] = errors.error_similarity(divergence)
-    return ChainDraws(out, texts)
+        out[:, block.rows] = _similarities(
+            posterior, rows, block, generator, mixture=mixture, base=base
+        )
+        systems = table["observer"].values[_systems(table, block)]
+        fits[_group(table, block.rows)] = labelled(tree, system=systems, **_classes(table))
+    return ChainDraws(out, fits)
+
+
+def _similarities(
+    posterior: xr.Dataset,
+    rows: NDArray[np.integer],
+    block: Block,
+    generator: np.random.Generator,
+    **how: Any,
+) -> NDArray[np.float64]:
+    """Similarity of each pair of a group at each draw: shape (draw, pair)."""
+    per_chain = posterior.sizes["draw"]
+    n_draws = posterior.sizes["chain"] * per_chain
+    pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
+    out = np.empty((n_draws, len(pairs)))
+    step = max(1, CHUNK // rows.size)
+    # Rows are large and needed for a moment only.
+    for first in range(0, n_draws, step):
+        at = np.arange(first, min(first + step, n_draws))
+        part = posterior.isel(
+            chain=xr.DataArray(at // per_chain, dims="at"),
+            draw=xr.DataArray(at % per_chain, dims="at"),
+        )
+        part = part.reset_coords(drop=True).rename(at="draw").expand_dims("chain")
+        row_draws = error_row_draws(part, rows, generator)
+        out[at] = errors.error_similarity(error_divergence_draws(row_draws, rows, pairs, **how))
+    return out
+
+
+def _systems(table: xr.Dataset, block: Block) -> NDArray[np.intp]:
+    """Observers of a group, in the order of its rows."""
+    return np.unique(
+        np.concatenate([table[name].values[block.rows] for name in ("first", "second")])
+    )
+
+
+def _classes(table: xr.Dataset) -> dict[str, NDArray[Any]]:
+    classes = table["class"].values
+    return {"true_class": classes, "response_class": classes}
+
+
+def _group(table: xr.Dataset, rows: slice | NDArray[np.intp]) -> str:
+    """Name of the group of trials that pairs are compared on."""
+    first = table.isel(pair=np.arange(table.sizes["pair"])[rows][:1])
+    return " | ".join(str(first[name].item()) for name in ("dataset", "condition"))
+
+
+def _refuse_several(model: Any, n_groups: int) -> None:
+    if not isinstance(model, str) and n_groups > 1:
+        raise ValueError(
+            f"a model of your own is of one group of trials, and {n_groups} have errors; select "
+            "one, such as trials.select(condition=...), or take them together with by=None"
+        )
 
 
 def _seeds(table: xr.Dataset, rng: RandomState) -> list[np.random.SeedSequence]:

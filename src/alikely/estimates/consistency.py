@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from alikely._base.random import RandomState
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
+from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.inference.sampling import Sampler, posterior
@@ -19,6 +19,11 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.consistency import less_biased_error_consistency
 from alikely.models.priors import Prior
 from alikely.stats.intervals import CiKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pymc as pm
 
 __all__ = ["CORRECTNESS", "counted", "error_consistency"]
 
@@ -35,6 +40,8 @@ def error_consistency(
     bayes_factor: bool = True,
     sampler: Sampler = "auto",
     prior: Prior | None = None,
+    model: str | pm.Model = "copying",
+    include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -71,6 +78,11 @@ def error_consistency(
     prior : mapping, optional
         Beta parameters, see `alikely.models.copying`. Default: Dirichlet(1/2) on the four cells,
         whose central 95 % interval kept its promise over all accuracies tried.
+    model : {"copying", "pooled_pairs"} or pymc.Model
+        `alikely.models.copying`; for chains also `alikely.models.pooled_pairs`, or a model of your
+        own of these pairs, with ``error_consistency`` (pair).
+    include : "all" or sequence of str
+        For chains: groups to add to ``result.chains``, as in `alikely.inference.extended`.
     cluster : str, optional
         Trial coordinate such as ``"item"``, for items shown more than once: analytic and
         bootstrap intervals then treat its trials as one. The posterior does not, and says so.
@@ -88,7 +100,8 @@ def error_consistency(
     Returns
     -------
     Result
-        One entry per pair and group.
+        One entry per pair and group. With ``sampler="nuts"`` ``result.chains["all pairs"]`` is the
+        whole fit, for ArviZ.
 
     Raises
     ------
@@ -128,6 +141,7 @@ def error_consistency(
         rng=rng,
         log_likelihood=log_likelihood,
         progressbar=progressbar,
+        options={"model": model, "include": include},
     )
     return analyse(trials, ERROR_CONSISTENCY, CORRECTNESS, ask)
 
@@ -184,8 +198,24 @@ def _draw(
         ask.progressbar,
         ask.log_likelihood,
         metric=metric,
+        **ask.options,
     )
-    return Drawn({name: tree[name].to_dataset() for name in tree.children})
+    draws = tree["posterior"].to_dataset()
+    if draws.attrs["sampler"] == "exact":
+        return Drawn({name: tree[name].to_dataset() for name in tree.children})
+    estimands = [name for name in {**dict.fromkeys(SHOWN), metric.name: None} if name in draws]
+    groups = {"posterior": draws[estimands].reset_coords(drop=True)}
+    if ask.log_likelihood:
+        groups["log_likelihood"] = tree["log_likelihood"].to_dataset()
+    return Drawn(groups, fits={"all pairs": tree})
 
 
-CORRECTNESS = Kind(counted, _beside, _draw, lambda metric, ask: "copying")
+# What a result shows of chains; the rest is in their trees.
+SHOWN = ("error_consistency", "copy_probability")
+CORRECTNESS = Kind(
+    counted,
+    _beside,
+    _draw,
+    lambda metric, ask: model_name(ask.options.get("model", "copying")),
+    ("model", "include"),
+)

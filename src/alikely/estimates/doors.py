@@ -19,7 +19,7 @@ import alikely
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, fit_groups
 from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
@@ -27,7 +27,11 @@ from alikely.metrics import Metric
 from alikely.models.priors import Prior
 from alikely.stats.intervals import CiKind, check_interval
 
-__all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers"]
+__all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers", "model_name"]
+
+
+# A model that its user gave no name.
+OWN = "own"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +59,10 @@ class Ask:
         check_interval(self.ci_prob, self.ci_kind)
         check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
         check_sampler(self.sampler)
+        if self.options.get("include"):
+            from alikely.inference.complete import check_include
+
+            check_include(self.options["include"])
         if (priors := self.options.get("priors")) is not None:
             # The models' room imports PyMC: only when needed.
             from alikely.models._given_priors import check_priors
@@ -72,12 +80,12 @@ class Found(NamedTuple):
 class Drawn(NamedTuple):
     """Groups of the result that the posterior gives, and what its reader should know, by entry.
 
-    Chains tell the priors of their models besides, by name.
+    Chains leave their fits besides, as from `alikely.inference.nuts`, by what each is of.
     """
 
     groups: Mapping[str, xr.Dataset]
     remarks: NDArray[Any] | None = None
-    priors: Mapping[str, str] = {}
+    fits: Mapping[str, xr.DataTree] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,11 +133,25 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
         groups |= {name: group for name, group in drawn.groups.items() if name not in groups}
         if drawn.remarks is not None:
             estimates["posterior_remark"] = ("pair", drawn.remarks)
-        if drawn.priors:
-            told["priors"] = json.dumps(drawn.priors)
+        groups |= fit_groups(drawn.fits)
+        if drawn.fits:
+            told["priors"] = _priors(drawn.fits)
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)
+
+
+def model_name(model: Any) -> str:
+    """How a result calls the model behind its posterior."""
+    return model if isinstance(model, str) else model.name or OWN
+
+
+def _priors(fits: Mapping[str, xr.DataTree]) -> str:
+    """Texts of the priors of all models that were fitted."""
+    texts: dict[str, str] = {}
+    for tree in fits.values():
+        texts |= json.loads(tree.attrs["priors"])
+    return json.dumps(texts)
 
 
 def check_numbers(**numbers: int) -> None:

@@ -15,7 +15,7 @@ from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.consistency import counted
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
+from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, error_similarity_metric
@@ -23,10 +23,16 @@ from alikely.metrics.rows import Mixture
 from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
 
+# Options of the models that chains sample.
+FOR_CHAINS = ("priors", "model", "include")
 HELD = "independent rows hold similarity down: use sampler='nuts'"
 
 
@@ -40,6 +46,8 @@ def misclassification_agreement(
     n_draws: int = 4_000,
     sampler: Sampler = "auto",
     priors: Priors | None = None,
+    model: str | pm.Model | None = None,
+    include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -70,6 +78,12 @@ def misclassification_agreement(
         ``"nuts"``: the copy model of wrong labels, `alikely.models.class_copying`, group by group.
     priors : mapping, optional
         Other priors of that model's variables by name, for ``sampler="nuts"``.
+    model : str or pymc.Model, optional
+        For ``sampler="nuts"``: a model of your own, of the errors of one group of trials; see
+        `alikely.errors.class_copying_draws`.
+    include : "all" or sequence of str
+        For ``sampler="nuts"``: groups to add to ``result.chains``, as in
+        `alikely.inference.extended`.
     cluster : str, optional
         As in `error_consistency`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -82,7 +96,8 @@ def misclassification_agreement(
     Returns
     -------
     Result
-        One entry per pair and group. Beside the estimate ``n_joint_errors`` and ``expected``: the
+        One entry per pair and group; with ``sampler="nuts"`` ``result.chains`` has the fits by
+        group, for ArviZ. Beside the estimate ``n_joint_errors`` and ``expected``: the
         agreement that the true classes alone would bring about, since some classes invite some
         errors.
 
@@ -118,7 +133,7 @@ def misclassification_agreement(
         ci_kind=ci_kind,
         rng=rng,
         progressbar=progressbar,
-        options={"priors": priors},
+        options={"priors": priors, "model": model, "include": include},
     )
     return analyse(trials, MISCLASSIFICATION_AGREEMENT, LABELS, ask)
 
@@ -136,6 +151,8 @@ def error_similarity(
     n_draws: int = 4_000,
     sampler: Sampler = "auto",
     priors: Priors | None = None,
+    model: str | pm.Model | None = None,
+    include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -171,6 +188,12 @@ def error_similarity(
         by group (minutes): the better posterior where errors are few.
     priors : mapping, optional
         Other priors of that model's variables by name, for ``sampler="nuts"``.
+    model : str or pymc.Model, optional
+        For ``sampler="nuts"``: a model of your own, of the errors of one group of trials; see
+        `alikely.errors.shared_base_draws`.
+    include : "all" or sequence of str
+        For ``sampler="nuts"``: groups to add to ``result.chains``, as in
+        `alikely.inference.extended`.
     cluster : str, optional
         As in `error_consistency`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -183,7 +206,8 @@ def error_similarity(
     Returns
     -------
     Result
-        One entry per pair and group. The estimate is the similarity; beside it ``divergence``,
+        One entry per pair and group; with ``sampler="nuts"`` ``result.chains`` has the fits by
+        group, for ArviZ. The estimate is the similarity; beside it ``divergence``,
         ``expected_divergence`` (what equal observers with as many errors would show: divergences
         of samples are above 0), ``excess_divergence``, and ``log_bayes_factor`` (nats; positive
         for the same distribution of errors). ``result.estimates`` has the divergence and the
@@ -231,15 +255,16 @@ def error_similarity(
         ci_kind=ci_kind,
         rng=rng,
         progressbar=progressbar,
-        options={"priors": priors},
+        options={"priors": priors, "model": model, "include": include},
     )
     return analyse(trials, error_similarity_metric(alpha, mixture, base), ROWS, ask)
 
 
 def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr.Dataset:
-    if ask.options.get("priors") and ask.sampler != "nuts":
+    given = [name for name in FOR_CHAINS if ask.options.get(name)]
+    if given and ask.sampler != "nuts":
         raise ValueError(
-            f"priors are of the model that chains sample, and sampler is {ask.sampler!r}: use "
+            f"{given[0]} is of the model that chains sample, and sampler is {ask.sampler!r}: use "
             "sampler='nuts'"
         )
     table = counted(trials, metric, ask, labels=True, disjoint=disjoint)
@@ -254,6 +279,10 @@ def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr
             "is nothing to compare; use error_consistency"
         )
     return table
+
+
+def _for_chains(ask: Ask) -> dict[str, Any]:
+    return {name: value for name in FOR_CHAINS if (value := ask.options.get(name))}
 
 
 def _beside_labels(
@@ -278,16 +307,15 @@ def _draw_labels(
 ) -> Drawn:
     # The copy model takes every pair for itself.
     chains = ask.sampler == "nuts"
-    texts: dict[str, str] = {}
+    fits: dict[str, xr.DataTree] = {}
     if chains:
-        priors = ask.options.get("priors")
-        draws, texts = class_copying_draws(
-            table, ask.n_draws, metric, seed, ask.progressbar, priors
+        draws, fits = class_copying_draws(
+            table, ask.n_draws, metric, seed, ask.progressbar, **_for_chains(ask)
         )
     else:
         draws = label_draws(table, ask.n_draws, metric, seed)
     posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
-    return Drawn({"posterior": posterior}, priors=texts)
+    return Drawn({"posterior": posterior}, fits=fits)
 
 
 def _beside_rows(
@@ -309,36 +337,40 @@ def _draw_rows(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
-    texts: dict[str, str] = {}
+    fits: dict[str, xr.DataTree] = {}
     if ask.sampler == "nuts":
-        draws, texts = shared_base_draws(
+        draws, fits = shared_base_draws(
             table,
             ask.n_draws,
             mixture=metric.options["mixture"],
             base=metric.options["base"],
             rng=seed,
             progressbar=ask.progressbar,
-            priors=ask.options.get("priors"),
+            **_for_chains(ask),
         )
         remarks = None
     else:
         draws = row_draws(table, ask.n_draws, rng=seed, **metric.options)
         low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
         remarks = np.where(low, HELD, "").astype(object)
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks, texts)
+    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks, fits)
+
+
+def _model_name(ask: Ask, of_chains: str, exact: str) -> str:
+    return model_name(ask.options.get("model") or of_chains) if ask.sampler == "nuts" else exact
 
 
 LABELS = Kind(
     lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=False),
     _beside_labels,
     _draw_labels,
-    lambda metric, ask: "class_copying" if ask.sampler == "nuts" else "labels",
-    ("priors",),
+    lambda metric, ask: _model_name(ask, "class_copying", "labels"),
+    FOR_CHAINS,
 )
 ROWS = Kind(
     lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=True),
     _beside_rows,
     _draw_rows,
-    lambda metric, ask: "shared_base" if ask.sampler == "nuts" else "independent_rows",
-    ("priors",),
+    lambda metric, ask: _model_name(ask, "shared_base", "independent_rows"),
+    FOR_CHAINS,
 )

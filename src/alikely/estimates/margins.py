@@ -14,7 +14,7 @@ from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.errors.draws import chained
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
+from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
@@ -25,6 +25,10 @@ from alikely.metrics.margins import Method, repeated
 from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
@@ -39,8 +43,9 @@ def decision_margin_consistency(
     group: str = "kind",
     m: int | None = None,
     link: Link = "m_afc",
-    model: MarginModel = "items",
+    model: MarginModel | pm.Model = "items",
     priors: Priors | None = None,
+    include: Sequence[str] = (),
     method: Method = "pearson",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int = 10_000,
@@ -81,9 +86,12 @@ def decision_margin_consistency(
     model : {"items", "observers"}
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine
         and group `alikely.models.observer_margins`, up to a minute a pair, where few observers
-        answered each item often.
+        answered each item often. Or a model of your own, where one entry needs one: with ``rho``
+        and, for a machine, ``strength`` (item).
     priors : mapping, optional
         Other priors of that model's variables by name.
+    include : "all" or sequence of str
+        Groups to add to ``result.chains``, as in `alikely.inference.extended`.
     method : {"pearson", "spearman"}
         Of the estimate, its standard error and the bootstrap; the posterior is of a linear
         correlation of noise-free strengths.
@@ -109,6 +117,7 @@ def decision_margin_consistency(
         both. Beside the estimate ``reliability`` (that of the groups' shares, by split halves) and
         ``corrected``, the estimate over its root. ``result.data["ceilings"]`` has the reliability
         of each group with its interval: the consistency of the group with another one like it.
+        ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry.
 
@@ -168,6 +177,7 @@ def decision_margin_consistency(
             "link": link,
             "model": model,
             "priors": priors,
+            "include": include,
         },
     )
     return analyse(trials, margin_metric(method), MARGINS, ask)
@@ -221,6 +231,7 @@ def _draw(
         link=options["link"],
         model=options["model"],
         priors=options["priors"],
+        include=options["include"],
         rng=seed,
         progressbar=ask.progressbar,
     )
@@ -232,7 +243,7 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
-    return Drawn(groups, drawn.reasons, drawn.priors)
+    return Drawn(groups, drawn.reasons, drawn.fits)
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
@@ -250,7 +261,7 @@ def _alternatives(trials: Trials, m: int | None) -> int:
     return len(trials.classes) if m is None else m
 
 
-def _remarks(table: xr.Dataset, model: MarginModel | None) -> NDArray[np.object_]:
+def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
     """What a reader of each entry should know of its data."""
     shown, owner = table["member_shown"].values, table["member_group"].values
     trial_group, contradictions = table["trial_group"].values, table["n_contradictions"].values
@@ -356,11 +367,12 @@ DEFAULTS: dict[str, Any] = {
     "link": "m_afc",
     "model": "items",
     "priors": None,
+    "include": (),
 }
 MARGINS = Kind(
     _count,
     _beside,
     _draw,
-    lambda metric, ask: str((DEFAULTS | ask.options)["model"]),
+    lambda metric, ask: model_name((DEFAULTS | ask.options)["model"]),
     tuple(DEFAULTS),
 )

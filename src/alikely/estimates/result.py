@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -21,7 +21,9 @@ from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import CiKind, bound_names, interval
 from alikely.stats.multiplicity import adjusted_p_values
 
-__all__ = ["Result"]
+__all__ = ["Result", "fit_groups"]
+
+CHAINS = "chains"
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 # What the tables of labels and of rows count, for every metric of theirs.
@@ -44,8 +46,8 @@ class Result(Tree):
     data : xarray.DataTree
         Groups ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and the
         tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw, pair),
-        and from NUTS ``sample_stats``; on request ``log_likelihood``. ArviZ functions take it as
-        it is, with ``group="bootstrap", sample_dims="resample"`` for the bootstrap.
+        on request ``log_likelihood``, and from NUTS ``chains``, see `chains`. ArviZ functions take
+        it as it is, with ``group="bootstrap", sample_dims="resample"`` for the bootstrap.
 
     Examples
     --------
@@ -78,6 +80,17 @@ class Result(Tree):
             estimates["undefined"].values, index=estimates["pair"].values, dtype=object
         )
         return reasons[reasons != ""]
+
+    @property
+    def chains(self) -> dict[str, xr.DataTree]:
+        """The fits by Markov chains behind the posterior, each as from `alikely.inference.nuts`.
+
+        By what each is of: all pairs, a group of trials, or one entry. ArviZ functions take them as
+        they are. Empty where nothing was sampled by chains.
+        """
+        if CHAINS not in self.data.children:
+            return {}
+        return {node.attrs["label"]: node for node in self.data[CHAINS].children.values()}
 
     def draws(self, school: Literal["bootstrap", "posterior"]) -> NDArray[np.floating]:
         """Bootstrap replicates or posterior draws of the metric.
@@ -228,6 +241,28 @@ class Result(Tree):
             sampler = self.data["posterior"].attrs["sampler"]
             parts.append(f"{len(self.draws('posterior'))} posterior draws ({sampler})")
         return f"<Result {self.metric.name}: {', '.join(parts)}>"
+
+
+def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:
+    """Fits as groups of a result: their labels may hold what names of groups may not.
+
+    Parameters
+    ----------
+    fits : mapping of str to xarray.DataTree
+        By label.
+
+    Returns
+    -------
+    dict of str to xarray.Dataset
+        By path.
+    """
+    groups = {}
+    for number, (label, tree) in enumerate(fits.items()):
+        place = f"{CHAINS}/fit_{number}"
+        groups[place] = xr.Dataset(attrs={**tree.attrs, "label": label})
+        for name, node in tree.children.items():
+            groups[f"{place}/{name}"] = node.to_dataset()
+    return groups
 
 
 def _group(school: str) -> str:

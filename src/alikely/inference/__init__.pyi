@@ -1,6 +1,7 @@
 from .chains import SamplingWarning as SamplingWarning
 from .chains import nuts as nuts
 from .chains import nuts_many as nuts_many
+from .complete import extended as extended
 from .conjugate import independence_draws as independence_draws
 from .conjugate import joint_draws as joint_draws
 from .conjugate import pairwise_draws as pairwise_draws
@@ -33,6 +34,7 @@ __all__ = [
     "covariance",
     "estimate",
     "evaluator",
+    "extended",
     "fisher_exact",
     "independence_draws",
     "joint_draws",

@@ -9,12 +9,16 @@ References
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
+import json
 import threading
+import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely.inference.complete import check_include, data_groups, extended
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -78,6 +83,8 @@ def nuts(
     target_accept: float = TARGET_ACCEPT,
     n_models: int = 1,
     remedy: str = DRAW_MORE,
+    thin: int = 1,
+    include: Sequence[str] = (),
 ) -> xr.DataTree:
     """Sample a PyMC model with NUTS [HG14]_ (nutpie), and say so when the chains went wrong.
 
@@ -86,7 +93,7 @@ def nuts(
     model : pymc.Model
         For instance one of `alikely.models`, extended or not.
     n_draws : int
-        Total number of draws over 4 chains.
+        Total number of draws to keep, over 4 chains.
     tune : int
         Warm-up draws of each chain.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -100,11 +107,23 @@ def nuts(
         `pymc.Data`: with many, compiling pays.
     remedy : str
         What a warning advises, such as another sampler where there is one.
+    thin : int
+        Of so many draws one is kept.
+    include : "all" or sequence of str
+        Groups to add, as in `alikely.inference.extended`.
 
     Returns
     -------
     xarray.DataTree
-        As from nutpie: ``posterior`` and ``sample_stats``.
+        ``posterior``: all free variables and deterministics; where draws are thinned, those that
+        are kept have their numbers. ``sample_stats``: of every draw after warm-up, kept or not.
+        ``observed_data`` and ``constant_data``. Attributes: versions, seed, settings, texts of the
+        priors (JSON), and seconds of making the model ready and of sampling.
+
+    Raises
+    ------
+    ValueError
+        If a group is unknown.
 
     Warns
     -----
@@ -120,11 +139,10 @@ def nuts(
     >>> int(tree["sample_stats"]["diverging"].sum())
     0
     """
-    # What is sampled is watched; what follows from it may be ten times as much.
-    watched = [variable.name for variable in model.free_RVs]
-    per_chain = -(-n_draws // CHAINS)
-    ready = compiled(model, n_models == 1, n_models * CHAINS * (tune + per_chain))({})
-    return sample(ready, per_chain, tune, rng, progressbar, watched, target_accept, remedy)
+    (tree,) = _fitted(
+        model, [{}], n_draws, tune, rng, progressbar, target_accept, n_models, remedy, thin, include
+    )
+    return tree
 
 
 def nuts_many(
@@ -135,6 +153,8 @@ def nuts_many(
     rng: RandomState = None,
     progressbar: bool = False,
     target_accept: float = TARGET_ACCEPT,
+    thin: int = 1,
+    include: Sequence[str] = (),
 ) -> Iterator[xr.DataTree]:
     """Sample one model for several data sets of one shape: it is made ready only once.
 
@@ -144,7 +164,7 @@ def nuts_many(
         With its data in `pymc.Data`.
     data : sequence of mapping
         New values of the data, by name; those not named stay.
-    n_draws, tune, rng, progressbar, target_accept
+    n_draws, tune, rng, progressbar, target_accept, thin, include
         As in `nuts`, for each data set.
 
     Yields
@@ -155,21 +175,79 @@ def nuts_many(
     Raises
     ------
     ValueError
-        If the model has no such data, or they are of another shape.
+        If the model has no such data, or they are of another shape; or a group is unknown.
 
     Warns
     -----
     SamplingWarning
         As in `nuts`, for each data set.
     """
-    per_chain = -(-n_draws // CHAINS)
-    fill = compiled(model, n_draws=len(data) * CHAINS * (tune + per_chain))
+    yield from _fitted(
+        model, data, n_draws, tune, rng, progressbar, target_accept, None, DRAW_MORE, thin, include
+    )
+
+
+def _fitted(
+    model: pm.Model,
+    data: Sequence[Values],
+    n_draws: int,
+    tune: int,
+    rng: RandomState,
+    progressbar: bool,
+    target_accept: float,
+    n_models: int | None,
+    remedy: str,
+    thin: int,
+    include: Sequence[str],
+) -> Iterator[xr.DataTree]:
+    """One complete tree for each data set; `n_models` is None where more than these are not."""
+    groups = check_include(include)
+    # What is sampled is watched; what follows from it may be ten times as much.
     watched = [variable.name for variable in model.free_RVs]
+    per_chain = -(-n_draws // CHAINS) * thin
+    began = time.perf_counter()
+    to_come = (n_models or len(data)) * CHAINS * (tune + per_chain)
+    fill = compiled(model, n_models == 1, to_come)
     seed = seed_sequence(rng)
     for values in data:
         ready = fill(values)
-        (own,) = seed.spawn(1)
-        yield sample(ready, per_chain, tune, own, progressbar, watched, target_accept)
+        sampling = time.perf_counter()
+        own = seed.spawn(1)[0] if n_models is None else seed
+        tree = sample(ready, per_chain, tune, own, progressbar, watched, target_accept, remedy)
+        done = time.perf_counter()
+        settings = {
+            **_made_by(model),
+            "seed": str(own.entropy),
+            "tune": tune,
+            "thin": thin,
+            "target_accept": target_accept,
+            "seconds_ready": sampling - began,
+            "seconds_sampling": done - sampling,
+        }
+        kept = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
+        with LOCK, _holding(model, values):
+            parts = {
+                "posterior": kept,
+                "sample_stats": tree["sample_stats"].to_dataset(),
+                **data_groups(model),
+            }
+            tree = xr.DataTree.from_dict(parts)
+            tree.attrs = settings
+            if groups:
+                tree = extended(tree, model, groups, own)
+        yield tree
+        began = time.perf_counter()
+
+
+def _made_by(model: pm.Model) -> dict[str, Any]:
+    """Versions, and the texts of the priors."""
+    from alikely.models import prior_texts
+
+    names = ("alikely", "pymc", "nutpie")
+    return {
+        **{f"{name}_version": version(name) for name in names},
+        "priors": json.dumps(prior_texts(model)),
+    }
 
 
 def compiled(
@@ -409,21 +487,27 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
     ]
 
     def start(data: Mapping[str, NDArray[Any]], seed: Any) -> Floats:
-        with LOCK:
-            before = {name: model[name].get_value() for name in data}
-            try:
-                for name, values in data.items():
-                    model[name].set_value(values)
-                found = point(seed)
-            finally:
-                for name, values in before.items():
-                    model[name].set_value(values)
+        with LOCK, _holding(model, data):
+            found = point(seed)
         rng = np.random.default_rng(seed)
         for name in placed:
             found[name] = rng.uniform(-1, 1, np.shape(found[name]))
         return np.concatenate([np.ravel(found[name]) for name in names]).astype(np.float64)
 
     return start
+
+
+@contextlib.contextmanager
+def _holding(model: pm.Model, data: Values) -> Iterator[None]:
+    """A model with other data, for a moment."""
+    before = {name: model[name].get_value() for name in data}
+    try:
+        for name, values in data.items():
+            model[name].set_value(np.asarray(values, before[name].dtype))
+        yield
+    finally:
+        for name, values in before.items():
+            model[name].set_value(values)
 
 
 def _last(transform: Any) -> Any:

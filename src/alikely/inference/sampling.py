@@ -9,18 +9,23 @@ References
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState
-from alikely.inference.chains import CHAINS, DRAW_MORE, compiled, sample
+from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
+from alikely.inference.complete import labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import CELLS
 from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 __all__ = [
     "Sampler",
@@ -63,6 +68,8 @@ def posterior(
     progressbar: bool = False,
     log_likelihood: bool = False,
     metric: Metric = ERROR_CONSISTENCY,
+    model: str | pm.Model = "copying",
+    include: Sequence[str] = (),
 ) -> xr.DataTree:
     """Posterior of the copy model for all entries of a correctness table.
 
@@ -73,7 +80,7 @@ def posterior(
     sampler : {"auto", "exact", "nuts"}
         ``"exact"``: under the default prior the joint posterior of all pairs, under other priors
         on ``p_a, u, v`` draws pair by pair. ``"nuts"``: Markov chains [HG14]_, pair by pair.
-        ``"auto"``: exact where that exists.
+        ``"auto"``: exact where that exists; also for another `model`.
     prior : mapping, optional
         As in `alikely.models.copying`.
     n_draws : int
@@ -87,19 +94,24 @@ def posterior(
     metric : Metric
         An estimand of correctness, to evaluate at each draw beside error consistency and copy
         probability.
+    model : {"copying", "pooled_pairs"} or pymc.Model
+        For chains: `alikely.models.copying`, `alikely.models.pooled_pairs`, or a model of your own
+        of these pairs, with the metric (pair).
+    include : "all" or sequence of str
+        Of chains: groups to add, as in `alikely.inference.extended`.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (chain, draw, pair), from NUTS ``sample_stats``, and on request
-        ``log_likelihood`` (chain, draw, observation). The attribute
+        Groups ``posterior`` (chain, draw, pair), from NUTS all that `alikely.inference.nuts` gives,
+        and on request ``log_likelihood`` (chain, draw, observation). The attribute
         ``joint`` of the posterior says whether draws of different pairs belong together.
 
     Raises
     ------
     ValueError
-        Unknown sampler, invalid prior or number of draws, or exact draws asked for under a prior
-        that has none.
+        Unknown sampler or model, invalid prior or number of draws, or exact draws asked for under a
+        prior or a model that has none; if a model of your own lacks the metric.
 
     Examples
     --------
@@ -113,21 +125,14 @@ def posterior(
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     beta = check_prior(prior)
     per_chain = -(-n_draws // CHAINS)
-    if sampler == "nuts" or (sampler == "auto" and "copy_probability" in beta):
-        tree = _copying_nuts(table["cells"].values, beta, per_chain, rng, progressbar)
-        draws = tree["posterior"].to_dataset().assign_coords(pair=table["pair"].values)
-        # Without a common trial the prior alone would speak.
-        draws = draws.where(table["cells"].sum("cell") > 0)
-        if metric.name not in draws:
-            values = metric.value(_cells_of_nuts(draws, beta)).astype(np.float32)
-            draws[metric.name] = (("chain", "draw", "pair"), values)
-        draws.attrs.update(sampler="nuts", joint=0)
-        tree["posterior"] = draws
-        if log_likelihood:
-            with np.errstate(divide="ignore"):
-                log_draws = np.log(_cells_of_nuts(draws, beta))
-            tree["log_likelihood"] = trial_log_likelihood(table, log_draws)
-        return tree
+    if sampler == "exact" and (model != "copying" or include):
+        given = "model" if model != "copying" else "include"
+        raise ValueError(f"{given} is for chains, and sampler is 'exact': use sampler='nuts'")
+    other = model != "copying" or "copy_probability" in beta
+    if sampler == "nuts" or other or include:
+        return _by_chains(
+            table, model, prior, n_draws, rng, progressbar, log_likelihood, metric, include
+        )
     joint = beta == DEFAULT_PRIOR
     asked = tuple(dict.fromkeys((*COPY_MODEL, metric)))
     metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
@@ -216,22 +221,57 @@ def _cells_of_nuts(draws: xr.Dataset, beta: Prior) -> NDArray[np.float64]:
     return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
 
 
-def _copying_nuts(
-    counts: ArrayLike,
-    beta: dict[str, tuple[float, float]],
-    per_chain: int,
+def _by_chains(
+    table: xr.Dataset,
+    model: str | pm.Model,
+    prior: Prior | None,
+    n_draws: int,
     rng: RandomState,
     progressbar: bool,
+    log_likelihood: bool,
+    metric: Metric,
+    include: Sequence[str],
 ) -> xr.DataTree:
     # The models' room imports PyMC: only when needed.
+    from alikely.models._asked import asked_model, is_named
     from alikely.models.copies import copying
+    from alikely.models.pairs import pooled_pairs
 
-    other = {name: pair for name, pair in beta.items() if DEFAULT_PRIOR.get(name) != pair}
-    # Not frozen: made ready for any counts of so many pairs.
-    ready = compiled(copying(counts, priors=other))({})
-    # Three parameters a pair and no correlation between pairs: adaptation is quick. Diagnosing what
-    # is sampled suffices; for a thousand pairs it takes as long as sampling.
-    watched = ["p_a", "uv"] if "copy_probability" in beta else ["p_a", "u", "v"]
-    # The exact sampler knows Beta priors of its own parameters.
-    remedy = DRAW_MORE if "copy_probability" in beta else f"{DRAW_MORE}, or use sampler='exact'"
-    return sample(ready, per_chain, 500, rng, progressbar, watched, remedy=remedy)
+    beta = check_prior(prior)
+    cells, pairs = table["cells"].values, table["pair"].values
+    of_pairs = {name: pair for name, pair in beta.items() if DEFAULT_PRIOR.get(name) != pair}
+    builders = {
+        # Without labels: made ready for any pairs, if so many.
+        "copying": lambda: copying(cells, priors=of_pairs),
+        "pooled_pairs": lambda: pooled_pairs(table),
+    }
+    plain = is_named(model, list(builders)) and model == "copying"
+    if not plain and (prior or log_likelihood):
+        given = "prior" if prior else "log_likelihood"
+        instead = "priors= of its constructor" if prior else "include=['log_likelihood']"
+        raise ValueError(f"{given} is of the model 'copying'; for another take {instead}")
+    built = asked_model(model, builders, {metric.name: ("pair",)}, {"pair": pairs})
+    # Three parameters a pair and no correlation between pairs: adaptation is quick. The exact
+    # sampler knows Beta priors of its own parameters.
+    exact = plain and "copy_probability" not in beta
+    remedy = f"{DRAW_MORE}, or use sampler='exact'" if exact else DRAW_MORE
+    tune = 500 if plain else 1_000
+    # More than one: made ready for any counts of so many pairs, and not for these alone.
+    tree = nuts(built, n_draws, tune, rng, progressbar, n_models=2, remedy=remedy, include=include)
+    tree = labelled(tree, pair=pairs)
+    # Without a common trial the prior alone would speak.
+    draws = tree["posterior"].to_dataset()
+    seen = xr.DataArray(cells.sum(axis=1) > 0, dims="pair")
+    if not seen.all():
+        own = [name for name in draws.data_vars if "pair" in draws[name].dims]
+        draws = draws.assign({name: draws[name].where(seen) for name in own})
+    if metric.name not in draws:
+        values = metric.value(_cells_of_nuts(draws, beta)).astype(np.float32)
+        draws[metric.name] = (("chain", "draw", "pair"), values)
+    draws.attrs.update(sampler="nuts", joint=0)
+    tree["posterior"] = draws
+    if log_likelihood:
+        with np.errstate(divide="ignore"):
+            log_draws = np.log(_cells_of_nuts(draws, beta))
+        tree["log_likelihood"] = trial_log_likelihood(table, log_draws)
+    return tree

@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 import itertools
-import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,17 +24,28 @@ from alikely.data.blocks import LEFT_OUT
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
+from alikely.inference.complete import labelled, with_constants
 from alikely.margins.posterior import THIN, TUNE, Link, target_accept
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 if TYPE_CHECKING:
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
 
 PLACE = ["dataset", "condition", "item"]
+# What tables are made of.
+QUANTITIES = {
+    "strength": ("item",),
+    "strength_mean": (),
+    "ability": ("observer",),
+    "log_gain": ("observer",),
+    "share": ("source",),
+}
 
 
 def fit_observers(
@@ -46,8 +57,10 @@ def fit_observers(
     components: Literal["auto", "all", "shared"] = "auto",
     no_response: Literal["error", "drop"] = "error",
     priors: Priors | None = None,
+    model: str | pm.Model = "observer_margins",
     n_draws: int = 4_000,
     rng: RandomState = None,
+    include: Sequence[str] = (),
     progressbar: bool = False,
 ) -> xr.DataTree:
     """Fit the strengths of items and the differences of observers, `models.observer_margins`.
@@ -69,26 +82,34 @@ def fit_observers(
         Count a missing response as an error, or as no answer.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.observer_margins`.
+    model : "observer_margins" or pymc.Model
+        A model of your own for these answers, such as an extended
+        `alikely.models.observer_margins`, with ``strength`` (item), ``strength_mean``, ``ability,
+        log_gain`` (observer) and ``share`` (source); with ``stable_sd`` and ``ceiling`` (observer)
+        where it has stable deviations.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
+    include : "all" or sequence of str
+        Groups to add, as in `alikely.inference.extended`. The log likelihood is of an observer and
+        an item.
     progressbar : bool
         Show the progress of the chains.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
-        observers, and ``answers``: ``correct`` (observer, item, repeat), 1 right, 0 wrong, -1 no
-        answer, with ``dataset, condition`` (item). Attributes ``components``, ``m``, ``link`` and
-        ``priors`` (JSON: text of each prior).
+        As from `alikely.inference.nuts`, with names of observers; ``constant_data`` has besides
+        ``correct`` (observer, item, repeat), 1 right, 0 wrong, -1 no answer, with ``dataset,
+        condition`` (item). Attributes ``components``, ``m``, ``link``.
 
     Raises
     ------
     ValueError
         If no observer is of that kind, the number of alternatives is not known, or as in
-        `alikely.models.observer_margins`.
+        `alikely.models.observer_margins`; or if a model of your own lacks a quantity, has it of
+        another shape, or is given with priors or components.
 
     Warns
     -----
@@ -104,10 +125,12 @@ def fit_observers(
     'shared'
     """
     # The models' room imports PyMC: only when needed.
-    from alikely.models import observer_margins, prior_texts
+    from alikely.models import observer_margins
+    from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
 
     check_priors(priors)
+    refuse_options(model, {"priors": priors, "components": components != "auto"})
     if m is None and not trials.has_classes:
         raise ValueError(
             "these trials hold correctness only: give the number of alternatives of the task, m=..."
@@ -116,27 +139,27 @@ def fit_observers(
     answers = _answers(trials, kind, no_response)
     correct = answers["correct"].values
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
-    model = observer_margins(
-        right, shown, m=alternatives, link=link, components=components, priors=priors
-    )
-    stable = "stable_sd" in model.named_vars
-    target = target_accept(right.size)
-    sampled = nuts(model, THIN * n_draws, TUNE, rng, progressbar, target_accept=target)
-    kept = sampled.isel(draw=slice(None, None, THIN))
     names = answers["observer"].values
-    tree = xr.DataTree.from_dict(
+    built = asked_model(
+        model,
         {
-            "posterior": kept["posterior"].to_dataset().assign_coords(observer=names),
-            "sample_stats": kept["sample_stats"].to_dataset(),
-            "answers": answers,
-        }
+            "observer_margins": lambda: observer_margins(
+                right, shown, m=alternatives, link=link, components=components, priors=priors
+            )
+        },
+        QUANTITIES,
+        {"observer": names, "item": answers["item_label"].values},
     )
-    tree.attrs = {
+    stable = "stable_sd" in built.named_vars
+    target = target_accept(right.size)
+    tree = nuts(built, n_draws, TUNE, rng, progressbar, target, thin=THIN, include=include)
+    tree = labelled(tree, observer=names)
+    with_constants(tree, answers)
+    tree.attrs |= {
         "components": "all" if stable else "shared",
         "m": alternatives,
         "link": link,
         "n_repeats": correct.shape[2],
-        "priors": json.dumps(prior_texts(model)),
     }
     return tree
 
@@ -305,7 +328,7 @@ def explained_consistency(
     if n_replicates < 2:
         raise ValueError(f"n_replicates must be at least 2, got {n_replicates}")
     generator = np.random.default_rng(seed_sequence(rng))
-    answers = tree["answers"].to_dataset()
+    answers = tree["constant_data"].to_dataset()
     correct = answers["correct"].values
     shown = correct != LEFT_OUT
     # Without repeats in the model the answers of one observer are not predicted to agree.

@@ -8,7 +8,9 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
@@ -20,6 +22,8 @@ from alikely.margins.tables import answers_of_group
 from alikely.metrics.margins import margin_consistency, repeated
 
 if TYPE_CHECKING:
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
@@ -47,15 +51,15 @@ class MarginDraws(NamedTuple):
         machine; NaN elsewhere.
     reasons : ndarray of object, shape (pair,)
         Why there is no posterior, empty where there is one.
-    priors : dict
-        Text of each prior of the models, as from `alikely.models.prior_texts`.
+    fits : dict
+        The tree of each fit, as from `alikely.inference.nuts`, by label of the entry.
     """
 
     values: NDArray[np.float32]
     strength: NDArray[np.float64]
     spread: NDArray[np.float64]
     reasons: NDArray[np.object_]
-    priors: dict[str, str]
+    fits: dict[str, xr.DataTree]
 
 
 def correlation_draws(
@@ -112,9 +116,10 @@ def margin_draws(
     *,
     m: int,
     link: Link = "m_afc",
-    model: MarginModel = "items",
+    model: MarginModel | pm.Model = "items",
     priors: Priors | None = None,
     rng: RandomState = None,
+    include: Sequence[str] = (),
     progressbar: bool = False,
 ) -> MarginDraws:
     """Posterior of each pair's consistency, freed of the noise of single answers.
@@ -132,11 +137,14 @@ def margin_draws(
     model : {"items", "observers"}
         ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
         a machine and a group `alikely.models.observer_margins`, on those of each observer too.
-        Two machines need no model: `correlation_draws`.
+        Two machines need no model: `correlation_draws`. Or a model of your own, of the one entry
+        that needs one, with ``rho`` and, for a machine, ``strength`` (item).
     priors : mapping, optional
         Other priors by name, as in the models.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
+    include : "all" or sequence of str
+        As in `alikely.inference.nuts`.
     progressbar : bool
         Show the progress of the chains.
 
@@ -147,7 +155,8 @@ def margin_draws(
     Raises
     ------
     ValueError
-        If the model or the link is unknown, `m` is below 2, or the priors are not valid.
+        If the model or the link is unknown, `m` is below 2, or the priors are not valid; if a
+        model of your own lacks a quantity, or is given for several entries.
 
     Warns
     -----
@@ -159,10 +168,11 @@ def margin_draws(
     Each pair is fitted on its own; pairs whose data have the same shape share a compiled model.
     """
     # The models' room imports PyMC: only when needed.
-    from alikely.models import prior_texts
+    from alikely.models._asked import is_named, refuse_options
 
-    if model not in ("items", "observers"):
-        raise ValueError(f"model must be 'items' or 'observers', got {model!r}")
+    named = is_named(model, get_args(MarginModel))
+    refuse_options(model, {"priors": priors})
+    shape: MarginModel = "observers" if model == "observers" else "items"
     per_chain = -(-n_draws // CHAINS)
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     values = np.full((CHAINS * per_chain, n_pairs), np.nan, dtype=np.float32)
@@ -183,33 +193,41 @@ def margin_draws(
         elif any(np.isin(index[system], (0, 1)).all() for system in groups):
             reasons[pair] = "each item is always or never answered right: too few answers an item"
         else:
-            job = _job(table, pair, a, b, items, model)
+            job = _job(table, pair, a, b, items, shape)
             jobs.setdefault(_shape(job), []).append(job)
+    n_jobs = sum(map(len, jobs.values()))
+    if not named and n_jobs > 1:
+        raise ValueError(
+            f"a model of your own is of one entry, and {n_jobs} need a model; select one, such as "
+            "trials.select(condition=...) with pairs=[...]"
+        )
     if priors:
         # Before the first is sampled: a prior that one of the models does not have is told at once.
         for alike in jobs.values():
-            _model(alike[0], m, link, priors)
-    texts: dict[str, str] = {}
+            _model(alike[0], model, m, link, priors)
+    fits: dict[str, xr.DataTree] = {}
     for alike, seed in zip(jobs.values(), chain_seed.spawn(len(jobs)), strict=True):
-        built = _model(alike[0], m, link, priors)
-        texts |= prior_texts(built)
         trees = nuts_many(
-            built,
-            [job.data for job in alike],
-            THIN * CHAINS * per_chain,
+            _model(alike[0], model, m, link, priors),
+            # A model of another make need not have its data under our names.
+            [job.data for job in alike] if named else [{}],
+            CHAINS * per_chain,
             TUNE,
             seed,
             progressbar,
             target_accept(alike[0].data["right"].size),
+            THIN,
+            include,
         )
         for job, tree in zip(alike, trees, strict=True):
-            drawn = tree["posterior"].to_dataset().isel(draw=slice(None, None, THIN))
+            drawn = tree["posterior"].to_dataset()
             values[:, job.pair] = drawn["rho"].values.ravel()
             if job.kind != "groups":
                 own = drawn["strength"].values.reshape(len(values), -1)
                 strength[job.pair, job.items] = own.mean(axis=0)
                 spread[job.pair, job.items] = own.std(axis=0)
-    return MarginDraws(values, strength, spread, reasons, texts)
+            fits[str(table["pair"].values[job.pair])] = tree
+    return MarginDraws(values, strength, spread, reasons, fits)
 
 
 def target_accept(n_counts: int) -> float:
@@ -273,9 +291,17 @@ def _job(
     return _Job(kind, pair, items, data | {"right": own_right, "shown": own_shown})
 
 
-def _model(job: _Job, m: int, link: Link, priors: Priors | None) -> Any:
+def _model(
+    job: _Job, model: MarginModel | pm.Model, m: int, link: Link, priors: Priors | None
+) -> Any:
     # The models' room imports PyMC: only when needed.
     from alikely.models import item_margins, observer_margins
+    from alikely.models._asked import asked_model
 
     build = observer_margins if job.kind in ("observers", "repeats") else item_margins
-    return build(**job.data, m=m, link=link, priors=priors)
+    made = functools.partial(build, **job.data, m=m, link=link, priors=priors)
+    quantities: dict[str, tuple[str, ...]] = {"rho": ()}
+    if job.kind != "groups":
+        quantities["strength"] = ("item",)
+    items = {"item": np.arange(len(job.items))}
+    return asked_model(model, dict.fromkeys(get_args(MarginModel), made), quantities, items)

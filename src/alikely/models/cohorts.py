@@ -29,6 +29,15 @@ __all__ = ["cohort", "cohort_layout"]
 # With so many entries behind it an effect is known better than the spread of effects; with fewer,
 # deviates in units of the spread are the freer parameters.
 MANY = 10
+# What tells entries and rows apart: no part of the density.
+PLACES = {
+    "machine_of_entry": "entry",
+    "condition_of_entry": "entry",
+    "entry_of_row": "row",
+    "n_humans": "row",
+    "n_right": "row",
+    "dataset_of_condition": "condition",
+}
 
 
 def cohort(
@@ -65,7 +74,9 @@ def cohort(
     -------
     pymc.Model
         Dims ``condition``, ``dataset``, ``machine``, ``entry`` (machine by condition) and ``row``
-        (entry by number of right humans). Deterministics ``human_accuracy`` and
+        (entry by number of right humans). Data ``shown, right`` and ``n_humans, n_right`` (row),
+        ``entry_of_row``, ``machine_of_entry, condition_of_entry`` and ``dataset_of_condition``,
+        by which tables of scores know what is what. Deterministics ``human_accuracy`` and
         ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
         be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
         a new human (entry). Likelihoods ``human_counts_H`` (condition, number of right humans)
@@ -115,6 +126,8 @@ def cohort(
             departure = pm.Normal("departure", 0, 1, dims="row")
             probability = pm.math.invlogit(pm.math.logit(probability) + spread * departure)
         pm.Deterministic("row_probability", probability, dims="row")
+        for name, dim in PLACES.items():
+            pm.Data(name, layout[name], dims=dim)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
         pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
@@ -132,8 +145,9 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``coords`` of the model; positions ``condition_of_entry, machine_of_entry`` (entry) and
-        ``entry_of_row, stratum_of_row`` (row); ``shown, right`` (row).
+        ``coords`` of the model; positions ``condition_of_entry, machine_of_entry`` (entry),
+        ``dataset_of_condition`` (condition) and ``entry_of_row, stratum_of_row`` (row);
+        ``n_humans, n_right, shown, right`` (row).
 
     Raises
     ------
@@ -157,11 +171,12 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     entry = of_stratum[row_machine, stratum]
     n_right = counts["n_right"].values[stratum]
     n_humans = counts["n_humans"].values[stratum]
-    datasets = counts["dataset"].values
+    datasets = counts["dataset"].values.tolist()
+    names_of_datasets = list(dict.fromkeys(datasets))
     return {
         "coords": {
             "condition": counts["condition"].values.tolist(),
-            "dataset": list(dict.fromkeys(datasets.tolist())),
+            "dataset": names_of_datasets,
             "machine": counts["machine"].values.tolist(),
             "person": counts["person"].values.tolist(),
             "entry": entries,
@@ -174,6 +189,9 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
         "machine_of_entry": machine,
         "entry_of_row": entry,
         "stratum_of_row": stratum,
+        "dataset_of_condition": np.array([names_of_datasets.index(name) for name in datasets]),
+        "n_humans": n_humans,
+        "n_right": n_right,
         "shown": shown[row_machine, stratum],
         "right": counts["right"].values[row_machine, stratum],
     }

@@ -63,7 +63,9 @@ def spectrum(
     -------
     pymc.Model
         Dims ``condition, person, entry``, ``regime`` (hardest first), ``boundary`` (between two
-        regimes: of ``gap``) and ``population`` (reference, distorted: of ``ability_sd``).
+        regimes: of ``gap``) and ``population`` (reference, distorted: of ``ability_sd``). Data
+        ``right, shown, condition_of_entry, person_of_entry`` (entry) and ``is_reference``
+        (condition).
         Deterministics ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies
         as they would be observed in the reference; ``latent_reference_sd``, without the binomial
         noise of their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime),
@@ -108,6 +110,10 @@ def spectrum(
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
+        # What tells entries apart: no part of the density, but of what is made of draws.
+        pm.Data("condition_of_entry", at.astype(np.int64), dims="entry")
+        pm.Data("person_of_entry", who.astype(np.int64), dims="entry")
+        pm.Data("is_reference", reference, dims="condition")
         means = pm.Normal(
             "lowest_mean",
             -1.5,

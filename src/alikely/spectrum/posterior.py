@@ -11,9 +11,8 @@ References
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import arviz_stats as azs
@@ -28,10 +27,13 @@ from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
 from alikely.inference.chains import nuts
+from alikely.inference.complete import check_include, labelled, with_constants
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:
+    import pymc as pm
+
     from alikely.models._given_priors import Priors
 
 __all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
@@ -41,6 +43,14 @@ __all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regim
 # many is kept.
 THIN = 4
 TARGET_ACCEPT = 0.9
+# What tables and pictures are made of.
+QUANTITIES = {
+    "logit_accuracy": ("condition",),
+    "delta": ("condition",),
+    "regime_weight": ("regime",),
+    "regime_mean": ("regime",),
+    "regime_sd": ("regime",),
+}
 # A few conditions say little about regimes and spreads: the posterior has corners that need short
 # steps.
 FEW_CONDITIONS, SHORT_STEPS = 20, 0.99
@@ -57,8 +67,10 @@ def fit_spectrum(
     k: int = 4,
     *,
     priors: Priors | None = None,
+    model: str | pm.Model = "spectrum",
     n_draws: int = 4_000,
     rng: RandomState = None,
+    include: Sequence[str] = (),
     progressbar: bool = False,
 ) -> xr.DataTree:
     """Fit difficulty, its reference and its regimes together, `alikely.models.spectrum`.
@@ -72,25 +84,31 @@ def fit_spectrum(
         Number of regimes, at least 1.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.spectrum`.
+    model : "spectrum" or pymc.Model
+        A model of your own for these counts, such as an extended `alikely.models.spectrum`, with
+        ``delta, logit_accuracy`` (condition) and ``regime_weight, regime_mean, regime_sd``
+        (regime, `k` of them). `compare_regimes` needs ``ability_sd`` and ``interaction_sd``, too.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
+    include : "all" or sequence of str
+        Groups to add, as in `alikely.inference.extended`. The log likelihood is of a condition, by
+        `condition_log_likelihood` at every draw: single answers say next to nothing of a mixture.
     progressbar : bool
         Show the progress of the chains.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
-        conditions and persons (``dataset:observer``), and ``entries``: ``right, shown`` (entry),
-        with ``condition_of_entry, person_of_entry`` numbering them, and ``dataset, level,
-        is_reference`` (condition). The attribute ``priors`` has the text of each prior, in JSON.
+        As from `alikely.inference.nuts`, with names of conditions and persons
+        (``dataset:observer``), and ``dataset, level`` of conditions; the attribute ``k``.
 
     Raises
     ------
     ValueError
-        As in `alikely.models.spectrum`.
+        As in `alikely.models.spectrum`; or if a model of your own lacks a quantity, has it of
+        another shape, or is given with priors.
 
     Warns
     -----
@@ -106,11 +124,13 @@ def fit_spectrum(
     ['regime 2', 'regime 1', 'regime 1']
     """
     # The models' room imports PyMC: only when needed.
-    from alikely.models import prior_texts
     from alikely.models import spectrum as spectrum_model
+    from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
 
     check_priors(priors)
+    refuse_options(model, {"priors": priors})
+    groups = check_include(include)
     shown = spectrum["shown"].values
     at, observer = np.nonzero(shown)
     names = spectrum["dataset"].values[at] + ":" + spectrum["observer"].values[observer]
@@ -118,34 +138,38 @@ def fit_spectrum(
     right = spectrum["right"].values[at, observer]
     seen = shown[at, observer]
     reference = spectrum["is_reference"].values
-    model = spectrum_model(right, seen, at, person, reference, k, priors=priors)
-    target = SHORT_STEPS if len(shown) < FEW_CONDITIONS else TARGET_ACCEPT
-    sampled = nuts(model, THIN * n_draws, 1_000, rng, progressbar, target)
-    kept = sampled.isel(draw=slice(None, None, THIN))
     conditions = spectrum["condition"].values
-    posterior = kept["posterior"].to_dataset()
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": posterior.assign_coords(condition=conditions, person=persons),
-            "sample_stats": kept["sample_stats"].to_dataset(),
-            "entries": xr.Dataset(
-                {
-                    "right": ("entry", right),
-                    "shown": ("entry", seen),
-                    "condition_of_entry": ("entry", at),
-                    "person_of_entry": ("entry", person),
-                    "is_reference": ("condition", reference),
-                },
-                coords={
-                    "condition": conditions,
-                    "dataset": ("condition", spectrum["dataset"].values),
-                    "level": ("condition", spectrum["level"].values),
-                },
-            ),
-        }
+    built = asked_model(
+        model,
+        {"spectrum": lambda: spectrum_model(right, seen, at, person, reference, k, priors=priors)},
+        QUANTITIES,
+        {"condition": conditions, "regime": regime_names(k)},
     )
-    tree.attrs = {"k": k, "priors": json.dumps(prior_texts(model))}
+    target = SHORT_STEPS if len(shown) < FEW_CONDITIONS else TARGET_ACCEPT
+    by_pymc = [name for name in groups if name != "log_likelihood"]
+    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=THIN, include=by_pymc)
+    entries = {
+        "right": ("entry", right),
+        "shown": ("entry", seen),
+        "condition_of_entry": ("entry", at),
+        "person_of_entry": ("entry", person),
+        "is_reference": ("condition", reference),
+    }
+    with_constants(tree, xr.Dataset(entries))
+    of_condition = {name: ("condition", spectrum[name].values) for name in ("dataset", "level")}
+    tree = labelled(tree, condition=conditions, person=persons, **of_condition)
+    tree.attrs["k"] = k
+    if "log_likelihood" in groups:
+        found = condition_log_likelihood(tree, n_draws)
+        tree["log_likelihood"] = found.to_dataset(name="observed_right")
     return tree
+
+
+def _entries(tree: xr.DataTree) -> xr.Dataset:
+    """The counts behind a fit, and where they stand."""
+    if "constant_data" not in tree.children or "person_of_entry" not in tree["constant_data"]:
+        raise ValueError("this tree is no fit of a spectrum; make one with alikely.fit_spectrum")
+    return tree["constant_data"].to_dataset()
 
 
 def regime_probabilities(
@@ -180,7 +204,7 @@ def regime_probabilities(
     See `fit_spectrum`.
     """
     check_interval(ci_prob, ci_kind)
-    posterior, entries = tree["posterior"].to_dataset(), tree["entries"].to_dataset()
+    posterior, entries = tree["posterior"].to_dataset(), _entries(tree)
     names = regime_names(int(tree.attrs["k"]))
     delta = _flat(posterior["delta"])
     bounds = interval(delta, ci_prob, ci_kind)
@@ -189,8 +213,8 @@ def regime_probabilities(
     frame = pd.DataFrame(
         {
             "condition": entries["condition"].values,
-            "dataset": entries["dataset"].values,
-            "level": entries["level"].values,
+            # A tree that no door made has none.
+            **{name: entries[name].values for name in ("dataset", "level") if name in entries},
             "is_reference": entries["is_reference"].values,
             "delta": delta.mean(axis=0),
             **bound_columns("posterior", ci_kind, ci_prob, bounds),
@@ -242,7 +266,7 @@ def compare_regimes(trees: Mapping[int, xr.DataTree]) -> pd.DataFrame:
     """
     if len(trees) < 2:
         raise ValueError(f"a comparison needs at least 2 fits, got {len(trees)}")
-    names = [tuple(tree["entries"].to_dataset()["condition"].values) for tree in trees.values()]
+    names = [tuple(_entries(tree)["condition"].values) for tree in trees.values()]
     if len(set(names)) > 1:
         raise ValueError("the fits are of different conditions; fit the same spectrum")
     worst: dict[str, xr.DataArray] = {}
@@ -310,7 +334,7 @@ def condition_log_likelihood(tree: xr.DataTree, n_draws: int = 1_000) -> xr.Data
     counts). Nothing that is conditioned on has seen the condition's answers but through the
     parameters that all share, so that leaving it out by importance weights is safe.
     """
-    posterior, entries = tree["posterior"].to_dataset(), tree["entries"].to_dataset()
+    posterior, entries = tree["posterior"].to_dataset(), _entries(tree)
     chosen = _spread(tree, max(n_draws // posterior.sizes["chain"], 1))
     draws = posterior.isel(draw=chosen)
     at = entries["condition_of_entry"].values

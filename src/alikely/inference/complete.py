@@ -1,0 +1,256 @@
+"""All that ArviZ asks of a fit: its data, and on request what its model says before and after.
+
+References
+----------
+.. [KR24] Kallioinen, Paananen, Bürkner, Vehtari (2024). Detecting and diagnosing prior and
+   likelihood sensitivity with power-scaling. doi:10.1007/s11222-023-10366-5
+.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
+   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence, spawn_integer
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["Group", "check_include", "data_groups", "extended", "labelled", "with_constants"]
+
+Group = Literal["prior", "prior_predictive", "posterior_predictive", "log_likelihood", "log_prior"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+def check_include(include: Sequence[str]) -> tuple[Group, ...]:
+    """Refuse names of groups that no fit can have.
+
+    Parameters
+    ----------
+    include : str or sequence of str
+        ``"all"``, or groups.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ValueError
+        If one is unknown.
+
+    Examples
+    --------
+    >>> check_include(["log_likelihood"])
+    ('log_likelihood',)
+    """
+    if isinstance(include, str):
+        asked: tuple[str, ...] = GROUPS if include == "all" else (include,)
+    else:
+        asked = tuple(include)
+    for name in asked:
+        if name not in GROUPS:
+            raise ValueError(
+                f"include must be 'all' or among {listed(GROUPS)}; got {name!r}"
+                f"{nearest(str(name), GROUPS)}"
+            )
+    return tuple(name for name in GROUPS if name in asked)
+
+
+def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
+    """Groups ``observed_data`` and, where there are such, ``constant_data`` of a model.
+
+    Parameters
+    ----------
+    model : pymc.Model
+
+    Returns
+    -------
+    dict of str to xarray.Dataset
+        Values that the model has now, with its dims and coords.
+    """
+    from pymc.backends.arviz import find_constants, find_observations
+
+    groups = {
+        "observed_data": _dataset(find_observations(model), model),
+        "constant_data": _dataset(find_constants(model), model),
+    }
+    return {name: group for name, group in groups.items() if group.data_vars}
+
+
+def _dataset(values: Mapping[str, Any], model: pm.Model) -> xr.Dataset:
+    variables, coords = {}, {}
+    for name, value in values.items():
+        array = np.asarray(value)
+        named = model.named_vars_to_dims.get(name) or [None] * array.ndim
+        dims = [dim or f"{name}_dim_{i}" for i, dim in enumerate(named)]
+        variables[name] = (dims, array)
+        for dim, size in zip(dims, array.shape, strict=True):
+            labels = model.coords.get(dim)
+            if labels is not None and len(labels) == size:
+                coords[dim] = np.asarray(labels)
+    return xr.Dataset(variables, coords)
+
+
+def extended(
+    tree: xr.DataTree, model: pm.Model, include: Sequence[str], rng: RandomState = None
+) -> xr.DataTree:
+    """Add what a model says of a fit of it: before the data, after them, and of each datum.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `alikely.inference.nuts`, of this model with these data.
+    model : pymc.Model
+        The model.
+    include : "all" or sequence of str
+        Any of ``"prior"``, ``"prior_predictive"`` (as many draws as the posterior has),
+        ``"posterior_predictive"``, ``"log_likelihood"`` (of each observed value; `arviz.loo`
+        [VGG17]_ takes it) and ``"log_prior"`` (of each free variable; with the log likelihood
+        `arviz.psense_summary` [KR24]_ takes it).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    xarray.DataTree
+        A new tree, with the groups of the old one.
+
+    Raises
+    ------
+    ValueError
+        If a group is unknown.
+
+    Notes
+    -----
+    By PyMC's own functions, which compile the model: some seconds each.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> tree = al.inference.nuts(model, n_draws=400, rng=1)
+    >>> sorted(set(extended(tree, model, ["log_likelihood"]).children) - set(tree.children))
+    ['log_likelihood']
+    """
+    import pymc as pm
+    from pymc.stats import compute_log_likelihood, compute_log_prior
+
+    asked = check_include(include)
+    posterior = tree["posterior"].to_dataset()
+    seed = seed_sequence(rng)
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    before, after = spawn_integer(seed), spawn_integer(seed)
+    with _quiet():
+        if {"prior", "prior_predictive"} & set(asked):
+            n_draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+            said = pm.sample_prior_predictive(n_draws, model, random_seed=before)
+            groups |= _chosen(said, asked)
+        if "posterior_predictive" in asked:
+            own = xr.DataTree.from_dict({"posterior": _of_model(posterior, model)})
+            said = pm.sample_posterior_predictive(own, model, random_seed=after, progressbar=False)
+            groups |= _chosen(said, asked)
+        for name, compute in (
+            ("log_likelihood", compute_log_likelihood),
+            ("log_prior", compute_log_prior),
+        ):
+            if name in asked:
+                own = xr.DataTree.from_dict({"posterior": _of_model(posterior, model)})
+                compute(own, model=model, progressbar=False)
+                groups |= _chosen(own, asked)
+    out = xr.DataTree.from_dict(groups)
+    out.attrs = dict(tree.attrs)
+    return out
+
+
+def _of_model(posterior: xr.Dataset, model: pm.Model) -> xr.Dataset:
+    """The free variables: what follows from them the model works out."""
+    return posterior[[variable.name for variable in model.free_RVs]]
+
+
+def _chosen(tree: xr.DataTree, asked: Sequence[str]) -> dict[str, xr.Dataset]:
+    return {name: node.to_dataset() for name, node in tree.children.items() if name in asked}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without PyMC's lists of what it draws."""
+    logger = logging.getLogger("pymc.sampling.forward")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def labelled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
+    """Give dims their labels, in every group that has them.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        Groups with dims.
+    **labels : array_like or (str, array_like)
+        Labels by dim; others with the dim that they are of.
+
+    Returns
+    -------
+    xarray.DataTree
+
+    Examples
+    --------
+    >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"p": ("pair", [0.5])})})
+    >>> labelled(tree, pair=["a x b"])["posterior"]["pair"].item()
+    'a x b'
+    """
+    of = {
+        name: given if isinstance(given, tuple) else (name, np.asarray(given))
+        for name, given in labels.items()
+    }
+
+    def named(group: xr.Dataset) -> xr.Dataset:
+        return group.assign_coords({name: own for name, own in of.items() if own[0] in group.dims})
+
+    out = xr.DataTree.from_dict(
+        {name: named(node.to_dataset()) for name, node in tree.children.items()}
+    )
+    out.attrs = dict(tree.attrs)
+    return out
+
+
+def with_constants(tree: xr.DataTree, constants: xr.Dataset) -> xr.DataTree:
+    """Add to ``constant_data``, or replace what stands there.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        A fit.
+    constants : xarray.Dataset
+        Variables and coords.
+
+    Returns
+    -------
+    xarray.DataTree
+        The same tree.
+
+    Examples
+    --------
+    >>> tree = xr.DataTree()
+    >>> list(with_constants(tree, xr.Dataset({"n": 3}))["constant_data"].data_vars)
+    ['n']
+    """
+    known = xr.Dataset()
+    if "constant_data" in tree.children:
+        known = tree["constant_data"].to_dataset()
+    known = known.drop_vars([name for name in constants.variables if name in known.variables])
+    tree["constant_data"] = known.merge(constants)
+    return tree

@@ -1,0 +1,144 @@
+"""The model that a door is asked to fit: one of ours by name, or one that a user made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from numpy.typing import ArrayLike
+
+from alikely._base.names import listed, nearest
+
+__all__ = ["asked_model", "is_named", "refuse_options"]
+
+
+def is_named(model: Any, names: Sequence[str]) -> bool:
+    """Whether a model is asked for by its name.
+
+    Parameters
+    ----------
+    model : str or pymc.Model
+        What a user gave.
+    names : sequence of str
+        Names that the door knows.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError
+        If it is neither a name nor a model.
+    ValueError
+        If no model has this name.
+    """
+    if isinstance(model, pm.Model):
+        return False
+    if not isinstance(model, str):
+        raise TypeError(
+            f"model must be {listed(names)}, or a pymc.Model; got {type(model).__name__}"
+        )
+    if model not in names:
+        raise ValueError(
+            f"model must be {listed(names)}, or a pymc.Model; got {model!r}{nearest(model, names)}"
+        )
+    return True
+
+
+def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
+    """Refuse options of a constructor beside a model that is made.
+
+    Parameters
+    ----------
+    model : str or pymc.Model
+        What a user gave.
+    options : mapping
+        Options and their values; those not None or False were given.
+
+    Raises
+    ------
+    ValueError
+        If one was given.
+    """
+    given = [name for name, value in options.items() if value]
+    if isinstance(model, pm.Model) and given:
+        raise ValueError(
+            f"{given[0]}= is for models that are made here; give it to the constructor of your own"
+        )
+
+
+def asked_model(
+    model: str | pm.Model,
+    builders: Mapping[str, Callable[[], pm.Model]],
+    quantities: Mapping[str, tuple[str, ...]],
+    labels: Mapping[str, ArrayLike],
+) -> pm.Model:
+    """Build the model of a name, or check a user's own: it must have what the door reports.
+
+    Parameters
+    ----------
+    model : str or pymc.Model
+        What a user gave.
+    builders : mapping of str to callable
+        Models of the door by name.
+    quantities : mapping of str to tuple of str
+        Names that the model must have among its variables and deterministics, and their dims.
+    labels : mapping of str to array_like
+        Labels of these dims, in the order of the data; a model's own must be the same, or numbers
+        from 0 on.
+
+    Returns
+    -------
+    pymc.Model
+
+    Raises
+    ------
+    TypeError
+        If it is neither a name nor a model.
+    ValueError
+        If no model has this name, or a user's own lacks a quantity, or has it with other dims, or
+        for other data.
+    """
+    is_named(model, list(builders))
+    if isinstance(model, str):
+        return builders[model]()
+    for name, dims in quantities.items():
+        if name not in model.named_vars:
+            raise ValueError(
+                f"the model has no quantity {name!r}, which is reported here; add it, as "
+                f"pm.Deterministic({name!r}, ..., dims={dims})"
+            )
+        _check_dims(model, name, dims, labels)
+    return model
+
+
+def _check_dims(
+    model: pm.Model, name: str, dims: tuple[str, ...], labels: Mapping[str, ArrayLike]
+) -> None:
+    found = model.named_vars_to_dims.get(name, ())
+    if tuple(found) != dims:
+        has = f"dims ({', '.join(map(str, found))})" if found else "no named dims"
+        raise ValueError(
+            f"the quantity {name!r} of the model must have dims ({', '.join(dims)}), it has {has}"
+        )
+    for dim in dims:
+        if dim not in labels:
+            continue
+        expected, own = np.asarray(labels[dim]), model.coords.get(dim)
+        size = int(model.dim_lengths[dim].eval())
+        if size != len(expected):
+            raise ValueError(
+                f"the model has {size} of the dim {dim!r}, these data have {len(expected)}: it was "
+                "made for others; build it from the data that you fit"
+            )
+        numbers = np.arange(size)
+        if own is None or np.array_equal(own, expected) or np.array_equal(own, numbers):
+            continue
+        first = int(np.argmax([a != b for a, b in zip(own, expected, strict=True)]))
+        raise ValueError(
+            f"the model has other labels of the dim {dim!r} than these data: {own[first]!r} where "
+            f"they have {expected[first]!r}; build it from the data that you fit"
+        )

@@ -1,0 +1,139 @@
+"""What every door that samples leaves behind: a tree that ArviZ takes for all that it can show."""
+
+from __future__ import annotations
+
+import functools
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+
+import alikely as al
+from alikely.benchmark.cohorts import cohort_scores
+from alikely.inference.chains import SamplingWarning
+
+EVERY = {
+    "posterior",
+    "sample_stats",
+    "observed_data",
+    "prior",
+    "prior_predictive",
+    "posterior_predictive",
+    "log_likelihood",
+    "log_prior",
+}
+SHORT = {"n_draws": 400, "rng": 1, "include": "all"}
+
+
+@functools.cache
+def example():
+    return al.load_example()
+
+
+def margins_of_net(trials):
+    items = trials.data["item"].values
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "observer": "net",
+            "condition": "noise",
+            "item": items,
+            "dataset": trials.data["dataset"].values,
+            "margin": rng.normal(size=len(items)),
+        }
+    )
+
+
+def consistency():
+    result = al.error_consistency(
+        example(), "human-human", sampler="nuts", n_resamples=0, n_null=0, **SHORT
+    )
+    return result.chains["all pairs"]
+
+
+def pooled():
+    result = al.error_consistency(
+        example(), "human-model", model="pooled_pairs", n_resamples=0, n_null=0, **SHORT
+    )
+    return result.chains["all pairs"]
+
+
+def agreement():
+    result = al.misclassification_agreement(
+        example().select(condition="blur"), "human-human", sampler="nuts", n_resamples=0, **SHORT
+    )
+    return result.chains["all | blur"]
+
+
+def similarity():
+    result = al.error_similarity(
+        example().select(condition="blur"), "human-human", sampler="nuts", n_resamples=0, **SHORT
+    )
+    return result.chains["all | blur"]
+
+
+def margins():
+    trials = example().select(condition="noise")
+    result = al.decision_margin_consistency(
+        trials.select(kind="human"), margins_of_net(trials), n_resamples=0, **SHORT
+    )
+    (tree,) = result.chains.values()
+    return tree
+
+
+def cohort():
+    return al.fit_cohort(example().select(condition=["blur", "noise"]), **SHORT)
+
+
+def spectrum():
+    found = al.difficulty_spectrum(example(), "clean", correction=0.5)
+    return al.fit_spectrum(found, 2, **SHORT)
+
+
+def observers():
+    trials = example().select(condition="noise")
+    return al.fit_observers(trials, **SHORT)
+
+
+DOORS = [consistency, pooled, agreement, similarity, margins, cohort, spectrum, observers]
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+
+
+@pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
+@pytest.mark.filterwarnings("ignore:.*Pareto:UserWarning")
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
+@pytest.mark.parametrize("door", [consistency, *(slow(door) for door in DOORS[1:])])
+def test_arviz_takes_what_a_door_leaves(door):
+    tree = door()
+    assert EVERY <= set(tree.children)
+    assert tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"] == 400
+    # Every draw of the chains after warm-up has its diagnosis, whether it was kept or not.
+    thin = tree.attrs["thin"]
+    assert tree["sample_stats"].sizes["draw"] == thin * tree["posterior"].sizes["draw"]
+    np.testing.assert_array_equal(tree["posterior"]["draw"], thin * np.arange(100))
+    observed = {str(name) for name in tree["observed_data"].data_vars}
+    assert observed <= set(tree["posterior_predictive"].data_vars)
+    for name in observed:
+        assert tree["posterior_predictive"][name].shape[2:] == tree["observed_data"][name].shape
+    for attribute in ("pymc_version", "nutpie_version", "seed", "priors", "seconds_sampling"):
+        assert attribute in tree.attrs
+
+    scalar = [str(name) for name, values in tree["posterior"].data_vars.items() if values.ndim <= 3]
+    some = scalar[:2]
+    assert len(az.summary(tree, var_names=some)) > 0
+    shown = str(next(iter(tree["log_likelihood"].data_vars)))
+    one = dict(var_names=some[:1])
+    az.plot_forest(tree, **one)
+    az.plot_trace_dist(tree, **one)
+    az.plot_rank(tree, **one)
+    az.plot_energy(tree)
+    az.plot_prior_posterior(tree, **one)
+    az.plot_ppc_dist(tree, var_names=[sorted(observed)[0]])
+    loo = az.loo(tree, var_name=shown)
+    assert np.isfinite(loo.elpd)
+    assert len(az.compare({"a": loo, "b": az.loo(tree, var_name=shown)})) == 2
+    assert len(az.psense_summary(tree, var_names=some[:1])) > 0
+    plt.close("all")
