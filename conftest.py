@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import pickle
 import sys
@@ -16,6 +17,7 @@ import xarray as xr
 from filelock import FileLock
 
 import alikely as al
+from alikely.inference.complete import data_groups
 
 # A busy machine may take long over one example: no reason to fail.
 hypothesis.settings.register_profile("alikely", deadline=None)
@@ -116,7 +118,9 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     )
     diverging = xr.DataArray(np.zeros((4, n_draws // 4), bool), dims=("chain", "draw"))
     groups = {"posterior": posterior, "sample_stats": diverging.to_dataset(name="diverging")}
-    return xr.DataTree.from_dict(groups)
+    tree = xr.DataTree.from_dict(groups | data_groups(model))
+    tree.attrs = {"priors": json.dumps(al.models.prior_texts(model)), "thin": 1}
+    return tree
 
 
 def _many(model: Any, data: Iterable[Any], n_draws: int, *_: Any, **__: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import alikely as al
-from alikely.inference import chains
+from alikely.inference import ready
 
 
 @pytest.mark.benchmark(group="1,000 draws of the cohort model of the example, from the model on")
@@ -16,6 +16,6 @@ def test_first_draws(benchmark: Any, how: str, monkeypatch: pytest.MonkeyPatch) 
     """With whatever PyTensor has on disk: compiling anew takes four times as long."""
     model = al.models.cohort(al.data.cohort_counts(al.load_example()))
     if how == "compiled":
-        monkeypatch.setattr(chains, "BREAK_EVEN", 0)
-    chains.cache_clear()
+        monkeypatch.setattr(ready, "BREAK_EVEN", 0)
+    ready.cache_clear()
     benchmark.pedantic(al.inference.nuts, (model, 1_000), {"rng": 1}, rounds=1)

@@ -16,7 +16,7 @@ import alikely as al
 from alikely.benchmark.layout import laid_out
 from alikely.benchmark.nesting import nested_scores, with_overall
 from alikely.data.tables import from_counts, joint_correctness
-from alikely.inference import chains, resampling, sampling
+from alikely.inference import ready, resampling, sampling
 from alikely.inference.conjugate import joint_draws, pairwise_draws
 from alikely.inference.null import null_draws
 from alikely.inference.resampling import bootstrap
@@ -101,7 +101,7 @@ def test_fifteen_hundred_pairs_jointly(benchmark: Any) -> None:
 @pytest.mark.benchmark(group="posterior")
 def test_thousand_pairs_by_nuts(benchmark: Any) -> None:
     cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 1000, rng=1)
-    chains.cache_clear()
+    ready.cache_clear()
     benchmark.pedantic(sampling.posterior, (from_counts(cells), "nuts"), {"rng": 1}, rounds=1)
 
 

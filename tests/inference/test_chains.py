@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.calibration.cases import CASES
 from alikely.data.tables import cohort_counts, joint_correctness
-from alikely.inference import chains
+from alikely.inference import chains, ready
 from alikely.inference.uncompiled import _draw, graphs
 from alikely.models._placed import Placed
 from alikely.models.observers import FEW_ANSWERS
@@ -31,10 +31,10 @@ ITEMS = 12
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own: other tests keep what they have compiled."""
-    plain = chains._graphs.__wrapped__
-    monkeypatch.setattr(chains, "_graphs", functools.lru_cache(maxsize=chains.KEPT)(plain))
-    code = functools.lru_cache(maxsize=chains.KEPT)(chains._code.__wrapped__)
-    monkeypatch.setattr(chains, "_code", code)
+    plain = ready._graphs.__wrapped__
+    monkeypatch.setattr(ready, "_graphs", functools.lru_cache(maxsize=ready.KEPT)(plain))
+    code = functools.lru_cache(maxsize=ready.KEPT)(ready._code.__wrapped__)
+    monkeypatch.setattr(ready, "_code", code)
 
 
 def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:
@@ -167,7 +167,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     assert any(
         (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
     )  # or nothing is tested
-    assert chains._written_out(one, False) == chains._written_out(other, False)
+    assert ready._written_out(one, False) == ready._written_out(other, False)
     point = somewhere(other)
     for found, wanted in zip(
         evaluated(one, other, point), evaluated(other, other, point), strict=True
@@ -178,9 +178,9 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
 def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
-    written = chains._written_out(one, False)
-    assert written == chains._written_out(again, False)
-    assert written != chains._written_out(other, False)
+    written = ready._written_out(one, False)
+    assert written == ready._written_out(again, False)
+    assert written != ready._written_out(other, False)
     # To share would have been wrong.
     point = somewhere(other)
     terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
@@ -189,12 +189,12 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
 
 def test_options_that_change_the_graph_share_nothing() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
-    assert chains._written_out(few, False) != chains._written_out(many, False)
-    plain = chains._written_out(toy([1, 2, 3]), False)
-    assert chains._written_out(toy([4, 5, 6]), False) == plain
-    assert chains._written_out(toy([1, 2, 3], shift=0.5), False) != plain
-    assert chains._written_out(toy([1, 2, 3, 4], labels="abcd"), False) != plain
-    assert chains._written_out(toy([1, 2, 3], labels="abx"), False) != plain
+    assert ready._written_out(few, False) != ready._written_out(many, False)
+    plain = ready._written_out(toy([1, 2, 3]), False)
+    assert ready._written_out(toy([4, 5, 6]), False) == plain
+    assert ready._written_out(toy([1, 2, 3], shift=0.5), False) != plain
+    assert ready._written_out(toy([1, 2, 3, 4], labels="abcd"), False) != plain
+    assert ready._written_out(toy([1, 2, 3], labels="abx"), False) != plain
 
 
 def size(model: pm.Model, variable: Any) -> int:
@@ -208,8 +208,8 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
     own = {v.name: v.get_value() for v in one.data_vars}
     data = {v.name: v.get_value() for v in other.data_vars}
-    found = chains._starting_point(one)(data, 7)
-    np.testing.assert_array_equal(found, chains._starting_point(other)({}, 7))
+    found = ready._starting_point(one)(data, 7)
+    np.testing.assert_array_equal(found, ready._starting_point(other)({}, 7))
     made = graphs(one)
     here, there = (
         _draw(made.tapes(values)[1], made.names)(found)["strength"] for values in (own, data)
@@ -218,7 +218,7 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     ours = {
         variable.name
         for variable, transform in one.rvs_to_transforms.items()
-        if type(transform).__module__.startswith(chains.MODELS)
+        if type(transform).__module__.startswith(ready.MODELS)
     }
     sure = found[[v.name in ours for v in one.free_RVs for _ in range(size(one, v))]]
     assert np.abs(sure).max() <= 1
@@ -235,11 +235,11 @@ def test_chains_start_where_counts_place_variables() -> None:
     spectrum = CASES["spectrum"].design()
     shapes = ["lowest_mean", "gap", "regime_sd", "logit_accuracy"]
     for model, names in ((level, ["human_level"]), (spectrum, shapes)):
-        made, start = graphs(model), chains._starting_point(model)
+        made, start = graphs(model), ready._starting_point(model)
         draw = _draw(made.tapes({})[1], made.names)
         found = [draw(start({}, seed)) for seed in range(20)]
         for name in names:
-            transform = chains._last(model.rvs_to_transforms[model[name]])
+            transform = ready._last(model.rvs_to_transforms[model[name]])
             assert isinstance(transform, Placed)
             at = np.array([one[name] for one in found])
             at = np.log(at) if name in ("gap", "regime_sd") else at
@@ -258,12 +258,12 @@ def test_frozen_models_start_there_too() -> None:
         for i, n in enumerate(sizes):
             x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
             pm.Deterministic(f"y{i}", x + 1)
-    ready = chains.compiled(model, freeze=True, n_draws=np.inf)({})
+    made = ready.compiled(model, freeze=True, n_draws=np.inf)({})
     for seed in range(5):
-        point = ready.initial_point_func(seed)
+        point = made.initial_point_func(seed)
         assert np.abs(point).max() <= 1
-        (expanded,) = ready.expand_func(point)
-        places = dict(zip(ready.shape_info[0], ready.shape_info[1], strict=True))
+        (expanded,) = made.expand_func(point)
+        places = dict(zip(made.shape_info[0], made.shape_info[1], strict=True))
         for i in range(len(sizes)):
             assert np.abs(expanded[places[f"x{i}"]] - 5 * i).max() <= 0.01 + 1e-12
 
@@ -277,7 +277,7 @@ def drawn(tree: xr.DataTree) -> NDArray[Any]:
 def test_draws_do_not_tell_whether_a_model_was_compiled_before() -> None:
     data = ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0])
     fresh = al.inference.nuts(toy(data[1]), 200, 300, rng=1, n_models=2)
-    chains.cache_clear()
+    ready.cache_clear()
     al.inference.nuts(toy(data[0]), 200, 300, rng=1, n_models=2)
     found = al.inference.nuts(toy(data[1]), 200, 300, rng=1, n_models=2)
     np.testing.assert_array_equal(drawn(found), drawn(fresh))
@@ -287,7 +287,7 @@ def test_draws_do_not_tell_whether_a_model_was_compiled_before() -> None:
         residual = tree["posterior"]["residual"][..., 0] + tree["posterior"]["mean"]
         np.testing.assert_allclose(residual, y[0], rtol=0, atol=1e-12)
     np.testing.assert_array_equal(model["y"].get_value(), data[0])
-    info = chains.cache_info()
+    info = ready.cache_info()
     assert (info.misses, info.hits) == (1, 2)
 
 
@@ -297,7 +297,7 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
         al.inference.nuts(toy(y), 200, 300, rng=1)
         for y in ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [0.5, 1.0, 1.5])
     ]
-    info = chains.cache_info()
+    info = ready.cache_info()
     assert (info.misses, info.hits) == (1, 2)
     np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
     assert (drawn(trees[1]) != drawn(trees[0])).any()
@@ -312,7 +312,7 @@ def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
     data = [0.5, 1.0, 1.5]
     interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
     # 4,000 draws by the cost of a step alone; of the second model as many again.
-    monkeypatch.setattr(chains, "BREAK_EVEN", n_models * 4_000 * chains.STEP)
+    monkeypatch.setattr(ready, "BREAK_EVEN", n_models * 4_000 * ready.STEP)
     compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
     for tree in (interpreted, compiled):
         ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
@@ -320,7 +320,7 @@ def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
         residual = tree["posterior"]["residual"]
         assert residual.dims == ("chain", "draw", "trial")
         assert residual["trial"].values.tolist() == ["a", "b", "c"]
-    assert chains._code.cache_info().currsize == 1
+    assert ready._code.cache_info().currsize == 1
 
 
 @pytest.mark.usefixtures("empty")
@@ -331,7 +331,7 @@ def test_threads_compile_once_and_keep_their_data() -> None:
     data = [[0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [9.0, 9.5, 9.0]]
     with ThreadPoolExecutor(3) as pool:
         together = list(pool.map(fit, data))
-    assert chains.cache_info().misses == 1
+    assert ready.cache_info().misses == 1
     for y, tree in zip(data, together, strict=True):
         np.testing.assert_array_equal(drawn(tree), drawn(fit(y)))
 
@@ -351,7 +351,7 @@ def test_threads_compile_once_and_keep_their_data() -> None:
 def test_data_that_do_not_fit_are_refused(data: dict[str, Any], message: str) -> None:
     ((name, values),) = data.items()
     with pytest.raises(ValueError, match=f"^{message}$"):
-        chains._fitting(name, values, {"y": np.zeros(2), "n": np.array(3)})
+        ready._fitting(name, values, {"y": np.zeros(2), "n": np.array(3)})
 
 
 @pytest.mark.usefixtures("empty")
@@ -365,11 +365,11 @@ def test_what_models_hold_beside_data_stays_with_them() -> None:
         return model
 
     held = pytensor.shared(2.0, name="held")
-    chains.compiled(scaled(held))({})
+    ready.compiled(scaled(held))({})
     held.set_value(5.0)
     tree = al.inference.nuts(scaled(pytensor.shared(2.0, name="held")), 40, 50, rng=1)["posterior"]
     np.testing.assert_allclose(tree["y"], 2 * tree["x"])
-    assert chains.cache_info().misses == 1
+    assert ready.cache_info().misses == 1
 
 
 def test_models_without_a_gradient_are_refused() -> None:

@@ -15,7 +15,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.data.tables import from_counts
-from alikely.inference import chains, sampling
+from alikely.inference import ready, sampling
 from alikely.inference.conjugate import pairwise_draws
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
@@ -144,9 +144,9 @@ def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior:
 
 def test_compiled_once_per_shape() -> None:
     sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=4000, rng=1)
-    before = chains.cache_info()
+    before = ready.cache_info()
     sampling.posterior(from_counts([20, 10, 5, 15]), "nuts", n_draws=4000, rng=1)
-    after = chains.cache_info()
+    after = ready.cache_info()
     assert (after.misses - before.misses, after.hits - before.hits) == (0, 1)
 
 

@@ -162,7 +162,7 @@ def fitted(correct: np.ndarray, *, stable: bool, n_draws: int = 50) -> xr.DataTr
     tree = xr.DataTree.from_dict(
         {
             "posterior": xr.Dataset(posterior),
-            "answers": xr.Dataset(answers, coords={"observer": names}),
+            "constant_data": xr.Dataset(answers, coords={"observer": names}),
         }
     )
     tree.attrs = {"components": "all" if stable else "shared", "m": M, "link": "m_afc"}
@@ -234,7 +234,7 @@ def test_fit_observers_from_trials(chains: bool) -> None:
         own["ceiling"], np.median(tree["posterior"]["ceiling"].values, axis=(0, 1))
     )
     correct, _, _ = counts(trials)
-    np.testing.assert_array_equal(tree["answers"]["correct"].values, correct)
+    np.testing.assert_array_equal(tree["constant_data"]["correct"].values, correct)
     frame = al.margins.explained_consistency(tree, 200, rng=1)
     if chains:
         assert frame["inside"].mean() > 0.7

@@ -18,7 +18,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.calibration.cases import CASES
-from alikely.inference import chains
+from alikely.inference import ready
 from alikely.models import prior_texts, with_priors
 from alikely.models._placed import Placed
 
@@ -252,7 +252,7 @@ def test_chains_find_the_conjugate_posterior() -> None:
 
 def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
-        return chains._written_out(al.models.independence(COUNTS, priors=priors), False)
+        return ready._written_out(al.models.independence(COUNTS, priors=priors), False)
 
     assert written(p_a=(2, 2)) == written(p_a=(2, 2))
     different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]

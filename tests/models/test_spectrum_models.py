@@ -13,6 +13,7 @@ import xarray as xr
 from scipy import special, stats
 
 import alikely as al
+from alikely.inference.complete import labelled
 from alikely.simulate import difficulty
 from alikely.spectrum import posterior as spectrum_posterior
 from alikely.spectrum.posterior import condition_log_likelihood
@@ -267,9 +268,7 @@ def test_comparison_refuses_what_cannot_be_compared(
     with pytest.raises(ValueError, match="at least 2 fits, got 1"):
         al.spectrum.compare_regimes({2: drawn[2]})
     other = drawn[1].copy()
-    other["entries"] = (
-        other["entries"].to_dataset().assign_coords(condition=[f"x{i}" for i in range(30)])
-    )
+    other = labelled(other, condition=[f"x{i}" for i in range(30)])
     with pytest.raises(ValueError, match="fits are of different conditions"):
         al.spectrum.compare_regimes({1: other, 2: drawn[2]})
 

@@ -32,8 +32,7 @@ from alikely.inference.complete import with_constants
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 if TYPE_CHECKING:
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = [
@@ -68,11 +67,11 @@ def fit_cohort(
     human_effects: bool = False,
     saturated: bool = False,
     priors: Priors | None = None,
-    model: str | pm.Model = "cohort",
+    model: AskedModel = "cohort",
     n_draws: int = 4_000,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Fit the cohort copy model to a benchmark: machines that copy random members of a population.
 
@@ -99,8 +98,8 @@ def fit_cohort(
         Groups to add, as in `alikely.inference.extended`. The log likelihood of the machines,
         ``machine_right``, is of a row: all answers of a machine to trials of a condition that as
         many humans got right; `compare_cohorts` leaves out single answers.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------

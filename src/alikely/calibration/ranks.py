@@ -28,7 +28,7 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely.calibration.studies import run_study
-from alikely.inference.chains import LOCK, compiled
+from alikely.inference.ready import LOCK, compiled
 from alikely.stats.bands import uniformity
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
 
 if TYPE_CHECKING:
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = ["ChainDraws", "class_copying_draws", "shared_base_draws"]
@@ -55,9 +54,9 @@ def class_copying_draws(
     n_draws: int = 4_000,
     metric: Metric = MISCLASSIFICATION_AGREEMENT,
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
     priors: Priors | None = None,
-    model: str | pm.Model = "class_copying",
+    model: AskedModel = "class_copying",
     include: Sequence[str] = (),
 ) -> ChainDraws:
     """A metric of the labels of joint errors under the copy model of wrong labels.
@@ -72,8 +71,8 @@ def class_copying_draws(
         An estimand of labels that the model knows by name.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
     priors : mapping, optional
         As in `alikely.models.class_copying`.
     model : "class_copying" or pymc.Model
@@ -145,9 +144,9 @@ def shared_base_draws(
     mixture: Mixture = "mean",
     base: float = 2,
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
     priors: Priors | None = None,
-    model: str | pm.Model = "error_distributions",
+    model: AskedModel = "error_distributions",
     include: Sequence[str] = (),
 ) -> ChainDraws:
     """Class-level error similarity when the rows of all observers scatter around common ones.
@@ -162,8 +161,8 @@ def shared_base_draws(
         As in `alikely.errors.row_draws`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
     priors : mapping, optional
         As in `alikely.models.error_distributions`.
     model : "error_distributions" or pymc.Model

@@ -23,7 +23,8 @@ from alikely.stats.intervals import CiKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pymc as pm
+    from alikely.models._asked import AskedModel
+
 
 __all__ = ["CORRECTNESS", "counted", "error_consistency"]
 
@@ -40,14 +41,14 @@ def error_consistency(
     bayes_factor: bool = True,
     sampler: Sampler = "auto",
     prior: Prior | None = None,
-    model: str | pm.Model = "copying",
+    model: AskedModel = "copying",
     include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
     log_likelihood: bool = False,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> Result:
     """Error consistency of pairs of observers, with intervals of every school.
 
@@ -94,8 +95,8 @@ def error_consistency(
         Source of randomness; the same seed gives the same result.
     log_likelihood : bool
         Keep the log likelihood of every trial, for `arviz.loo`.
-    progressbar : bool
-        Show the progress of Markov chains.
+    progressbar : bool, optional
+        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class Ask:
     ci_kind: CiKind = "eti"
     rng: RandomState = None
     log_likelihood: bool = False
-    progressbar: bool = False
+    progressbar: bool | None = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -25,8 +25,7 @@ from alikely.stats.intervals import CiKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
@@ -46,13 +45,13 @@ def misclassification_agreement(
     n_draws: int = 4_000,
     sampler: Sampler = "auto",
     priors: Priors | None = None,
-    model: str | pm.Model | None = None,
+    model: AskedModel | None = None,
     include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> Result:
     """Misclassification agreement of pairs of observers: where both err, do they say the same.
 
@@ -90,8 +89,8 @@ def misclassification_agreement(
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    progressbar : bool
-        Show the progress of Markov chains.
+    progressbar : bool, optional
+        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -151,13 +150,13 @@ def error_similarity(
     n_draws: int = 4_000,
     sampler: Sampler = "auto",
     priors: Priors | None = None,
-    model: str | pm.Model | None = None,
+    model: AskedModel | None = None,
     include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> Result:
     """Class-level error similarity of pairs of observers: do they mistake the same for the same.
 
@@ -200,8 +199,8 @@ def error_similarity(
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    progressbar : bool
-        Show the progress of Markov chains.
+    progressbar : bool, optional
+        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------

@@ -45,7 +45,7 @@ def compare(
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
     log_likelihood: bool = False,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
     **options: Any,
 ) -> Result:
     """Compare pairs of observers by any metric, with intervals of every school that it has.

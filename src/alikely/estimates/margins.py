@@ -27,8 +27,7 @@ from alikely.stats.intervals import CiKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
@@ -43,7 +42,7 @@ def decision_margin_consistency(
     group: str = "kind",
     m: int | None = None,
     link: Link = "m_afc",
-    model: MarginModel | pm.Model = "items",
+    model: MarginModel | AskedModel = "items",
     priors: Priors | None = None,
     include: Sequence[str] = (),
     method: Method = "pearson",
@@ -54,7 +53,7 @@ def decision_margin_consistency(
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> Result:
     """Decision-margin consistency of pairs of systems, with intervals of every school.
 
@@ -107,8 +106,8 @@ def decision_margin_consistency(
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    progressbar : bool
-        Show the progress of Markov chains.
+    progressbar : bool, optional
+        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------

@@ -9,15 +9,11 @@ References
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import functools
-import hashlib
 import json
-import threading
+import sys
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import arviz_stats as azs
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.inference.complete import check_include, data_groups, extended
+from alikely.inference.ready import LOCK, Values, compiled, holding
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -37,11 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHAINS",
     "DRAW_MORE",
-    "LOCK",
     "SamplingWarning",
-    "cache_clear",
-    "cache_info",
-    "compiled",
     "nuts",
     "nuts_many",
     "sample",
@@ -55,19 +47,7 @@ CHAINS = 4
 TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
-MODELS = "alikely.models."
 DRAW_MORE = "draw more"
-# Models kept at a time.
-KEPT = 32
-# Draws, warm-up included, times numbers that one evaluation works out: above, interpreting takes
-# longer than half a minute of compiling and running the code. A step costs as much as so many
-# numbers before any is worked out. Measured over the catalogue, at about 15 steps a draw.
-BREAK_EVEN = 2e9
-STEP = 15_000
-# Two threads that make models ready, or put data into one, at a time would disturb each other.
-LOCK = threading.RLock()
-
-Values = Mapping[str, ArrayLike]
 
 
 class SamplingWarning(UserWarning):
@@ -79,7 +59,7 @@ def nuts(
     n_draws: int = 4_000,
     tune: int = 1_000,
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
     target_accept: float = TARGET_ACCEPT,
     n_models: int = 1,
     remedy: str = DRAW_MORE,
@@ -98,8 +78,8 @@ def nuts(
         Warm-up draws of each chain.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
     target_accept : float
         Mean acceptance aimed at, in (0, 1); higher means shorter steps.
     n_models : int
@@ -151,7 +131,7 @@ def nuts_many(
     n_draws: int = 4_000,
     tune: int = 1_000,
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
     target_accept: float = TARGET_ACCEPT,
     thin: int = 1,
     include: Sequence[str] = (),
@@ -193,7 +173,7 @@ def _fitted(
     n_draws: int,
     tune: int,
     rng: RandomState,
-    progressbar: bool,
+    progressbar: bool | None,
     target_accept: float,
     n_models: int | None,
     remedy: str,
@@ -225,7 +205,7 @@ def _fitted(
             "seconds_sampling": done - sampling,
         }
         kept = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
-        with LOCK, _holding(model, values):
+        with LOCK, holding(model, values):
             parts = {
                 "posterior": kept,
                 "sample_stats": tree["sample_stats"].to_dataset(),
@@ -250,279 +230,12 @@ def _made_by(model: pm.Model) -> dict[str, Any]:
     }
 
 
-def compiled(
-    model: pm.Model, freeze: bool = False, n_draws: float = 20_000
-) -> Callable[[Values], Any]:
-    """Make a model ready for nutpie, or take what was made of one alike in this process.
-
-    Small models are interpreted, which starts in a second or two: their graphs are rewritten and
-    taken apart into elementary operations (`alikely.inference.tape`). Others are compiled, in half
-    a minute or more: those that will work out too many numbers, and those with an operation that
-    the interpreter does not know.
-
-    Two models share what was made if it is the same, node by node: the graphs of the log density
-    and of all that is saved, with their names, dims and coords, and every constant in them. What a
-    function of `alikely.models` works out from data in NumPy (totals, positions, nodes, places)
-    is such a constant: other values, another model. Only what is in `pymc.Data` may differ, in
-    value and not in shape or type. The last 32 are kept.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        With its data in `pymc.Data`.
-    freeze : bool
-        For these data alone: where the model is compiled, they are constants in the code.
-    n_draws : float
-        Draws to come, warm-up included, of all chains and data sets: the more, the smaller the
-        models that are compiled. Infinity: compile it.
-
-    Returns
-    -------
-    callable
-        Takes new values of the data by name (those not named stay) and returns what nutpie
-        samples. Its chains start where those of the model built from these data would, whatever
-        the data it was made with: draws do not tell whether a model was seen before.
-
-    Raises
-    ------
-    ValueError
-        If the model has no free variables, or discrete ones. By the callable: if the model has no
-        such data, or they are of another shape or type.
-
-    See Also
-    --------
-    cache_info, cache_clear
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> first = compiled(al.models.independence([100, 20, 20, 20]))({})
-    >>> before = cache_info().hits
-    >>> second = compiled(al.models.independence([30, 60, 50, 20]))({})
-    >>> cache_info().hits - before
-    1
-    """
-    _refuse_what_has_no_gradient(model)
-    with LOCK:
-        own = {variable.name: variable.get_value() for variable in model.data_vars}
-        # Now: what a model holds may change until data are filled in.
-        graphs = _graphs(_Graph(_written_out(model, False), False, model))
-        start = _starting_point(model)
-
-    def fill(data: Values) -> Any:
-        new = {name: _fitting(name, values, own) for name, values in data.items()}
-        values, from_there = {**own, **new}, functools.partial(start, new)
-        with LOCK:
-            ready = _interpreted(graphs, values, from_there, n_draws)
-            return _compiled(model, freeze, values, from_there) if ready is None else ready
-
-    return fill
-
-
-def cache_info() -> Any:
-    """How often a model was found (``hits``) or made (``misses``), as of `lru_cache`."""
-    return _graphs.cache_info()
-
-
-def cache_clear() -> None:
-    """Forget all models."""
-    _graphs.cache_clear()
-    _code.cache_clear()
-
-
-def _refuse_what_has_no_gradient(model: pm.Model) -> None:
-    if not model.free_RVs:
-        raise ValueError("the model has no free variable to sample")
-    discrete = [v.name for v in model.free_RVs if not v.dtype.startswith("float")]
-    if discrete:
-        raise ValueError(
-            f"NUTS needs continuous variables, got discrete {', '.join(discrete)}; sum them out, "
-            "or sample with pm.sample"
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Graph:
-    """What to make ready, known by what it is written out as."""
-
-    written: tuple[Hashable, ...]
-    freeze: bool
-    model: Any = dataclasses.field(compare=False)
-
-
-def _interpreted(
-    graphs: Any, data: Values, start: Callable[[Any], Floats], n_draws: float
-) -> Any | None:
-    """What nutpie samples without compiling; None where only compiled code can do it, or faster."""
-    from alikely.inference.tape import UnsupportedError
-
-    try:
-        tapes = graphs.tapes(data)
-    except UnsupportedError:
-        return None
-    if n_draws * (STEP + len(tapes[0].buffer)) > BREAK_EVEN:
-        return None
-    return graphs.ready(tapes, start)
-
-
-def _compiled(model: pm.Model, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
-    code = _code(_Graph(_written_out(model, freeze), freeze, model))
-    if freeze:
-        return code
-    held = {variable.name for variable in code.shared_var_keys}
-    used = {name: values for name, values in data.items() if name in held}
-    ready = code.with_data(**used) if used else code
-    return dataclasses.replace(ready, initial_point_func=start)
-
-
-@functools.lru_cache(maxsize=KEPT)
-def _graphs(graph: _Graph) -> Any:
-    from alikely.inference.uncompiled import graphs
-
-    return graphs(graph.model)
-
-
-@functools.lru_cache(maxsize=KEPT)
-def _code(graph: _Graph) -> Any:
-    import nutpie
-    from pymc.model.transform.optimization import freeze_dims_and_data
-
-    if not graph.freeze:
-        return nutpie.compile_pymc_model(graph.model)
-    # Here, and not by nutpie: in a frozen model parameters have another order. Its start is made of
-    # constants of its graph, as its code is.
-    model = freeze_dims_and_data(graph.model)
-    start = functools.partial(_starting_point(model), {})
-    return dataclasses.replace(nutpie.compile_pymc_model(model), initial_point_func=start)
-
-
-def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
-    """All that nutpie's code depends on: equal for two models if their code would be the same."""
-    from pytensor.graph.traversal import toposort
-
-    saved = model.unobserved_value_vars
-    outputs = [model.logp(), *saved]
-    data = set() if freeze else set(model.data_vars)
-    number: dict[Any, int] = {}
-    steps: list[Hashable] = []
-    for variable in outputs:
-        if variable.owner is None and variable not in number:
-            number[variable] = len(number)
-            steps.append(_leaf(variable, data))
-    for node in toposort(outputs):
-        for variable in node.inputs:
-            if variable not in number:
-                number[variable] = len(number)
-                steps.append(_leaf(variable, data))
-        # Operations compare by what they do; one that does not is never found again.
-        steps.append((node.op, *(number[variable] for variable in node.inputs)))
-        for variable in node.outputs:
-            number[variable] = len(number)
-    labels = repr((model.coords, sorted(model.named_vars_to_dims.items()), model.check_bounds))
-    names = tuple(variable.name for variable in [*saved, *model.free_RVs, *model.deterministics])
-    shapes = tuple(value.shape for value in model.initial_point().values())
-    return (*steps, shapes, tuple(number[variable] for variable in outputs), names, labels)
-
-
-def _leaf(variable: Any, data: set[Any]) -> Hashable:
-    """An input of a graph: data by name and shape, a parameter by name, a number by its digest."""
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph.basic import Constant
-
-    if isinstance(variable, Constant):
-        return ("constant", variable.type, _digest(variable.data))
-    if not isinstance(variable, SharedVariable):
-        return ("parameter", variable.type, variable.name)
-    value = variable.get_value(borrow=True)
-    if variable in data:
-        return ("data", variable.type, variable.name, value.shape)
-    return ("held", variable.type, variable.name, _digest(value))
-
-
-def _digest(value: Any) -> str:
-    if not isinstance(value, (np.ndarray, np.generic)):
-        return repr(value)
-    array = np.ascontiguousarray(value)
-    return f"{array.dtype} {np.shape(value)} {hashlib.sha256(array.tobytes()).hexdigest()}"
-
-
-def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """New data in the place of a model's own."""
-    if name not in own:
-        raise ValueError(
-            f"the model has no data {name!r} to replace; it has {', '.join(map(repr, own)) or '-'}"
-        )
-    given, old = np.asarray(values), own[name]
-    if given.shape != old.shape:
-        raise ValueError(
-            f"data {name!r} must have the shape {old.shape} that the model was built with, got "
-            f"{given.shape}; build a model for them"
-        )
-    with np.errstate(invalid="ignore"):
-        new = given.astype(old.dtype)
-    if not np.issubdtype(old.dtype, np.floating) and not np.array_equal(new, given):
-        raise ValueError(
-            f"data {name!r} must be {old.dtype} as those that the model was built with, got "
-            f"{given[new != given].flat[0]}; build a model for them"
-        )
-    return new
-
-
-def _starting_point(model: pm.Model) -> Callable[..., Floats]:
-    """Where chains start, from a seed, for given data; jittered as nutpie does.
-
-    Of the model's own: nutpie's function would start from the data that code was compiled with.
-    Coordinates of our own making (`alikely.models`) are 0 where the data put their variables.
-    """
-    from pymc.initial_point import make_initial_point_fn
-
-    point = make_initial_point_fn(
-        model=model, jitter_rvs=set(model.free_RVs), return_transformed=True
-    )
-    names = [model.rvs_to_values[variable].name for variable in model.free_RVs]
-    placed = [
-        model.rvs_to_values[variable].name
-        for variable, transform in model.rvs_to_transforms.items()
-        if type(_last(transform)).__module__.startswith(MODELS)
-    ]
-
-    def start(data: Mapping[str, NDArray[Any]], seed: Any) -> Floats:
-        with LOCK, _holding(model, data):
-            found = point(seed)
-        rng = np.random.default_rng(seed)
-        for name in placed:
-            found[name] = rng.uniform(-1, 1, np.shape(found[name]))
-        return np.concatenate([np.ravel(found[name]) for name in names]).astype(np.float64)
-
-    return start
-
-
-@contextlib.contextmanager
-def _holding(model: pm.Model, data: Values) -> Iterator[None]:
-    """A model with other data, for a moment."""
-    before = {name: model[name].get_value() for name in data}
-    try:
-        for name, values in data.items():
-            model[name].set_value(np.asarray(values, before[name].dtype))
-        yield
-    finally:
-        for name, values in before.items():
-            model[name].set_value(values)
-
-
-def _last(transform: Any) -> Any:
-    """The transform next to the sampler, of several one after the other."""
-    from pymc.logprob.transforms import ChainedTransform
-
-    return transform.transform_list[-1] if isinstance(transform, ChainedTransform) else transform
-
-
 def sample(
     ready: Any,
     per_chain: int,
     tune: int,
     rng: RandomState,
-    progressbar: bool,
+    progressbar: bool | None,
     watched: list[str],
     target_accept: float = TARGET_ACCEPT,
     remedy: str = DRAW_MORE,
@@ -538,10 +251,18 @@ def sample(
         seed=spawn_integer(seed_sequence(rng)),
         save_warmup=False,
         target_accept=target_accept,
-        progress_bar=progressbar,
+        progress_bar=_is_watched() if progressbar is None else progressbar,
     )
     _warn_of_trouble(tree, watched, remedy)
     return tree
+
+
+def _is_watched() -> bool:
+    """Whether somebody looks on: at a terminal, or in a notebook."""
+    # Nothing of notebooks is imported where there is none.
+    shell = sys.modules.get("IPython")
+    here = shell.get_ipython() if shell else None
+    return sys.stderr.isatty() or "IPKernelApp" in getattr(here, "config", {})
 
 
 def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_MORE) -> None:

@@ -65,7 +65,7 @@ def posterior(
     prior: Prior | None = None,
     n_draws: int = 4_000,
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
     log_likelihood: bool = False,
     metric: Metric = ERROR_CONSISTENCY,
     model: str | pm.Model = "copying",
@@ -87,8 +87,8 @@ def posterior(
         Total number of draws over 4 chains; at least 4, rounded up to a multiple of 4.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
     log_likelihood : bool
         Add the log likelihood of every trial of every entry, for `arviz.loo`.
     metric : Metric
@@ -227,7 +227,7 @@ def _by_chains(
     prior: Prior | None,
     n_draws: int,
     rng: RandomState,
-    progressbar: bool,
+    progressbar: bool | None,
     log_likelihood: bool,
     metric: Metric,
     include: Sequence[str],

@@ -31,8 +31,7 @@ from alikely.metrics.consistency import error_consistency
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 if TYPE_CHECKING:
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
@@ -57,11 +56,11 @@ def fit_observers(
     components: Literal["auto", "all", "shared"] = "auto",
     no_response: Literal["error", "drop"] = "error",
     priors: Priors | None = None,
-    model: str | pm.Model = "observer_margins",
+    model: AskedModel = "observer_margins",
     n_draws: int = 4_000,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Fit the strengths of items and the differences of observers, `models.observer_margins`.
 
@@ -94,8 +93,8 @@ def fit_observers(
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`. The log likelihood is of an observer and
         an item.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------

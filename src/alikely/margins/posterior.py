@@ -22,8 +22,7 @@ from alikely.margins.tables import answers_of_group
 from alikely.metrics.margins import margin_consistency, repeated
 
 if TYPE_CHECKING:
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
@@ -116,11 +115,11 @@ def margin_draws(
     *,
     m: int,
     link: Link = "m_afc",
-    model: MarginModel | pm.Model = "items",
+    model: MarginModel | AskedModel = "items",
     priors: Priors | None = None,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> MarginDraws:
     """Posterior of each pair's consistency, freed of the noise of single answers.
 
@@ -145,8 +144,8 @@ def margin_draws(
         Source of randomness.
     include : "all" or sequence of str
         As in `alikely.inference.nuts`.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -292,7 +291,7 @@ def _job(
 
 
 def _model(
-    job: _Job, model: MarginModel | pm.Model, m: int, link: Link, priors: Priors | None
+    job: _Job, model: MarginModel | AskedModel, m: int, link: Link, priors: Priors | None
 ) -> Any:
     # The models' room imports PyMC: only when needed.
     from alikely.models import item_margins, observer_margins

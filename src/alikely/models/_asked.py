@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pymc as pm
 from numpy.typing import ArrayLike
 
-from alikely._base.names import listed, nearest
+from alikely._base.names import nearest
 
-__all__ = ["asked_model", "is_named", "refuse_options"]
+# A name, or a model of one's own.
+AskedModel: TypeAlias = str | pm.Model
+
+__all__ = ["AskedModel", "asked_model", "is_named", "refuse_options"]
 
 
 def is_named(model: Any, names: Sequence[str]) -> bool:
@@ -39,13 +42,17 @@ def is_named(model: Any, names: Sequence[str]) -> bool:
         return False
     if not isinstance(model, str):
         raise TypeError(
-            f"model must be {listed(names)}, or a pymc.Model; got {type(model).__name__}"
+            f"model must be {_either(names)}, or a pymc.Model; got {type(model).__name__}"
         )
     if model not in names:
         raise ValueError(
-            f"model must be {listed(names)}, or a pymc.Model; got {model!r}{nearest(model, names)}"
+            f"model must be {_either(names)}, or a pymc.Model; got {model!r}{nearest(model, names)}"
         )
     return True
+
+
+def _either(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
@@ -71,7 +78,7 @@ def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
 
 
 def asked_model(
-    model: str | pm.Model,
+    model: AskedModel,
     builders: Mapping[str, Callable[[], pm.Model]],
     quantities: Mapping[str, tuple[str, ...]],
     labels: Mapping[str, ArrayLike],
@@ -138,7 +145,8 @@ def _check_dims(
         if own is None or np.array_equal(own, expected) or np.array_equal(own, numbers):
             continue
         first = int(np.argmax([a != b for a, b in zip(own, expected, strict=True)]))
+        differs = expected.tolist()[first]
         raise ValueError(
             f"the model has other labels of the dim {dim!r} than these data: {own[first]!r} where "
-            f"they have {expected[first]!r}; build it from the data that you fit"
+            f"they have {differs!r}; build it from the data that you fit"
         )

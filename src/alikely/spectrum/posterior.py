@@ -32,8 +32,7 @@ from alikely.stats.intervals import CiKind, bound_columns, check_interval, inter
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:
-    import pymc as pm
-
+    from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
 __all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
@@ -67,11 +66,11 @@ def fit_spectrum(
     k: int = 4,
     *,
     priors: Priors | None = None,
-    model: str | pm.Model = "spectrum",
+    model: AskedModel = "spectrum",
     n_draws: int = 4_000,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Fit difficulty, its reference and its regimes together, `alikely.models.spectrum`.
 
@@ -95,8 +94,8 @@ def fit_spectrum(
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`. The log likelihood is of a condition, by
         `condition_log_likelihood` at every draw: single answers say next to nothing of a mixture.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
