@@ -199,8 +199,8 @@ def labelled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
     ----------
     tree : xarray.DataTree
         Groups with dims.
-    **labels : array_like or (str, array_like)
-        Labels by dim; others with the dim that they are of.
+    **labels : array_like
+        Labels by dim.
 
     Returns
     -------
@@ -212,13 +212,11 @@ def labelled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
     >>> labelled(tree, pair=["a x b"])["posterior"]["pair"].item()
     'a x b'
     """
-    of = {
-        name: given if isinstance(given, tuple) else (name, np.asarray(given))
-        for name, given in labels.items()
-    }
 
     def named(group: xr.Dataset) -> xr.Dataset:
-        return group.assign_coords({name: own for name, own in of.items() if own[0] in group.dims})
+        return group.assign_coords(
+            {dim: np.asarray(own) for dim, own in labels.items() if dim in group.dims}
+        )
 
     out = xr.DataTree.from_dict(
         {name: named(node.to_dataset()) for name, node in tree.children.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from alikely._base.names import nearest
 
 # A name, or a model of one's own.
-AskedModel: TypeAlias = str | pm.Model
+type AskedModel = str | pm.Model
 
 __all__ = ["AskedModel", "asked_model", "is_named", "refuse_options"]
 

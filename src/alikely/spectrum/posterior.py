@@ -101,7 +101,8 @@ def fit_spectrum(
     -------
     xarray.DataTree
         As from `alikely.inference.nuts`, with names of conditions and persons
-        (``dataset:observer``), and ``dataset, level`` of conditions; the attribute ``k``.
+        (``dataset:observer``); ``constant_data`` has besides ``dataset, level`` (condition).
+        The attribute ``k``.
 
     Raises
     ------
@@ -153,10 +154,10 @@ def fit_spectrum(
         "condition_of_entry": ("entry", at),
         "person_of_entry": ("entry", person),
         "is_reference": ("condition", reference),
+        **{name: ("condition", spectrum[name].values) for name in ("dataset", "level")},
     }
     with_constants(tree, xr.Dataset(entries))
-    of_condition = {name: ("condition", spectrum[name].values) for name in ("dataset", "level")}
-    tree = labelled(tree, condition=conditions, person=persons, **of_condition)
+    tree = labelled(tree, condition=conditions, person=persons)
     tree.attrs["k"] = k
     if "log_likelihood" in groups:
         found = condition_log_likelihood(tree, n_draws)
