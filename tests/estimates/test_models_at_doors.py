@@ -45,11 +45,9 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     tree = by_chains.chains["all pairs"]
     assert tree["posterior"]["pair"].values.tolist() == table["pair"].values.tolist()
     assert "seen" in tree["observed_data"]
-    # Differences and tables are of the named quantity.
-    assert len(by_chains.summary()) == 6
-    differs = al.difference(by_chains, "human_1 x human_2", "human_1 x human_3")
-    apart = exact.draws("posterior")[:, 0] - exact.draws("posterior")[:, 1]
-    assert abs(differs.loc["posterior", "estimate"] - apart.mean()) < apart.std()
+    # Tables are of the named quantity.
+    shown = by_chains.summary()["posterior_median"].to_numpy()
+    np.testing.assert_allclose(shown, np.median(found, axis=0), rtol=1e-6)
 
 
 def test_chains_survive_a_file(tmp_path: Any) -> None:

@@ -129,7 +129,7 @@ def posterior(
         given = "model" if model != "copying" else "include"
         raise ValueError(f"{given} is for chains, and sampler is 'exact': use sampler='nuts'")
     other = model != "copying" or "copy_probability" in beta
-    if sampler == "nuts" or other or include:
+    if sampler == "nuts" or (sampler == "auto" and (other or include)):
         return _by_chains(
             table, model, prior, n_draws, rng, progressbar, log_likelihood, metric, include
         )
