@@ -24,7 +24,7 @@ from alikely.stats.intervals import interval
 # Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
 CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
 PRIORS = {"p_a": (3.0, 2.0)}
-N_DRAWS = 4000
+N_DRAWS = 2000
 # A test that should hold fails once in ten thousand times.
 RARE = 1e-4
 Null = tuple[np.ndarray, np.ndarray, float]
@@ -67,7 +67,11 @@ def tree(request: pytest.FixtureRequest) -> xr.DataTree:
 
 
 def effective(values: xr.DataArray) -> float:
-    return min(float(azs.ess(values.to_dataset(name="x"))["x"]), values.size)
+    """Effective number of draws: of those that are defined, as dependent as the chain."""
+    missing = np.isnan(values)
+    filled = values.fillna(values.mean())
+    size = min(float(azs.ess(filled.to_dataset(name="x"))["x"]), values.size)
+    return size * (1 - float(missing.mean()))
 
 
 def test_accuracies_have_their_beta_posterior(tree: xr.DataTree) -> None:
@@ -96,8 +100,7 @@ def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
         error = math.sqrt(undefined * (1 - undefined) / effective(missing))
         assert float(missing.mean()) == pytest.approx(undefined, abs=4 * error + 1e-12)
         defined = draws.values[~np.isnan(draws.values)]
-        # Undefined draws filled in by the mean: what remains is as dependent as the chain.
-        size = effective(draws.fillna(draws.mean())) * len(defined) / draws.size
+        size = effective(draws)
         mean = values @ mass
         sd = math.sqrt((values - mean) ** 2 @ mass)
         assert defined.mean() == pytest.approx(mean, abs=4 * sd / math.sqrt(size))
@@ -113,22 +116,23 @@ def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
 def test_p_values_are_those_of_all_tables(tree: xr.DataTree) -> None:
     observed = tree["observed_data"]["error_consistency"].values
     np.testing.assert_array_equal(observed, consistency.error_consistency(CELLS))
-    flat = tree["posterior_predictive"]["error_consistency"].values.reshape(-1, len(CELLS))
-    found = null.p_value(observed, flat)
+    replicates = tree["posterior_predictive"]["error_consistency"]
+    found = null.p_value(observed, replicates.values.reshape(-1, len(CELLS)))
     for pair, cells in enumerate(CELLS):
-        values, mass, undefined = all_tables(cells)
+        values, mass, _ = all_tables(cells)
         truth = mass[np.abs(values) >= np.abs(np.float32(observed[pair]))].sum()
-        size = N_DRAWS * (1 - undefined) / 2  # chains of these: at least half as good as draws
+        size = effective(np.abs(replicates.isel(pair=pair)))
         error = math.sqrt(truth * (1 - truth) / size)
         assert found[pair] == pytest.approx(truth, abs=4 * error + 1 / size)
 
 
 def test_both_intervals_hold_what_they_should(tree: xr.DataTree) -> None:
     """By the bound of Dvoretzky, Kiefer and Wolfowitz on all shares of draws at once."""
-    flat = tree["posterior_predictive"]["error_consistency"].values.reshape(-1, len(CELLS))
+    replicates = tree["posterior_predictive"]["error_consistency"]
+    flat = replicates.values.reshape(-1, len(CELLS))
     for pair, cells in enumerate(CELLS):
-        values, mass, undefined = all_tables(cells)
-        size = N_DRAWS * (1 - undefined) / 2
+        values, mass, _ = all_tables(cells)
+        size = effective(replicates.isel(pair=pair))
         room = math.sqrt(math.log(2 / RARE) / (2 * size)) + 1 / size
         low, high = interval(flat[:, [pair]], 0.9, "eti")[0]
         assert mass[values < low - 1e-6].sum() <= 0.05 + room
@@ -155,12 +159,12 @@ def test_other_priors_exactly_and_by_chains() -> None:
         draws = tree["posterior"]["p_a"].isel(pair=0)
         error = truth.std() / math.sqrt(effective(draws))
         assert float(draws.mean()) == pytest.approx(truth.mean(), abs=4 * error)
-        values, mass, undefined = all_tables(CELLS[0], (3, 2))
-        replicates = tree["posterior_predictive"]["error_consistency"].values
+        values, mass, _ = all_tables(CELLS[0], (3, 2))
+        replicates = tree["posterior_predictive"]["error_consistency"].isel(pair=0)
         mean = values @ mass
         sd = math.sqrt((values - mean) ** 2 @ mass)
-        size = 2000 * (1 - undefined) / 2
-        assert np.nanmean(replicates) == pytest.approx(mean, abs=4 * sd / math.sqrt(size))
+        error = sd / math.sqrt(effective(replicates))
+        assert float(replicates.mean()) == pytest.approx(mean, abs=4 * error)
 
 
 def test_what_the_tree_holds(exact: xr.DataTree, chains: xr.DataTree) -> None:
@@ -186,11 +190,11 @@ def test_what_the_tree_holds(exact: xr.DataTree, chains: xr.DataTree) -> None:
 
 def test_without_common_trials_nothing_is_said() -> None:
     for sampler in ("exact", "nuts"):
-        tree = independent_posterior([[0, 0, 0, 0], *CELLS[:2]], None, sampler, n_draws=400, rng=1)
-        for group, name in (("posterior", "p_a"), ("posterior_predictive", "error_consistency")):
-            missing = np.isnan(tree[group][name]).mean(("chain", "draw"))
-            assert missing.values[0] == 1
-            assert missing.values[1] < 0.1
+        tree = independent_posterior([[0, 0, 0, 0], *CELLS[:2]], None, sampler, n_draws=80, rng=1)
+        missing = np.isnan(tree["posterior"]["p_a"]).mean(("chain", "draw"))
+        assert missing.values.tolist() == [1, 0, 0]
+        replicates = tree["posterior_predictive"]["error_consistency"]
+        assert np.isnan(replicates).all(("chain", "draw")).values.tolist() == [True, False, False]
 
 
 def test_same_seed_same_draws() -> None:
@@ -267,7 +271,7 @@ def test_a_thousand_pairs_in_one_model(figure: Callable[[str], None]) -> None:
         (lambda: independent_posterior(CELLS, priors={"q": (1, 1)}), "unknown name in prior: q; g"),
         (
             lambda: independent_posterior(CELLS, sampler="nuts", priors={"q": (1, 1)}),
-            "no prior of 'q'; priors= takes p_a and p_b",
+            "no prior of 'q'; priors= takes p_a, p_b",
         ),
         (
             lambda: independent_posterior(CELLS, priors={"p_a": (1, -1)}),
