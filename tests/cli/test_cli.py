@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely._base.files import read_tree
 from alikely.cli import main
 
 
@@ -84,6 +85,40 @@ def test_compare_all_metrics(
     assert f"{row['correlation']:.2f}" in line
 
 
+@pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.slow)])
+def test_compare_with_independent_observers(
+    example: Path, tmp_path: Path, sampler: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What Python computes, in 80 columns; other metrics are told apart."""
+    out = tmp_path / "out"
+    arguments = ["compare", str(example), "--pairs", "human-human", "--null", "--seed", "3"]
+    options = ["--sampler", sampler, "--draws", "360", "--resamples", "20", "--out", str(out)]
+    assert main([*arguments, *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
+    result = al.error_consistency(
+        al.Trials.read(example), "human-human", n_resamples=20, n_draws=360, sampler=sampler, rng=3
+    )
+    tree = al.estimates.independent_observers(result, 360, rng=3, sampler=sampler)
+    expected = al.estimates.null_table(result, tree)
+    written = pd.read_csv(out / "error_consistency_null.csv")
+    for name in ("null_mean", "null_eti95_lb", "null_hdi95_ub", "p_value", "n_undefined"):
+        np.testing.assert_allclose(written[name], expected[name])
+    start = next(i for i, line in enumerate(lines) if line.startswith("Independent observers"))
+    assert ("Markov chains" in lines[start]) == (sampler == "nuts")
+    row, line = expected.iloc[-1], lines[start + 1 + len(expected)]
+    assert f"[{row['null_eti95_lb']:5.2f}, {row['null_eti95_ub']:5.2f}]" in line
+    assert line.split()[-1] == f"{row['p_value']:.4f}"
+    undefined = expected["n_undefined"]
+    said = f"{undefined.sum()} replicates of {(undefined > 0).sum()} pairs are undefined"
+    assert any(line.startswith(said) for line in lines) == (undefined.sum() > 0)
+    kept = read_tree(out / "error_consistency_null.nc")
+    assert kept["posterior"].sizes["draw"] == 90
+    if sampler == "exact":
+        assert main([*arguments, "--metric", "MA", "--draws", "40", "--resamples", "20"]) == 0
+        assert "by correctness; not for MA." in capsys.readouterr().out
+
+
 def test_eighty_columns_suffice_for_long_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +175,7 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
         (["compare", "missing.csv"], "no file 'missing.csv'"),
         (["compare", "{file}", "--pairs", "human-robot"], "the kinds here are 'human', 'model'"),
         (["compare", "{file}", "--ci-prob", "95"], "ci_prob must lie strictly between 0 and 1"),
+        (["compare", "{file}", "--null", "--draws", "0"], "--null needs at least one draw, got"),
         (["compare", "{file}", "--draws", "-1"], "n_draws must be at least 1"),
     ],
 )

@@ -146,9 +146,11 @@ def number(value: float) -> str:
 
 def _bounds(row: pd.Series, school: str) -> str:
     values = [row[name] for name in row.index if re.match(rf"{school}_\w+?[\d.]+_[lu]b$", name)]
-    if not values or values[0] != values[0]:
-        return f"{'-':>14}"
-    return f"[{values[0]:5.2f}, {values[1]:5.2f}]"
+    return span(*values) if values else f"{'-':>14}"
+
+
+def span(lower: float, upper: float) -> str:
+    return f"{'-':>14}" if lower != lower else f"[{lower:5.2f}, {upper:5.2f}]"
 
 
 def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:

@@ -6,22 +6,27 @@ import argparse
 from typing import TYPE_CHECKING
 
 import alikely as al
-from alikely._base.files import write_file
+from alikely._base.files import write_file, write_tree
 from alikely.cli._shared import (
+    ROWS_SHOWN,
     Parser,
     Verbs,
     add_inference_options,
     add_output_options,
+    note_lines,
     number,
     report,
+    shorten,
+    span,
 )
 from alikely.metrics import find_metric, get_metric
-from alikely.stats.intervals import percent
+from alikely.stats.intervals import bound_names, percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from alikely.estimates.result import Result
+    from alikely.metrics import Metric
 
 # Three questions of errors: on the same trials, the same wrong answers, the same confusions.
 ALL = ("EC", "MA", "CLES")
@@ -68,6 +73,11 @@ def add_parser(verbs: Verbs) -> Parser:
         choices=["auto", "exact", "nuts"],
         help="exact posterior draws (default), or Markov chains",
     )
+    parser.add_argument(
+        "--null",
+        action="store_true",
+        help="also what independent observers of the same accuracies would show, by the sampler",
+    )
     add_inference_options(parser)
     add_output_options(parser)
     return parser
@@ -78,6 +88,8 @@ def run(options: argparse.Namespace) -> None:
     trials = al.Trials.read(options.file)
     results: list[Result] = []
     asked = ALL if options.metric == "all" else (options.metric,)
+    if options.null and options.draws < 1:
+        raise ValueError(f"--null needs at least one draw, got --draws {options.draws}")
     # All names are looked up before any work is done.
     for metric in [find_metric(name) for name in asked]:
         result = al.compare(
@@ -95,6 +107,8 @@ def run(options: argparse.Namespace) -> None:
         if results:
             print()
         report(result, options.out, options.ci_prob)
+        if options.null:
+            _report_null(result, options)
         results.append(result)
     if len(results) > 1:
         correlations = al.metric_correlations(results, ci_prob=options.ci_prob, rng=options.seed)
@@ -102,6 +116,57 @@ def run(options: argparse.Namespace) -> None:
         if options.out is not None:
             write_file(options.out / "metric_correlations.csv", correlations.to_csv(index=False))
             print(f"Written to {options.out}: metric_correlations.csv")
+
+
+def _report_null(result: Result, options: argparse.Namespace) -> None:
+    """Print and write what independent observers would show."""
+    metric = result.metric
+    if metric.counts != "correctness":
+        print(f"\nIndependent observers are simulated by correctness; not for {metric.short}.")
+        return
+    tree = al.estimates.independent_observers(
+        result, options.draws, options.seed, sampler=options.sampler
+    )
+    table = al.estimates.null_table(result, tree, ci_prob=options.ci_prob)
+    print(_null_lines(table, metric, options.ci_prob))
+    if options.out is not None:
+        name = f"{metric.name}_null"
+        write_file(options.out / f"{name}.csv", table.to_csv(index=False))
+        write_tree(tree, options.out / f"{name}.nc")
+        print(f"Written to {options.out}: {name}.csv, .nc (all draws)")
+
+
+def _null_lines(table: pd.DataFrame, metric: Metric, ci_prob: float) -> str:
+    """Lay the null distribution out in at most 80 columns: both intervals, and the p-value."""
+    way = "Markov chains" if table["way"].iloc[0] == "nuts" else "exact draws"
+    level = percent(ci_prob)
+    kinds = ("eti", "hdi")
+    bounds = {kind: bound_names("null", kind, ci_prob) for kind in kinds}
+    names = f"{'condition':<10} {'reference':<11} {'other':<12} {metric.short[:5]:>5}"
+    lines = [
+        "",
+        f"Independent observers of the same accuracies, by {way}:",
+        f"{names} {'eti ' + level:>14} {'hdi ' + level:>14} {'p':>7}",
+    ]
+    dataset = None
+    several = table["dataset"].nunique() > 1
+    for _, row in table.head(ROWS_SHOWN).iterrows():
+        if several and row["dataset"] != dataset:
+            dataset = row["dataset"]
+            lines.append(f"-- {dataset}")
+        cells = " ".join(span(row[lower], row[upper]) for lower, upper in bounds.values())
+        p = f"{row['p_value']:7.4f}" if row["p_value"] == row["p_value"] else f"{'-':>7}"
+        lines.append(
+            f"{shorten(row['condition'], 10):<10} {shorten(row['observer_a'], 11):<11} "
+            f"{shorten(row['observer_b'], 12):<12} {number(row['estimate'])} {cells} {p}"
+            + ("!" if row["note"] else "")
+        )
+    if len(table) > ROWS_SHOWN:
+        lines.append(f"... and {len(table) - ROWS_SHOWN} more; --out DIR keeps all of them")
+    undefined, some = table["n_undefined"].sum(), (table["n_undefined"] > 0).sum()
+    if undefined:
+        lines.append(f"{undefined} replicates of {some} pairs are undefined and left out.")
+    return "\n".join(lines + note_lines(table["note"]))
 
 
 def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> str:

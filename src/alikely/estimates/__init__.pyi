@@ -1,13 +1,14 @@
 from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
-from .comparison import independent_observers as independent_observers
 from .comparison import mean as mean
 from .consistency import error_consistency as error_consistency
 from .correlations import metric_correlations as metric_correlations
 from .errors import error_similarity as error_similarity
 from .errors import misclassification_agreement as misclassification_agreement
 from .general import compare as compare
+from .independent import independent_observers as independent_observers
+from .independent import null_table as null_table
 from .margins import decision_margin_consistency as decision_margin_consistency
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
@@ -26,4 +27,5 @@ __all__ = [
     "mean",
     "metric_correlations",
     "misclassification_agreement",
+    "null_table",
 ]

@@ -20,11 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.names import listed, nearest
-from alikely._base.random import RandomState
 from alikely.estimates.result import LABELS, Result
-from alikely.inference.conjugate import independence_draws
 from alikely.inference.influence import covariance
-from alikely.inference.sampling import trial_log_likelihood
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import CiKind, bound_names, describe_draws
@@ -33,8 +30,8 @@ __all__ = [
     "Which",
     "compare_models",
     "contrast",
+    "correctness_cells",
     "difference",
-    "independent_observers",
     "mean",
 ]
 
@@ -287,7 +284,7 @@ def compare_models(result: Result) -> pd.DataFrame:
 
     See Also
     --------
-    independent_observers : the null model as a DataTree, for `arviz.compare`.
+    alikely.estimates.independent_observers : the null model as a DataTree, for `arviz.compare`.
 
     Examples
     --------
@@ -296,7 +293,7 @@ def compare_models(result: Result) -> pd.DataFrame:
     >>> bool((al.compare_models(result)["elpd_difference"] > 0).any())
     True
     """
-    cells = _correctness_cells(result).astype(np.float64)
+    cells = correctness_cells(result).astype(np.float64)
     n = cells.sum(axis=1, keepdims=True)
     # The trial left out of each cell: what remains, plus the prior's share.
     others = np.maximum(cells - 1, 0)
@@ -326,54 +323,6 @@ def compare_models(result: Result) -> pd.DataFrame:
     )
 
 
-def independent_observers(
-    result: Result, n_draws: int = 4_000, rng: RandomState = None
-) -> xr.DataTree:
-    """Posterior of independent observers for the same data, with its log likelihood.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis made with ``log_likelihood=True``.
-    n_draws : int
-        Exact posterior draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    xarray.DataTree
-        Groups ``posterior`` (``p_a, p_b``) and ``log_likelihood`` (chain, draw, observation), the
-        observations in the order of ``result.data["log_likelihood"]``: ready for
-        ``arviz.compare({"copying": result.data, "independence": ...})``.
-
-    Raises
-    ------
-    ValueError
-        If the number of draws is below 1, or the log likelihood would be too large to hold.
-
-    Examples
-    --------
-    >>> import arviz as az
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
-    >>> result = al.error_consistency(trials, rng=1, log_likelihood=True)
-    >>> tree = al.estimates.independent_observers(result, rng=1)
-    >>> list(az.compare({"copying": result.data, "independence": tree}).index)
-    ['copying', 'independence']
-    """
-    table = result.table
-    drawn = independence_draws(_correctness_cells(result), n_draws, rng)
-    p_a, p_b = drawn["p_a"], drawn["p_b"]
-    cells = np.stack([p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1)
-    posterior = xr.Dataset(
-        {name: (("chain", "draw", "pair"), values[None]) for name, values in drawn.items()},
-        coords={"pair": table["pair"].values},
-    )
-    log_likelihood = trial_log_likelihood(table, np.log(cells)[None])
-    return xr.DataTree.from_dict({"posterior": posterior, "log_likelihood": log_likelihood})
-
-
 def _scores(result: Any) -> Scores:
     if not hasattr(result, "contrast"):
         raise TypeError(
@@ -383,7 +332,8 @@ def _scores(result: Any) -> Scores:
     return result
 
 
-def _correctness_cells(result: Result) -> NDArray[np.int64]:
+def correctness_cells(result: Result) -> NDArray[np.int64]:
+    """Count tables of a result; refuse those of other metrics (`ValueError`)."""
     if "cells" not in result.table:
         raise ValueError(
             f"this compares models of right and wrong answers, and a result of "

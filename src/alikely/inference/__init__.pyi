@@ -8,6 +8,8 @@ from .conjugate import pairwise_draws as pairwise_draws
 from .evaluation import Evaluator as Evaluator
 from .evaluation import evaluator as evaluator
 from .evaluation import weighted_cells as weighted_cells
+from .independent import independent_posterior as independent_posterior
+from .independent import null_bootstrap as null_bootstrap
 from .influence import covariance as covariance
 from .influence import estimate as estimate
 from .null import bayes_factor as bayes_factor
@@ -37,8 +39,10 @@ __all__ = [
     "extended",
     "fisher_exact",
     "independence_draws",
+    "independent_posterior",
     "joint_draws",
     "log_bayes_factor",
+    "null_bootstrap",
     "null_draws",
     "null_percentiles",
     "nuts",

@@ -10,7 +10,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -22,7 +23,7 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
-from alikely.models.priors import Prior, check_prior
+from alikely.models.priors import Prior, check_accuracy_prior, check_prior
 
 __all__ = [
     "COPY_MODEL",
@@ -266,9 +267,12 @@ def _prior_cells(
 
 
 def independence_draws(
-    cells: ArrayLike, n_draws: int = 4_000, rng: RandomState = None
+    cells: ArrayLike,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    prior: Mapping[str, Any] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Exact draws of both accuracies of independent observers, uniform priors.
+    """Exact draws of both accuracies of independent observers.
 
     Parameters
     ----------
@@ -278,6 +282,8 @@ def independence_draws(
         Draws per pair, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
+    prior : mapping, optional
+        Beta parameters of ``p_a, p_b``, such as ``{"p_a": (2, 1)}``; uniform where not given.
 
     Returns
     -------
@@ -287,7 +293,7 @@ def independence_draws(
     Raises
     ------
     ValueError
-        If the counts or the number of draws are not valid.
+        If the counts, the prior or the number of draws are not valid.
 
     Examples
     --------
@@ -297,11 +303,13 @@ def independence_draws(
     """
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
+    beta = check_accuracy_prior(prior)
     counts = np.atleast_2d(check_counts(cells))
     n11, n10, n01, n00 = counts.T
     generator = np.random.default_rng(seed_sequence(rng))
     size = (n_draws, len(counts))
+    (a, b), (c, d) = beta["p_a"], beta["p_b"]
     return {
-        "p_a": generator.beta(1 + n11 + n10, 1 + n01 + n00, size),
-        "p_b": generator.beta(1 + n11 + n01, 1 + n10 + n00, size),
+        "p_a": generator.beta(a + n11 + n10, b + n01 + n00, size),
+        "p_b": generator.beta(c + n11 + n01, d + n10 + n00, size),
     }

@@ -34,6 +34,7 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 __all__ = [
     "bayes_factor",
     "fisher_exact",
+    "independent_cells",
     "log_bayes_factor",
     "null_draws",
     "null_percentiles",
@@ -112,11 +113,41 @@ def _null_chunk(
     shape = (n_draws, len(counts))
     accuracy_a = rng.beta(right_a + 1, total - right_a + 1, size=shape)
     accuracy_b = rng.beta(right_b + 1, total - right_b + 1, size=shape)
-    k_a = rng.binomial(total, accuracy_a)
+    return metric.value(independent_cells(total, accuracy_a, accuracy_b, rng)).astype(np.float32)
+
+
+def independent_cells(
+    n_trials: NDArray[np.int64] | int,
+    accuracy_a: NDArray[np.float64],
+    accuracy_b: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Tables of observers that err independently.
+
+    Parameters
+    ----------
+    n_trials : int or ndarray of int
+        Common trials.
+    accuracy_a, accuracy_b : ndarray, shape (...)
+        In [0, 1]; `n_trials` broadcasts to them.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int, shape (..., 4)
+        Counts ``n11, n10, n01, n00``, one table for each pair of accuracies.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> independent_cells(160, np.array([0.9, 0.8]), np.array([0.9, 0.5]), rng).sum(axis=-1)
+    array([160, 160])
+    """
+    k_a = rng.binomial(n_trials, accuracy_a)
     n11 = rng.binomial(k_a, accuracy_b)
-    n01 = rng.binomial(total - k_a, accuracy_b)
-    drawn = np.stack([n11, k_a - n11, n01, total - k_a - n01], axis=-1)
-    return metric.value(drawn).astype(np.float32)
+    n01 = rng.binomial(n_trials - k_a, accuracy_b)
+    return np.stack([n11, k_a - n11, n01, n_trials - k_a - n01], axis=-1)
 
 
 def p_value(estimate: ArrayLike, null: ArrayLike) -> NDArray[np.float64]:

@@ -1,0 +1,281 @@
+"""Independent observers beside a result: their posterior, and the null distribution it predicts.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+.. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
+   discrepancies. Statistica Sinica 6, 733-807. https://www.jstor.org/stable/24306036
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+import alikely
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.estimates.comparison import correctness_cells
+from alikely.estimates.doors import check_numbers
+from alikely.estimates.result import Result
+from alikely.inference.independent import independent_posterior, null_bootstrap
+from alikely.inference.null import p_value
+from alikely.inference.sampling import Sampler, trial_log_likelihood
+from alikely.stats.intervals import CiKind, bound_columns, interval
+
+__all__ = ["independent_observers", "null_table"]
+
+
+def independent_observers(
+    result: Result,
+    n_draws: int = 4_000,
+    rng: RandomState = None,
+    *,
+    sampler: Sampler = "auto",
+    priors: Mapping[str, Any] | None = None,
+    n_resamples: int = 0,
+    progressbar: bool = False,
+) -> xr.DataTree:
+    """Posterior of independent observers for the same data, with what it predicts.
+
+    The replicates of the estimand are its null distribution [K25]_ [GMS96]_: exact, or by Markov
+    chains that stay in the tree.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis of correctness.
+    n_draws : int
+        Posterior draws over 4 chains, each with one replicated table per entry; rounded up to a
+        multiple of 4.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    sampler : {"auto", "exact", "nuts"}
+        How to draw, see `alikely.inference.independent_posterior`.
+    priors : mapping, optional
+        Of ``p_a`` and ``p_b``, uniform where not given: Beta parameters such as ``(2, 1)``, or by
+        chains any distribution, see `alikely.models.with_priors`.
+    n_resamples : int
+        Replicates of the bootstrap of independent observers, see
+        `alikely.inference.null_bootstrap`; 0 for none.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    xarray.DataTree
+        As from `alikely.inference.independent_posterior`: ``posterior`` (``p_a, p_b``), from NUTS
+        ``sample_stats``, ``posterior_predictive`` and ``observed_data`` (``observed_cells`` and
+        the estimand). On request ``bootstrap`` (resample, pair). If the result was made with
+        ``log_likelihood=True``, also ``log_likelihood`` (chain, draw, observation), the
+        observations in the order of ``result.data["log_likelihood"]``: ready for
+        ``arviz.compare({"copying": result.data, "independence": ...})``.
+
+    Raises
+    ------
+    ValueError
+        If the result is not of correctness, an option or the priors are not valid, or the log
+        likelihood would be too large to hold.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains went wrong, see `alikely.inference.nuts`.
+
+    See Also
+    --------
+    null_table : intervals and p-values of the null distribution.
+
+    Examples
+    --------
+    >>> import arviz as az
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
+    >>> result = al.error_consistency(trials, rng=1, log_likelihood=True)
+    >>> tree = al.estimates.independent_observers(result, rng=1)
+    >>> list(az.compare({"copying": result.data, "independence": tree}).index)
+    ['copying', 'independence']
+    """
+    cells = _cells(result)
+    check_numbers(n_resamples=n_resamples)
+    table, seed = result.table, seed_sequence(rng)
+    tree = independent_posterior(
+        cells,
+        table["pair"].values.tolist(),
+        sampler,
+        priors,
+        n_draws,
+        result.metric,
+        seed,
+        progressbar,
+    )
+    if n_resamples:
+        (own,) = seed.spawn(1)
+        replicates = null_bootstrap(cells, n_resamples, result.metric, own)
+        tree["bootstrap"] = xr.Dataset(
+            {result.metric.name: (("resample", "pair"), replicates)},
+            coords={"pair": table["pair"].values},
+        )
+    if "log_likelihood" in result.data.children:
+        draws = tree["posterior"].to_dataset()
+        p_a, p_b = draws["p_a"].values, draws["p_b"].values
+        shares = [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)]
+        tree["log_likelihood"] = trial_log_likelihood(table, np.log(np.stack(shares, axis=-1)))
+    tree.attrs |= {
+        "seed": str(seed.entropy),
+        "alikely_version": alikely.__version__,
+        **result.metric.options,
+    }
+    return tree
+
+
+def null_table(
+    result: Result,
+    *trees: xr.DataTree,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+) -> pd.DataFrame:
+    """Where each value lies in the null distribution of independent observers, way by way.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis of correctness.
+    *trees : xarray.DataTree
+        Of that result, as from `independent_observers`: one by exact draws, one by chains, or one
+        alone.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1); as in the analysis if not given.
+    ci_kind : {"eti", "hdi"}, optional
+        Equal-tailed or highest-density; both if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each entry and way: the labels of the entry; ``way``, ``"exact"``, ``"nuts"`` or
+        ``"bootstrap"``; ``estimate``, as observed; of the defined replicates ``null_mean``,
+        ``null_sd`` and the bounds; the two-sided ``p_value`` about the value of independent
+        observers, never 0; ``n_replicates``, of these ``n_undefined``, which everything else
+        leaves out; ``note``, why something is undefined.
+
+    Raises
+    ------
+    ValueError
+        If there is no tree, one is of another result or holds no replicates, two are of the same
+        way, or the probability or the kind is not valid.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
+    >>> result = al.error_consistency(trials, rng=1)
+    >>> tree = al.estimates.independent_observers(result, rng=1, n_resamples=4000)
+    >>> null_table(result, tree)[["way", "null_mean", "null_eti95_ub", "p_value"]].round(2)
+             way  null_mean  null_eti95_ub  p_value
+    0      exact        0.0           0.15      0.0
+    1  bootstrap        0.0           0.15      0.0
+    """
+    _cells(result)
+    prob, _ = result.interval_options(ci_prob, ci_kind)
+    kinds: tuple[CiKind, ...] = ("eti", "hdi") if ci_kind is None else (ci_kind,)
+    frames = [
+        _of_one_way(result, way, values, prob, kinds)
+        for way, values in _replicates(result, trees).items()
+    ]
+    rows = pd.concat(frames, keys=range(len(frames)), names=["place", "entry"])
+    return rows.sort_index(level=["entry", "place"]).reset_index(drop=True)
+
+
+def _cells(result: Result) -> NDArray[np.int64]:
+    cells = correctness_cells(result)
+    if result.metric.counts != "correctness":
+        raise ValueError(
+            f"independent observers are simulated by correctness, which {result.metric.name} does "
+            "not follow from; use a result of error_consistency"
+        )
+    return cells
+
+
+def _replicates(result: Result, trees: tuple[xr.DataTree, ...]) -> dict[str, Floats]:
+    """Replicates of the estimand by way: shape (replicate, pair)."""
+    name, labels = result.metric.name, result.table["pair"].values.tolist()
+    if not trees:
+        raise ValueError(
+            "null_table needs at least one tree; make one with "
+            "alikely.estimates.independent_observers(result)"
+        )
+    found: dict[str, Floats] = {}
+    for tree in trees:
+        groups = getattr(tree, "children", {})
+        replicated = "posterior_predictive" in groups and name in tree["posterior_predictive"]
+        if not (replicated and "sampler" in tree.attrs):
+            raise ValueError(
+                f"expected trees with replicates of {name}, got one without; make it with "
+                "alikely.estimates.independent_observers(result)"
+            )
+        ways = {str(tree.attrs["sampler"]): "posterior_predictive"}
+        if "bootstrap" in groups:
+            ways["bootstrap"] = "bootstrap"
+        for way, group in ways.items():
+            values = tree[group].to_dataset()[name]
+            if values["pair"].values.tolist() != labels:
+                raise ValueError(
+                    f"a tree has {values.sizes['pair']} entries that are not the {len(labels)} of "
+                    "the result; make it with alikely.estimates.independent_observers(result)"
+                )
+            if way in found:
+                raise ValueError(
+                    f"two trees have replicates by {way!r}; give each way once (bootstrap: "
+                    "n_resamples=0 in one of them)"
+                )
+            flat = values.transpose(..., "pair").values
+            found[way] = flat.reshape(-1, len(labels))
+    return found
+
+
+def _of_one_way(
+    result: Result, way: str, values: Floats, ci_prob: float, kinds: tuple[CiKind, ...]
+) -> pd.DataFrame:
+    estimate = result.estimates["estimate"].values
+    undefined = np.isnan(values).sum(axis=0)
+    enough = undefined < len(values) - 1
+    defined = values[:, enough].astype(np.float64)
+    mean, sd = (np.full(len(estimate), np.nan) for _ in range(2))
+    mean[enough], sd[enough] = np.nanmean(defined, axis=0), np.nanstd(defined, axis=0, ddof=1)
+    bounds: dict[str, Any] = {}
+    for kind in kinds:
+        bounds |= bound_columns("null", kind, ci_prob, interval(values, ci_prob, kind))
+    independent = result.metric.independent
+    if independent is None:
+        p = np.full(len(estimate), np.nan)
+    else:
+        p = np.where(enough, p_value(estimate - independent, values - independent), np.nan)
+    return result.pairs.assign(
+        way=way,
+        estimate=estimate,
+        null_mean=mean,
+        null_sd=sd,
+        **bounds,
+        p_value=p,
+        n_replicates=len(values),
+        n_undefined=undefined,
+        note=_notes(result, enough),
+    )
+
+
+def _notes(result: Result, enough: Any) -> list[str]:
+    lacking = np.where(enough, "", "no two replicates are defined")
+    reasons = result.estimates["undefined"].values.astype(object)
+    no_value = result.metric.independent is None
+    about = "no p-value: independent observers have no one value" if no_value else ""
+    return [
+        "; ".join(filter(None, (reason, lack, about)))
+        for reason, lack in zip(reasons, lacking, strict=True)
+    ]

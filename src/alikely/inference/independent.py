@@ -1,0 +1,295 @@
+"""Independent observers as a posterior: both accuracies, and the tables that they would make.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+.. [HG14] Hoffman, Gelman (2014). The No-U-Turn sampler. doi:10.48550/arXiv.1111.4246
+.. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
+   discrepancies. Statistica Sinica 6, 733-807. https://www.jstor.org/stable/24306036
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely.data.tables import check_counts
+from alikely.inference.chains import CHAINS, DRAW_MORE, compiled, sample
+from alikely.inference.conjugate import independence_draws
+from alikely.inference.null import independent_cells
+from alikely.inference.sampling import Sampler, check_sampler
+from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.models._coords import pair_coords
+from alikely.models.priors import UNIFORM_PRIOR, check_accuracy_prior
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["independent_posterior", "null_bootstrap"]
+
+# Pairs whose tables are made at a time: what is made of 4,000 draws then stays below 10 MB.
+CHUNK = 64
+TUNE = 500
+EXACT = "or use sampler='exact'"
+DIMS = ("chain", "draw", "pair")
+
+
+def independent_posterior(
+    cells: ArrayLike,
+    pairs: Sequence[str] | None = None,
+    sampler: Sampler = "auto",
+    priors: Mapping[str, Any] | None = None,
+    n_draws: int = 4_000,
+    metric: Metric = ERROR_CONSISTENCY,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> xr.DataTree:
+    """Posterior of independent observers of many pairs, and the null distribution by replicates.
+
+    Each draw of both accuracies makes one table of as many trials as the pair has: its posterior
+    predictive replicate [GMS96]_. The estimand of the replicates is the null distribution [K25]_.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (4,) or (pair, 4)
+        Counts ``n11, n10, n01, n00``.
+    pairs : sequence of str, optional
+        Labels of the pairs; numbers if not given.
+    sampler : {"auto", "exact", "nuts"}
+        ``"exact"``: independent draws from Beta distributions, and tables by their formula.
+        ``"nuts"``: Markov chains [HG14]_ of `alikely.models.independence`, all pairs in one model,
+        and tables drawn by PyMC from that model. ``"auto"``: exact where that exists.
+    priors : mapping, optional
+        Of ``p_a`` and ``p_b``, uniform where not given: Beta parameters such as ``(2, 1)``, or by
+        chains any distribution, see `alikely.models.with_priors`.
+    n_draws : int
+        Total number of draws over 4 chains, at least 1; rounded up to a multiple of 4.
+    metric : Metric
+        An estimand of correctness.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show the progress of the chains.
+
+    Returns
+    -------
+    xarray.DataTree
+        ``posterior`` (chain, draw, pair): ``p_a, p_b``, NaN for a pair without a common trial;
+        from NUTS ``sample_stats``; ``posterior_predictive``: ``observed_cells`` (chain, draw, pair,
+        cell) and the estimand (chain, draw, pair), by its name, NaN where a replicate has none;
+        ``observed_data``: the same two as observed. Attributes: model, metric, sampler, priors
+        (JSON).
+
+    Raises
+    ------
+    ValueError
+        If the counts, the labels, the sampler or the number of draws are not valid; for priors as
+        in `alikely.models.with_priors`; if exact draws are asked for under a prior that has none.
+
+    Warns
+    -----
+    SamplingWarning
+        If the chains went wrong, see `alikely.inference.nuts`.
+
+    See Also
+    --------
+    alikely.inference.null_draws : the null distribution alone, exact, for thousands of pairs.
+    alikely.estimates.independent_observers : the same for a result.
+
+    Examples
+    --------
+    >>> tree = independent_posterior([100, 20, 20, 20], rng=1)
+    >>> null = tree["posterior_predictive"]["error_consistency"]
+    >>> dict(null.sizes), bool(abs(null.mean()) < 0.01)
+    ({'chain': 4, 'draw': 1000, 'pair': 1}, True)
+    """
+    check_sampler(sampler)
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    counts = np.atleast_2d(check_counts(cells))
+    coords = pair_coords(len(counts), pairs)
+    if priors is not None:
+        # The models' room imports PyMC: only when needed.
+        from alikely.models._given_priors import check_priors
+
+        check_priors(priors)
+    per_chain = -(-n_draws // CHAINS)
+    without = [name for name, given in (priors or {}).items() if not _is_beta(given)]
+    if sampler == "exact" and without:
+        raise ValueError(
+            f"the prior of {without[0]!r} has no exact draws; use sampler='nuts', or give Beta "
+            "parameters such as (2, 1)"
+        )
+    chosen = "nuts" if sampler == "nuts" or without else "exact"
+    if chosen == "nuts":
+        remedy = DRAW_MORE if without else f"{DRAW_MORE}, {EXACT}"
+        groups, texts = _chains(counts, coords, priors, per_chain, rng, progressbar, remedy)
+    else:
+        groups, texts = _exact(counts, priors, per_chain, rng)
+    labels = {**coords, "chain": np.arange(CHAINS), "draw": np.arange(per_chain)}
+    # Without a common trial the prior alone would speak.
+    accuracies = groups["posterior"].where(xr.DataArray(counts.sum(axis=1) > 0, dims="pair"))
+    tables = groups["posterior_predictive"]
+    tables[metric.name] = (DIMS, _values(tables["observed_cells"].values, metric))
+    observed = {
+        "observed_cells": (("pair", "cell"), counts),
+        metric.name: ("pair", np.asarray(metric.value(counts), dtype=np.float64)),
+    }
+    groups |= {
+        "posterior": accuracies.assign_coords({dim: labels[dim] for dim in DIMS}),
+        "posterior_predictive": tables.assign_coords(labels),
+        "observed_data": xr.Dataset(observed, coords=coords),
+    }
+    groups["posterior"].attrs["sampler"] = chosen
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {
+        "model": "independence",
+        "metric": metric.name,
+        "sampler": chosen,
+        "priors": json.dumps(texts),
+    }
+    return tree
+
+
+def _is_beta(given: Any) -> bool:
+    """Whether a prior is given as two numbers, right or wrong: those of its default, a Beta."""
+    return isinstance(given, tuple | list) and all(np.ndim(number) == 0 for number in given)
+
+
+def _exact(
+    counts: NDArray[np.int64], priors: Mapping[str, Any] | None, per_chain: int, rng: RandomState
+) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
+    seed = seed_sequence(rng)
+    drawn = independence_draws(counts, CHAINS * per_chain, seed, priors)
+    generator = np.random.default_rng(seed.spawn(1)[0])
+    shape = (CHAINS, per_chain, len(counts))
+    p_a, p_b = (drawn[name].reshape(shape) for name in ("p_a", "p_b"))
+    tables = np.empty((*shape, 4), dtype=np.int32)
+    for some in _chunks(len(counts)):
+        n_trials = counts[some].sum(axis=1)
+        tables[:, :, some] = independent_cells(n_trials, p_a[..., some], p_b[..., some], generator)
+    groups = {
+        "posterior": xr.Dataset({"p_a": (DIMS, p_a), "p_b": (DIMS, p_b)}),
+        "posterior_predictive": xr.Dataset({"observed_cells": ((*DIMS, "cell"), tables)}),
+    }
+    beta = check_accuracy_prior(priors)
+    return groups, {name: f"Beta({a:.6g}, {b:.6g})" for name, (a, b) in beta.items()}
+
+
+def _chains(
+    counts: NDArray[np.int64],
+    coords: Mapping[str, Sequence[str]],
+    priors: Mapping[str, Any] | None,
+    per_chain: int,
+    rng: RandomState,
+    progressbar: bool,
+    remedy: str,
+) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
+    from alikely.models._given_priors import prior_texts
+    from alikely.models.independent import independence
+
+    seed = seed_sequence(rng)
+    sampled, replicated = seed.spawn(2)
+    model = independence(counts, coords["pair"], priors=priors)
+    # Not frozen: made ready for any counts of so many pairs.
+    ready = compiled(model, n_draws=CHAINS * (TUNE + per_chain))({})
+    # Two parameters a pair and no correlation: adaptation is quick.
+    watched = list(UNIFORM_PRIOR)
+    tree = sample(ready, per_chain, TUNE, sampled, progressbar, watched, remedy=remedy)
+    groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
+    groups["posterior_predictive"] = _replicates(model, groups["posterior"], replicated)
+    return groups, prior_texts(model)
+
+
+def _replicates(model: pm.Model, draws: xr.Dataset, seed: np.random.SeedSequence) -> xr.Dataset:
+    """Tables that PyMC draws from the model, one at each draw of its posterior."""
+    import pymc as pm
+
+    tree = xr.DataTree.from_dict({"posterior": draws})
+    logger = logging.getLogger("pymc.sampling.forward")
+    level = logger.level
+    # Without PyMC's list of what it draws.
+    logger.setLevel(logging.WARNING)
+    try:
+        said = pm.sample_posterior_predictive(
+            tree, model, random_seed=spawn_integer(seed), progressbar=False
+        )
+    finally:
+        logger.setLevel(level)
+    return said["posterior_predictive"].to_dataset().astype(np.int32)
+
+
+def _values(tables: NDArray[np.integer], metric: Metric) -> NDArray[np.float32]:
+    out = np.empty(tables.shape[:-1], dtype=np.float32)
+    for some in _chunks(tables.shape[-2]):
+        out[..., some] = metric.value(tables[..., some, :])
+    return out
+
+
+def _chunks(n_pairs: int) -> list[slice]:
+    return [slice(start, start + CHUNK) for start in range(0, n_pairs, CHUNK)]
+
+
+def null_bootstrap(
+    cells: ArrayLike,
+    n_resamples: int = 10_000,
+    metric: Metric = ERROR_CONSISTENCY,
+    rng: RandomState = None,
+) -> NDArray[np.float32]:
+    """Values of the estimand when each observer's trials are resampled apart from the other's.
+
+    The bootstrap of independent observers: as `null_draws`, with the observed accuracies in the
+    place of draws of them. Near the ceiling it is too sure: an observer who never errs never errs
+    in a replicate.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (4,) or (pair, 4)
+        Counts ``n11, n10, n01, n00``.
+    n_resamples : int
+        Replicates per pair, at least 1.
+    metric : Metric
+        Estimand.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_resamples, pair)
+        NaN where the estimand is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not whole and non-negative, or `n_resamples` is below 1.
+
+    Examples
+    --------
+    >>> null = null_bootstrap([[100, 20, 20, 20], [40, 0, 20, 0]], n_resamples=2000, rng=1)
+    >>> np.isnan(null).mean(axis=0)
+    array([0., 0.])
+    """
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
+    counts = np.atleast_2d(check_counts(cells))
+    generator = np.random.default_rng(seed_sequence(rng))
+    out = np.empty((n_resamples, len(counts)), dtype=np.float32)
+    for some in _chunks(len(counts)):
+        n_trials = counts[some].sum(axis=1)
+        n11, n10, n01, _ = counts[some].T
+        shape = (n_resamples, len(n_trials))
+        p_a, p_b = (
+            np.broadcast_to(right / np.maximum(n_trials, 1), shape)
+            for right in (n11 + n10, n11 + n01)
+        )
+        out[:, some] = metric.value(independent_cells(n_trials, p_a, p_b, generator))
+    return out

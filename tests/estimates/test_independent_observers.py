@@ -1,0 +1,215 @@
+"""Independent observers beside a result: trees for ArviZ, tables of the null distribution."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import arviz as az
+import arviz_stats as azs
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import alikely as al
+from alikely._base.files import read_tree, write_tree
+from alikely.data import from_counts
+from alikely.estimates import independent_observers, null_table
+from alikely.inference import null
+
+mpl.use("Agg")
+
+# The last two: an observer who never errs, and no common trial at all.
+CELLS = [[70, 20, 25, 45], [100, 20, 30, 10], [39, 1, 0, 0], [0, 0, 0, 0]]
+N_DRAWS = 2000
+
+
+@pytest.fixture(scope="module")
+def result() -> al.Result:
+    return al.error_consistency(from_counts(CELLS), n_resamples=0, rng=1, log_likelihood=True)
+
+
+@pytest.fixture(scope="module")
+def exact(result: al.Result) -> xr.DataTree:
+    return independent_observers(result, N_DRAWS, rng=1, n_resamples=3000)
+
+
+@pytest.fixture(scope="module")
+def chains(result: al.Result) -> xr.DataTree:
+    return independent_observers(result, N_DRAWS, rng=2, sampler="nuts")
+
+
+def test_a_row_for_each_entry_and_way(
+    result: al.Result, exact: xr.DataTree, chains: xr.DataTree
+) -> None:
+    table = null_table(result, exact, chains, ci_prob=0.9)
+    assert table["way"].tolist() == ["exact", "bootstrap", "nuts"] * 4
+    assert table["n_replicates"].tolist() == [2000, 3000, 2000] * 4
+    estimates = result.estimates["estimate"].values
+    np.testing.assert_array_equal(table["estimate"], np.repeat(estimates, 3))
+    for way, tree, group in (
+        ("exact", exact, "posterior_predictive"),
+        ("nuts", chains, "posterior_predictive"),
+        ("bootstrap", exact, "bootstrap"),
+    ):
+        values = tree[group]["error_consistency"].values.reshape(-1, 4).astype(float)
+        rows = table[table["way"] == way].reset_index(drop=True)
+        np.testing.assert_array_equal(rows["n_undefined"], np.isnan(values).sum(axis=0))
+        np.testing.assert_array_equal(rows["p_value"][:2], null.p_value(estimates, values)[:2])
+        for pair in range(2):
+            draws = values[~np.isnan(values[:, pair]), pair]
+            assert rows["null_mean"][pair] == pytest.approx(draws.mean(), rel=1e-9)
+            assert rows["null_sd"][pair] == pytest.approx(draws.std(ddof=1), rel=1e-9)
+            for kind, compute in (("eti", azs.eti), ("hdi", azs.hdi)):
+                bounds = rows.loc[pair, [f"null_{kind}90_lb", f"null_{kind}90_ub"]]
+                np.testing.assert_allclose(bounds.astype(float), compute(draws, 0.9), atol=1e-6)
+
+
+def test_both_kinds_of_interval_or_one(result: al.Result, exact: xr.DataTree) -> None:
+    bounds = {
+        None: ["null_eti95_lb", "null_eti95_ub", "null_hdi95_lb", "null_hdi95_ub"],
+        "eti": ["null_eti95_lb", "null_eti95_ub"],
+        "hdi": ["null_hdi95_lb", "null_hdi95_ub"],
+    }
+    for kind, names in bounds.items():
+        table = null_table(result, exact, ci_kind=kind)
+        assert [name for name in table if name.endswith(("_lb", "_ub"))] == names
+
+
+def test_what_is_undefined_is_counted_and_said(result: al.Result, exact: xr.DataTree) -> None:
+    table = null_table(result, exact)
+    never, nothing = table.iloc[4:6], table.iloc[6:]
+    # Exact draws allow errors that the bootstrap has never seen.
+    assert ((never["n_undefined"] > 0) & (never["n_undefined"] < N_DRAWS)).all()
+    assert never["null_hdi95_lb"].notna().iloc[0]
+    assert never["note"].tolist() == ["", ""]
+    assert (never["null_sd"].iloc[1], never["p_value"].iloc[1]) == (0, 1)
+    assert nothing["n_undefined"].tolist() == [2000, 3000]
+    assert nothing[["estimate", "null_mean", "null_eti95_lb", "p_value"]].isna().all(axis=None)
+    assert nothing["note"].str.contains("no common trials; no two replicates are defined").all()
+
+
+def test_ways_agree(result: al.Result, exact: xr.DataTree, chains: xr.DataTree) -> None:
+    """Chains against exact draws within 4 Monte-Carlo errors of both."""
+    table = null_table(result, exact, chains)
+    values = chains["posterior_predictive"]["error_consistency"].isel(pair=slice(2))
+    sizes = np.minimum(azs.ess(values.to_dataset(name="x"))["x"].values, N_DRAWS)
+    for pair in range(2):
+        rows = table[table["way"] != "bootstrap"].iloc[2 * pair : 2 * pair + 2]
+        parts = rows["null_sd"].to_numpy() / np.sqrt([N_DRAWS, sizes[pair]])
+        assert abs(np.diff(rows["null_mean"])[0]) < 4 * np.hypot(*parts)
+        # The null is all but normal here: the error of its 2.5 % quantile.
+        density = stats.norm.pdf(stats.norm.ppf(0.025))
+        room = 4 * np.sqrt(0.025 * 0.975) / density * np.hypot(*parts)
+        for side in ("lb", "ub"):
+            assert abs(np.diff(rows[f"null_eti95_{side}"])[0]) < room
+
+
+def test_arviz_reads_the_tree(result: al.Result, chains: xr.DataTree, tmp_path: Path) -> None:
+    some = {"pair": result.table["pair"].values[:2].tolist()}
+    summary = az.summary(chains, var_names=["p_a", "p_b"], coords=some)
+    assert (summary["r_hat"].astype(float) < 1.05).all()
+    az.plot_forest(chains, var_names=["p_a"], coords=some)
+    az.plot_trace_dist(chains, var_names=["p_a"], coords=some)
+    az.plot_rank(chains, var_names=["p_a"], coords=some)
+    az.plot_energy(chains)
+    one = some | {"cell": ["n11"]}
+    az.plot_ppc_dist(chains, var_names=["observed_cells"], coords=one, kind="ecdf", num_samples=10)
+    az.plot_ppc_dist(chains, var_names=["error_consistency"], coords=some, num_samples=10)
+    plt.close("all")
+    compared = az.compare({"copying": result.data, "independence": chains})
+    assert set(compared.index) == {"copying", "independence"}
+    write_tree(chains, tmp_path / "tree.nc")
+    kept = read_tree(tmp_path / "tree.nc")
+    assert set(kept.children) == set(chains.children)
+    assert kept.attrs == chains.attrs
+
+
+def test_the_log_likelihood_follows_the_result(result: al.Result, exact: xr.DataTree) -> None:
+    assert exact["log_likelihood"]["correctness"].shape == (4, N_DRAWS // 4, 160 * 2 + 40)
+    without = al.error_consistency(from_counts(CELLS), n_resamples=0, n_draws=0, rng=1)
+    assert "log_likelihood" not in independent_observers(without, 40, rng=1).children
+
+
+def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.DataTree) -> None:
+    result = al.compare(from_counts(CELLS[:1]), "normalised_error_consistency", rng=1)
+    tree = independent_observers(result, 400, rng=1)
+    assert tree.attrs["metric"] == "normalised_error_consistency"
+    assert null_table(result, tree)["p_value"].notna().all()
+    own = al.compare(from_counts(CELLS[:1]), "min_mid_max_agreement", rng=1)
+    row = null_table(own, independent_observers(own, 400, rng=1)).iloc[0]
+    assert np.isnan(row["p_value"]) == (own.metric.independent is None)
+    assert ("no p-value" in row["note"]) == (own.metric.independent is None)
+
+
+@pytest.mark.slow
+def test_real_data(shared_data: Path, figure: Callable[[str], None]) -> None:
+    """Humans and machines on two data sets, by chains and exactly: p-values and seconds."""
+    trials = al.datasets.model_vs_human(shared_data / "model_vs_human")
+    trials = trials.select(dataset=["sketch", "stylized"])
+    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, rng=1)
+    seconds, tables = {}, []
+    for seed, way in enumerate(("exact", "nuts")):
+        start = time.perf_counter()
+        tree = independent_observers(result, rng=seed, sampler=way)
+        seconds[way] = time.perf_counter() - start
+        tables.append(null_table(result, tree))
+    one, other = (table["p_value"].to_numpy() for table in tables)
+    seen = ~np.isnan(one)
+    np.testing.assert_array_equal(np.isnan(other), ~seen)
+    middle = (one + other)[seen] / 2
+    sizes = [(t["n_replicates"] - t["n_undefined"]).to_numpy()[seen] for t in tables]
+    error = np.sqrt(middle * (1 - middle) * sum(1 / size for size in sizes)) + 1 / min(
+        size.min() for size in sizes
+    )
+    # The largest of all these, once in ten thousand times.
+    limit = stats.norm.isf(1e-4 / (2 * seen.sum()))
+    assert (np.abs(one - other)[seen] / error).max() < limit
+    figure(
+        f"{len(one)} real pairs: {seconds['exact']:.1f} s exact, {seconds['nuts']:.1f} s by "
+        f"chains; p-values differ by up to {np.abs(one - other)[seen].max():.4f}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r, t: independent_observers(r, sampler="mcmc"), "sampler must be 'auto', 'exact'"),
+        (lambda r, t: independent_observers(r, 0), "draws must be at least 1, got 0"),
+        (
+            lambda r, t: independent_observers(r, n_resamples=-1),
+            "n_resamples must be at least 1",
+        ),
+        (lambda r, t: independent_observers(r, priors={"pa": (1, 1)}), "unknown name in prior: pa"),
+        (lambda r, t: null_table(r), "needs at least one tree; make one with"),
+        (lambda r, t: null_table(r, r), "expected trees with replicates of error_consistency"),
+        (lambda r, t: null_table(r, t, t), "two trees have replicates by 'exact'; give each way"),
+        (
+            lambda r, t: null_table(r, t.isel(pair=[0, 1])),
+            "a tree has 2 entries that are not the 4 of the result",
+        ),
+        (lambda r, t: null_table(r, t, ci_prob=95), "ci_prob must lie strictly between 0 and 1"),
+        (lambda r, t: null_table(r, t, ci_kind="bca"), "ci_kind must be 'eti' or 'hdi', got 'bca'"),
+        (
+            lambda r, t: independent_observers(
+                al.misclassification_agreement(
+                    al.load_example().select(condition="noise"),
+                    "human-human",
+                    n_resamples=0,
+                    n_draws=0,
+                )
+            ),
+            "by correctness, which misclassification_agreement does not follow from; use a result",
+        ),
+    ],
+)
+def test_bad_arguments(
+    result: al.Result, exact: xr.DataTree, call: Callable[[Any, Any], Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(result, exact)

@@ -1,0 +1,300 @@
+"""Independent observers by exact draws and by chains: closed forms, all tables, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import arviz_stats as azs
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import stats
+
+import alikely as al
+from alikely.inference import null
+from alikely.inference.independent import independent_posterior, null_bootstrap
+from alikely.metrics import consistency
+from alikely.models import prior_texts
+from alikely.stats.intervals import interval
+
+# Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
+CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
+PRIORS = {"p_a": (3.0, 2.0)}
+N_DRAWS = 2000
+# A test that should hold fails once in ten thousand times.
+RARE = 1e-4
+Null = tuple[np.ndarray, np.ndarray, float]
+
+
+def all_tables(cells: np.ndarray, prior_a: tuple[float, float] = (1, 1)) -> Null:
+    """Values of EC with their probabilities given that it is defined, and what is not.
+
+    Beta-binomial numbers correct, hypergeometric overlap.
+    """
+    n = int(cells.sum())
+    k_a, k_b = cells[0] + cells[1], cells[0] + cells[2]
+    k = np.arange(n + 1)
+    first = stats.betabinom(n, k_a + prior_a[0], n - k_a + prior_a[1]).pmf(k)
+    second = stats.betabinom(n, k_b + 1, n - k_b + 1).pmf(k)
+    i, j, x = np.meshgrid(k, k, k, indexing="ij")
+    mass = first[i] * second[j] * np.nan_to_num(stats.hypergeom(n, i, j).pmf(x))
+    keep = mass > 0
+    tables = np.stack([x, i - x, j - x, n - i - j + x], axis=-1)[keep]
+    kappa, mass = consistency.error_consistency(tables), mass[keep]
+    defined = ~np.isnan(kappa)
+    # As stored: equal values of different tables may differ by rounding.
+    values, place = np.unique(kappa[defined].astype(np.float32), return_inverse=True)
+    return values, np.bincount(place, mass[defined]) / mass[defined].sum(), mass[~defined].sum()
+
+
+@pytest.fixture(scope="module")
+def exact() -> xr.DataTree:
+    return independent_posterior(CELLS, n_draws=N_DRAWS, rng=1)
+
+
+@pytest.fixture(scope="module")
+def chains() -> xr.DataTree:
+    return independent_posterior(CELLS, sampler="nuts", n_draws=N_DRAWS, rng=2)
+
+
+@pytest.fixture(params=["exact", "chains"])
+def tree(request: pytest.FixtureRequest) -> xr.DataTree:
+    return request.getfixturevalue(request.param)
+
+
+def effective(values: xr.DataArray) -> float:
+    """Effective number of draws: of those that are defined, as dependent as the chain."""
+    missing = np.isnan(values)
+    filled = values.fillna(values.mean())
+    size = min(float(azs.ess(filled.to_dataset(name="x"))["x"]), values.size)
+    return size * (1 - float(missing.mean()))
+
+
+def test_accuracies_have_their_beta_posterior(tree: xr.DataTree) -> None:
+    n11, n10, n01, n00 = CELLS.T
+    for name, right, wrong in (("p_a", n11 + n10, n01 + n00), ("p_b", n11 + n01, n10 + n00)):
+        for pair in range(len(CELLS)):
+            truth = stats.beta(1 + right[pair], 1 + wrong[pair])
+            draws = tree["posterior"][name].isel(pair=pair)
+            size = effective(draws)
+            assert float(draws.mean()) == pytest.approx(
+                truth.mean(), abs=4 * truth.std() / math.sqrt(size)
+            )
+            # The variance of a squared deviation follows from the kurtosis.
+            deviation = (draws - truth.mean()) ** 2
+            kurtosis = float(truth.stats(moments="k")) + 3
+            error = truth.var() * math.sqrt((kurtosis - 1) / effective(deviation))
+            assert float(deviation.mean()) == pytest.approx(truth.var(), abs=4 * error)
+
+
+def test_replicates_have_the_null_distribution(tree: xr.DataTree) -> None:
+    """Mean, spread, share of undefined tables and tails against all tables there are."""
+    for pair, cells in enumerate(CELLS):
+        values, mass, undefined = all_tables(cells)
+        draws = tree["posterior_predictive"]["error_consistency"].isel(pair=pair)
+        missing = np.isnan(draws).astype(float)
+        error = math.sqrt(undefined * (1 - undefined) / effective(missing))
+        assert float(missing.mean()) == pytest.approx(undefined, abs=4 * error + 1e-12)
+        defined = draws.values[~np.isnan(draws.values)]
+        size = effective(draws)
+        mean = values @ mass
+        sd = math.sqrt((values - mean) ** 2 @ mass)
+        assert defined.mean() == pytest.approx(mean, abs=4 * sd / math.sqrt(size))
+        kurtosis = (values - mean) ** 4 @ mass / sd**4
+        error = sd**2 * math.sqrt((kurtosis - 1) / size)
+        assert ((defined - mean) ** 2).mean() == pytest.approx(sd**2, abs=4 * error)
+        for threshold in (-0.2, 0.0, 0.2):
+            beyond = mass[values > threshold + 1e-6].sum()
+            error = math.sqrt(beyond * (1 - beyond) / size)
+            assert np.mean(defined > threshold + 1e-6) == pytest.approx(beyond, abs=4 * error)
+
+
+def test_p_values_are_those_of_all_tables(tree: xr.DataTree) -> None:
+    observed = tree["observed_data"]["error_consistency"].values
+    np.testing.assert_array_equal(observed, consistency.error_consistency(CELLS))
+    replicates = tree["posterior_predictive"]["error_consistency"]
+    found = null.p_value(observed, replicates.values.reshape(-1, len(CELLS)))
+    for pair, cells in enumerate(CELLS):
+        values, mass, _ = all_tables(cells)
+        truth = mass[np.abs(values) >= np.abs(np.float32(observed[pair]))].sum()
+        size = effective(np.abs(replicates.isel(pair=pair)))
+        error = math.sqrt(truth * (1 - truth) / size)
+        assert found[pair] == pytest.approx(truth, abs=4 * error + 1 / size)
+
+
+def test_both_intervals_hold_what_they_should(tree: xr.DataTree) -> None:
+    """By the bound of Dvoretzky, Kiefer and Wolfowitz on all shares of draws at once."""
+    replicates = tree["posterior_predictive"]["error_consistency"]
+    flat = replicates.values.reshape(-1, len(CELLS))
+    for pair, cells in enumerate(CELLS):
+        values, mass, _ = all_tables(cells)
+        size = effective(replicates.isel(pair=pair))
+        room = math.sqrt(math.log(2 / RARE) / (2 * size)) + 1 / size
+        low, high = interval(flat[:, [pair]], 0.9, "eti")[0]
+        assert mass[values < low - 1e-6].sum() <= 0.05 + room
+        assert mass[values <= low + 1e-6].sum() >= 0.05 - room
+        assert mass[values > high + 1e-6].sum() <= 0.05 + room
+        assert mass[values >= high - 1e-6].sum() >= 0.05 - room
+        low, high = interval(flat[:, [pair]], 0.9, "hdi")[0]
+        inside = (values >= low - 1e-6) & (values <= high + 1e-6)
+        assert mass[inside].sum() >= 0.9 - 2 * room
+        cumulative = np.concatenate([[0], np.cumsum(mass)])
+        last = np.searchsorted(cumulative, cumulative[:-1] + min(0.9 + 2 * room, 1) - 1e-9) - 1
+        reached = last < len(values)
+        shortest = (values[last[reached]] - values[np.flatnonzero(reached)]).min()
+        assert high - low <= shortest + 1e-6
+
+
+def test_other_priors_exactly_and_by_chains() -> None:
+    """Beta parameters have exact draws, distributions go to chains."""
+    for given, sampler in ((PRIORS, "exact"), ({"p_a": pm.Beta.dist(3, 2)}, "nuts")):
+        tree = independent_posterior(CELLS[:1], priors=given, n_draws=2000, rng=3)
+        assert tree.attrs["sampler"] == sampler
+        assert json.loads(tree.attrs["priors"]) == {"p_a": "Beta(3, 2)", "p_b": "Beta(1, 1)"}
+        truth = stats.beta(15 + 3, 5 + 2)
+        draws = tree["posterior"]["p_a"].isel(pair=0)
+        error = truth.std() / math.sqrt(effective(draws))
+        assert float(draws.mean()) == pytest.approx(truth.mean(), abs=4 * error)
+        values, mass, _ = all_tables(CELLS[0], (3, 2))
+        replicates = tree["posterior_predictive"]["error_consistency"].isel(pair=0)
+        mean = values @ mass
+        sd = math.sqrt((values - mean) ** 2 @ mass)
+        error = sd / math.sqrt(effective(replicates))
+        assert float(replicates.mean()) == pytest.approx(mean, abs=4 * error)
+
+
+def test_what_the_tree_holds(exact: xr.DataTree, chains: xr.DataTree) -> None:
+    groups = {"posterior", "posterior_predictive", "observed_data"}
+    assert set(exact.children) == groups
+    assert set(chains.children) == {*groups, "sample_stats"}
+    assert chains["sample_stats"]["diverging"].shape == (4, N_DRAWS // 4)
+    for tree in (exact, chains):
+        replicates = tree["posterior_predictive"]
+        assert dict(replicates["observed_cells"].sizes) == {
+            "chain": 4, "draw": N_DRAWS // 4, "pair": 3, "cell": 4,
+        }  # fmt: skip
+        # As many trials as the pair has, and the estimand of these very tables.
+        assert (replicates["observed_cells"].sum("cell") == CELLS.sum(axis=1)).all()
+        np.testing.assert_array_equal(
+            replicates["error_consistency"],
+            consistency.error_consistency(replicates["observed_cells"].values).astype(np.float32),
+        )
+        np.testing.assert_array_equal(tree["observed_data"]["observed_cells"], CELLS)
+    assert exact.attrs | {"sampler": "nuts"} == chains.attrs
+    assert json.loads(chains.attrs["priors"]) == prior_texts(al.models.independence(CELLS))
+
+
+def test_without_common_trials_nothing_is_said() -> None:
+    for sampler in ("exact", "nuts"):
+        tree = independent_posterior([[0, 0, 0, 0], *CELLS[:2]], None, sampler, n_draws=80, rng=1)
+        missing = np.isnan(tree["posterior"]["p_a"]).mean(("chain", "draw"))
+        assert missing.values.tolist() == [1, 0, 0]
+        replicates = tree["posterior_predictive"]["error_consistency"]
+        assert np.isnan(replicates).all(("chain", "draw")).values.tolist() == [True, False, False]
+
+
+def test_same_seed_same_draws() -> None:
+    cells = np.random.default_rng(5).integers(1, 50, size=(150, 4))
+    one, other, third = (independent_posterior(cells, n_draws=40, rng=seed) for seed in (6, 6, 7))
+    xr.testing.assert_identical(one, other)
+    assert not np.array_equal(one["posterior"]["p_a"], third["posterior"]["p_a"])
+    # Accuracies are those that leave-one-out has always used.
+    drawn = al.inference.independence_draws(cells, 40, rng=6)["p_a"]
+    np.testing.assert_array_equal(one["posterior"]["p_a"].values.reshape(40, -1), drawn)
+
+
+def test_bootstrap_of_independent_observers() -> None:
+    """Observed accuracies: two binomials and a hypergeometric overlap; a ceiling never errs."""
+    cells = np.array([[12, 3, 4, 1], [20, 0, 0, 0], [0, 0, 0, 0]])
+    draws = null_bootstrap(cells, 40_000, rng=1)
+    assert np.isnan(draws[:, 1:]).all()
+    k = np.arange(21)
+    first, second = stats.binom(20, 15 / 20).pmf(k), stats.binom(20, 16 / 20).pmf(k)
+    i, j, x = np.meshgrid(k, k, k, indexing="ij")
+    mass = first[i] * second[j] * np.nan_to_num(stats.hypergeom(20, i, j).pmf(x))
+    keep = mass > 0
+    kappa = consistency.error_consistency(
+        np.stack([x, i - x, j - x, 20 - i - j + x], axis=-1)[keep]
+    )
+    defined, mass = ~np.isnan(kappa), mass[keep]
+    seen = draws[~np.isnan(draws[:, 0]), 0]
+    undefined = mass[~defined].sum()
+    error = math.sqrt(undefined * (1 - undefined) / len(draws))
+    assert 1 - len(seen) / len(draws) == pytest.approx(undefined, abs=4 * error)
+    mass = mass[defined] / mass[defined].sum()
+    for threshold in (-0.2, 0.0, 0.2, 0.5):
+        beyond = mass[kappa[defined] > threshold + 1e-6].sum()
+        error = math.sqrt(beyond * (1 - beyond) / len(seen))
+        assert np.mean(seen > threshold + 1e-6) == pytest.approx(beyond, abs=4 * error)
+
+
+@pytest.mark.slow
+def test_a_thousand_pairs_in_one_model(figure: Callable[[str], None]) -> None:
+    """Chains against exact draws, pair by pair: means, spreads and p-values."""
+    rng = np.random.default_rng(8)
+    cells = rng.multinomial(160, rng.dirichlet(np.full(4, 5.0), 1000))
+    chains = independent_posterior(cells, sampler="nuts", rng=1)
+    exact = independent_posterior(cells, rng=2)
+    assert int(chains["sample_stats"]["diverging"].sum()) == 0
+    # The largest of a thousand: RARE for all of them together.
+    limit = stats.norm.isf(RARE / 2000)
+    both = []
+    for tree in (chains, exact):
+        values = tree["posterior_predictive"]["error_consistency"]
+        assert not np.isnan(values).any()
+        size = np.minimum(azs.ess(values.to_dataset(name="x"))["x"].values, 4000)
+        both.append((values.values.reshape(-1, 1000).astype(np.float64), size))
+    (a, size_a), (b, size_b) = both
+    apart = a.mean(axis=0) - b.mean(axis=0)
+    error = np.sqrt(a.var(axis=0) / size_a + b.var(axis=0) / size_b)
+    assert np.abs(apart / error).max() < limit
+    observed = consistency.error_consistency(cells)
+    p_a, p_b = null.p_value(observed, a), null.p_value(observed, b)
+    middle = (p_a + p_b) / 2
+    error = np.sqrt(middle * (1 - middle) * (1 / size_a + 1 / size_b)) + 1 / 4000
+    assert np.abs((p_a - p_b) / error).max() < limit
+    figure(f"1,000 pairs: p-values of chains and exact draws differ by {np.abs(p_a - p_b).max()}")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: independent_posterior(CELLS, sampler="gibbs"), "sampler must be 'auto', 'exact'"),
+        (lambda: independent_posterior(CELLS, n_draws=0), "draws must be at least 1, got 0"),
+        (lambda: independent_posterior([1, 2, 3]), r"four cells .* got shape \(3,\)"),
+        (lambda: independent_posterior(CELLS, ["x"]), "pairs must name all 3 tables, got 1 names"),
+        (lambda: independent_posterior(CELLS, priors=[1]), "priors must map names"),
+        (lambda: independent_posterior(CELLS, priors={"q": (1, 1)}), "unknown name in prior: q; g"),
+        (
+            lambda: independent_posterior(CELLS, sampler="nuts", priors={"q": (1, 1)}),
+            "no prior of 'q'; priors= takes p_a, p_b",
+        ),
+        (
+            lambda: independent_posterior(CELLS, priors={"p_a": (1, -1)}),
+            r"prior of p_a must be two positive Beta parameters, got \(1, -1\)",
+        ),
+        (
+            lambda: independent_posterior(CELLS, priors={"p_a": (1, "x")}),
+            r"prior of p_a must be two positive Beta parameters, got \(1, 'x'\)",
+        ),
+        (
+            lambda: independent_posterior(
+                CELLS, sampler="exact", priors={"p_a": pm.Uniform.dist(0.5, 1)}
+            ),
+            r"prior of 'p_a' has no exact draws; use sampler='nuts', or give Beta .* \(2, 1\)",
+        ),
+        (
+            lambda: independent_posterior(CELLS, priors={"p_a": pm.Normal.dist()}),
+            "must lie within the support of its default",
+        ),
+        (lambda: null_bootstrap(CELLS, 0), "n_resamples must be at least 1, got 0"),
+        (lambda: null_bootstrap([1, 2, -3, 4]), "must not be negative, got -3"),
+    ],
+)
+def test_bad_arguments(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
