@@ -18,13 +18,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import arviz_stats as azs
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely.inference.convergence import convergence
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -230,13 +230,15 @@ def compiled(
         # Now: what a model holds may change until data are filled in.
         graphs = _graphs(_Graph(_written_out(model, False), False, model))
         start = _starting_point(model)
+    # Once for all data: to write a model out takes longer than many a fit.
+    code = functools.cache(lambda: _code(_Graph(_written_out(model, freeze), freeze, model)))
 
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
             ready = _interpreted(graphs, values, from_there, n_draws)
-            return _compiled(model, freeze, values, from_there) if ready is None else ready
+            return _compiled(code(), freeze, values, from_there) if ready is None else ready
 
     return fill
 
@@ -287,8 +289,7 @@ def _interpreted(
     return graphs.ready(tapes, start)
 
 
-def _compiled(model: pm.Model, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
-    code = _code(_Graph(_written_out(model, freeze), freeze, model))
+def _compiled(code: Any, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
     if freeze:
         return code
     held = {variable.name for variable in code.shared_var_keys}
@@ -469,11 +470,11 @@ def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_M
         troubles.append(f"{divergences} divergent transitions")
     if draws.sizes["draw"] >= 100:
         # Shorter chains cannot be judged by these.
-        r_hats = {str(k): float(v.max()) for k, v in azs.rhat(draws).data_vars.items()}
-        sizes = {str(k): float(v.min()) for k, v in azs.ess(draws).data_vars.items()}
-        # What does not vary has neither.
-        worst = max(r_hats, key=lambda name: np.nan_to_num(r_hats[name], nan=0.0))
-        least = min(sizes, key=lambda name: np.nan_to_num(sizes[name], nan=np.inf))
+        found = {str(k): convergence(v.values) for k, v in draws.data_vars.items()}
+        # What does not vary has no r_hat, what is undefined neither.
+        r_hats = {name: np.nan_to_num(of, nan=0.0).max() for name, (of, _) in found.items()}
+        sizes = {name: np.nan_to_num(of, nan=np.inf).min() for name, (_, of) in found.items()}
+        worst, least = max(r_hats, key=r_hats.__getitem__), min(sizes, key=sizes.__getitem__)
         if r_hats[worst] > 1.01:
             named.append(worst)
             troubles.append(f"r_hat up to {r_hats[worst]:.3f}, of {worst} (should be below 1.01)")
