@@ -307,7 +307,10 @@ def _held(value: Any) -> Any:
 
 def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
     """Log likelihood of data at draws of the free variables, in the words of a model."""
+    import pytensor.tensor as pt
     from pymc.model.transform.conditioning import remove_value_transforms
+    from pymc.pytensorf import compile as compile_graph
+    from pytensor.graph.replace import vectorize_graph
 
     # PyMC does not copy models with starting points; none are needed here.
     starts = model.rvs_to_initial_values
@@ -316,22 +319,21 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
         plain = remove_value_transforms(model)
     finally:
         model.rvs_to_initial_values = starts
-    terms = [*plain.observed_RVs, *plain.potentials]
     inputs = [plain.rvs_to_values[rv] for rv in plain.free_RVs]
-    function = plain.compile_fn(
-        plain.logp(vars=terms),
-        inputs=inputs,
-        point_fn=False,
-        on_unused_input="ignore",
-        mode=interpreted(),
+    several = [pt.tensor(dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs]
+    # All draws at once: one by one, calling takes longer than calculating.
+    total = vectorize_graph(
+        plain.logp(vars=[*plain.observed_RVs, *plain.potentials]),
+        dict(zip(inputs, several, strict=True)),
     )
+    function = compile_graph(several, total, on_unused_input="ignore", mode=interpreted())
     names = [rv.name for rv in plain.free_RVs]
 
     def log_likelihood(draws: Values, data: Values) -> Floats:
         for name, values in data.items():
             plain[name].set_value(np.asarray(values, dtype=plain[name].dtype))
-        n = len(draws[names[0]])
-        return np.array([function(*(draws[name][i] for name in names)) for i in range(n)])
+        found = function(*(draws[name] for name in names))
+        return np.broadcast_to(found, len(draws[names[0]]))
 
     return log_likelihood
 
@@ -395,10 +397,11 @@ def _simulation(
         ranked |= {k: np.asarray(v) for k, v in study.derive(draws, data, rng).items()}
     few = {name: draws[name][:: max(n_ranked // N_LIKELIHOODS, 1)] for name in prepared.free}
     with LOCK:
-        ranked[LOG_LIKELIHOOD] = prepared.log_likelihood(few, data)
-        truth[LOG_LIKELIHOOD] = prepared.log_likelihood(
-            {name: np.asarray(truth[name])[None] for name in prepared.free}, data
-        )[0]
+        # The truth comes last.
+        *likelihoods, truth[LOG_LIKELIHOOD] = prepared.log_likelihood(
+            {name: np.concatenate([few[name], truth[name][None]]) for name in few}, data
+        )
+    ranked[LOG_LIKELIHOOD] = np.array(likelihoods)
     chains = _diagnosed(posterior[list(prepared.free)], tree["sample_stats"].to_dataset())
     rows = []
     element = {name: _element(values, rng) for name, values in ranked.items()}

@@ -93,13 +93,15 @@ def compiled(
         # Now: what a model holds may change until data are filled in.
         graphs = _graphs(_Graph(_written_out(model, False), False, model))
         start = _starting_point(model)
+    # Once for all data: to write a model out takes longer than many a fit.
+    code = functools.cache(lambda: _code(_Graph(_written_out(model, freeze), freeze, model)))
 
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK:
             ready = _interpreted(graphs, values, from_there, n_draws)
-            return _compiled(model, freeze, values, from_there) if ready is None else ready
+            return _compiled(code(), freeze, values, from_there) if ready is None else ready
 
     return fill
 
@@ -150,8 +152,7 @@ def _interpreted(
     return graphs.ready(tapes, start)
 
 
-def _compiled(model: pm.Model, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
-    code = _code(_Graph(_written_out(model, freeze), freeze, model))
+def _compiled(code: Any, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
     if freeze:
         return code
     held = {variable.name for variable in code.shared_var_keys}

@@ -248,6 +248,12 @@ def _now(variable: Any) -> NDArray[Any]:
     return np.asarray(variable.eval(mode=ONCE))
 
 
+def _shape(variable: Any) -> tuple[int, ...]:
+    """Worked out only where the type does not say it."""
+    static = variable.type.shape
+    return tuple(int(length) for length in (_now(variable.shape) if None in static else static))
+
+
 def _settable(model: pm.Model) -> dict[str, Any]:
     """Free variables whose distribution depends on no other quantity of the model."""
     return {v.name: v for v in model.free_RVs if not _parents(model, v)}
@@ -284,9 +290,9 @@ def _replacement(
             f"{nearest(name, settable)}"
         )
     old = settable[name]
-    shape = tuple(int(length) for length in _now(old.shape))
+    shape = _shape(old)
     drawn = _distribution(name, old, given, shape)
-    own = tuple(int(length) for length in _now(drawn.shape))
+    own = _shape(drawn)
     inner = drawn.owner.op.ndim_supp
     if own != shape and own != shape[len(shape) - inner :]:
         dims = f" ({', '.join(model.named_vars_to_dims.get(name) or ())})".replace(" ()", "")
@@ -381,7 +387,7 @@ def _invalid(drawn: Any) -> str:
     """Why a distribution's parameters are none; empty if they are good."""
     try:
         # What is asked of parameters is asked at any value, and in better words than of draws.
-        _log_density(drawn, np.zeros(tuple(_now(drawn.shape))))
+        _log_density(drawn, np.zeros(_shape(drawn)))
         density = _log_density(drawn, _drawn(drawn, 1))
     except NotImplementedError:
         return "nothing can be drawn from it; give a proper distribution"
@@ -397,7 +403,7 @@ def _first_line(error: Exception) -> str:
 
 def _drawn(variable: Any, n: int) -> NDArray[Any]:
     """Draws, the same every time: shape (n, *shape)."""
-    shape = tuple(int(length) for length in _now(variable.shape))
+    shape = _shape(variable)
     size = (n, *shape[: len(shape) - variable.owner.op.ndim_supp])
     return np.asarray(pm.draw(_resized(variable, size), random_seed=0, mode=ONCE))
 
@@ -414,7 +420,7 @@ def _log_density(variable: Any, values: NDArray[Any]) -> NDArray[Any]:
 
 def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) -> None:
     """Refuse values to which the default gives no density: the model has no meaning there."""
-    n = max(DRAWN // max(int(np.prod(_now(drawn.shape))), 1), 10)
+    n = max(DRAWN // max(int(np.prod(_shape(drawn))), 1), 10)
     outside = _outside(old, _drawn(drawn, n))
     if outside is None and drawn.owner.op.ndim_supp == 0:
         ends = _ends(drawn, default)
@@ -431,7 +437,7 @@ def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) 
 def _ends(variable: Any, transform: Transform | None) -> NDArray[Any]:
     """Values from one end to the other of what coordinates reach: shape (place, *shape)."""
     places = PLACES if transform is not None else np.concatenate([PLACES, FAR])
-    grid = np.zeros((len(places), *_now(variable.shape))) + places.reshape(-1, *[1] * variable.ndim)
+    grid = np.zeros((len(places), *_shape(variable))) + places.reshape(-1, *[1] * variable.ndim)
     if transform is None:
         return grid
     return _now(transform.backward(pm.math.constant(grid), *variable.owner.inputs))
@@ -475,7 +481,7 @@ def _coordinates(
 
 def _size(node: Any, drawn: Any, lengths: Mapping[str, Any]) -> tuple[Any, ...]:
     """Batch shape in the graph of the model, where lengths of dims may change."""
-    shape = node.op.dims or tuple(int(length) for length in _now(drawn.shape))
+    shape = node.op.dims or _shape(drawn)
     batch = shape[: len(shape) - drawn.owner.op.ndim_supp]
     return tuple(lengths[part] if isinstance(part, str) else part for part in batch)
 
