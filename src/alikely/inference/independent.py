@@ -105,6 +105,11 @@ def independent_posterior(
     alikely.inference.null_draws : the null distribution alone, exact, for thousands of pairs.
     alikely.estimates.independent_observers : the same for a result.
 
+    Notes
+    -----
+    Of a thousand pairs the largest of two thousand r_hat exceeds 1.01 now and then in 4,000 draws
+    of chains that mix well (effective sample sizes above 2,000): take 8,000.
+
     Examples
     --------
     >>> tree = independent_posterior([100, 20, 20, 20], rng=1)
