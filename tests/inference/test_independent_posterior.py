@@ -170,7 +170,7 @@ def test_other_priors_exactly_and_by_chains() -> None:
 def test_what_the_tree_holds(exact: xr.DataTree, chains: xr.DataTree) -> None:
     groups = {"posterior", "posterior_predictive", "observed_data"}
     assert set(exact.children) == groups
-    assert set(chains.children) == {*groups, "sample_stats"}
+    assert set(chains.children) == {*groups, "sample_stats", "constant_data"}
     assert chains["sample_stats"]["diverging"].shape == (4, N_DRAWS // 4)
     for tree in (exact, chains):
         replicates = tree["posterior_predictive"]

@@ -41,7 +41,7 @@ def independent_observers(
     sampler: Sampler = "auto",
     priors: Mapping[str, Any] | None = None,
     n_resamples: int = 0,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Posterior of independent observers for the same data, with what it predicts.
 
@@ -65,8 +65,8 @@ def independent_observers(
     n_resamples : int
         Replicates of the bootstrap of independent observers, see
         `alikely.inference.null_bootstrap`; 0 for none.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------

@@ -13,26 +13,23 @@ References
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely._base.random import RandomState, seed_sequence
 from alikely.data.tables import check_counts
-from alikely.inference.chains import CHAINS, DRAW_MORE, compiled, sample
+from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
+from alikely.inference.complete import labelled
 from alikely.inference.conjugate import independence_draws
 from alikely.inference.null import independent_cells
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.models._coords import pair_coords
-from alikely.models.priors import UNIFORM_PRIOR, check_accuracy_prior
-
-if TYPE_CHECKING:
-    import pymc as pm
+from alikely.models.priors import check_accuracy_prior
 
 __all__ = ["independent_posterior", "null_bootstrap"]
 
@@ -51,7 +48,7 @@ def independent_posterior(
     n_draws: int = 4_000,
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
-    progressbar: bool = False,
+    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Posterior of independent observers of many pairs, and the null distribution by replicates.
 
@@ -77,15 +74,16 @@ def independent_posterior(
         An estimand of correctness.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool
-        Show the progress of the chains.
+    progressbar : bool, optional
+        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` (chain, draw, pair): ``p_a, p_b``, NaN for a pair without a common trial;
-        from NUTS ``sample_stats``; ``posterior_predictive``: ``observed_cells`` (chain, draw, pair,
-        cell) and the estimand (chain, draw, pair), by its name, NaN where a replicate has none;
+        from NUTS all that `alikely.inference.nuts` gives; ``posterior_predictive``:
+        ``observed_cells`` (chain, draw, pair, cell) and the estimand (chain, draw, pair), by its
+        name, NaN where a replicate has none;
         ``observed_data``: the same two as observed. Attributes: model, metric, sampler, priors
         (JSON).
 
@@ -137,9 +135,12 @@ def independent_posterior(
     chosen = "nuts" if sampler == "nuts" or without else "exact"
     if chosen == "nuts":
         remedy = DRAW_MORE if without else f"{DRAW_MORE}, {EXACT}"
-        groups, texts = _chains(counts, coords, priors, per_chain, rng, progressbar, remedy)
+        fitted = _chains(counts, coords, priors, per_chain, rng, progressbar, remedy)
+        groups = {name: node.to_dataset() for name, node in fitted.children.items()}
+        told = fitted.attrs
     else:
         groups, texts = _exact(counts, priors, per_chain, rng)
+        told = {"priors": json.dumps(texts)}
     labels = {**coords, "chain": np.arange(CHAINS), "draw": np.arange(per_chain)}
     # Without a common trial the prior alone would speak.
     accuracies = groups["posterior"].where(xr.DataArray(counts.sum(axis=1) > 0, dims="pair"))
@@ -156,12 +157,7 @@ def independent_posterior(
     }
     groups["posterior"].attrs["sampler"] = chosen
     tree = xr.DataTree.from_dict(groups)
-    tree.attrs = {
-        "model": "independence",
-        "metric": metric.name,
-        "sampler": chosen,
-        "priors": json.dumps(texts),
-    }
+    tree.attrs = {**told, "model": "independence", "metric": metric.name, "sampler": chosen}
     return tree
 
 
@@ -196,41 +192,25 @@ def _chains(
     priors: Mapping[str, Any] | None,
     per_chain: int,
     rng: RandomState,
-    progressbar: bool,
+    progressbar: bool | None,
     remedy: str,
-) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
-    from alikely.models._given_priors import prior_texts
+) -> xr.DataTree:
     from alikely.models.independent import independence
 
-    seed = seed_sequence(rng)
-    sampled, replicated = seed.spawn(2)
-    model = independence(counts, coords["pair"], priors=priors)
-    # Not frozen: made ready for any counts of so many pairs.
-    ready = compiled(model, n_draws=CHAINS * (TUNE + per_chain))({})
-    # Two parameters a pair and no correlation: adaptation is quick.
-    watched = list(UNIFORM_PRIOR)
-    tree = sample(ready, per_chain, TUNE, sampled, progressbar, watched, remedy=remedy)
-    groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
-    groups["posterior_predictive"] = _replicates(model, groups["posterior"], replicated)
-    return groups, prior_texts(model)
-
-
-def _replicates(model: pm.Model, draws: xr.Dataset, seed: np.random.SeedSequence) -> xr.Dataset:
-    """Tables that PyMC draws from the model, one at each draw of its posterior."""
-    import pymc as pm
-
-    tree = xr.DataTree.from_dict({"posterior": draws})
-    logger = logging.getLogger("pymc.sampling.forward")
-    level = logger.level
-    # Without PyMC's list of what it draws.
-    logger.setLevel(logging.WARNING)
-    try:
-        said = pm.sample_posterior_predictive(
-            tree, model, random_seed=spawn_integer(seed), progressbar=False
-        )
-    finally:
-        logger.setLevel(level)
-    return said["posterior_predictive"].to_dataset().astype(np.int32)
+    # Without labels, and more than one: made ready for any counts of so many pairs.
+    tree = nuts(
+        independence(counts, priors=priors),
+        CHAINS * per_chain,
+        # Two parameters a pair and no correlation: adaptation is quick.
+        TUNE,
+        rng,
+        progressbar,
+        n_models=2,
+        remedy=remedy,
+        include=["posterior_predictive"],
+    )
+    tree["posterior_predictive"] = tree["posterior_predictive"].to_dataset().astype(np.int32)
+    return labelled(tree, pair=coords["pair"])
 
 
 def _values(tables: NDArray[np.integer], metric: Metric) -> NDArray[np.float32]:
