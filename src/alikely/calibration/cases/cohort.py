@@ -19,7 +19,6 @@ from alikely.data.tables import cohort_counts
 from alikely.datasets.loaders import load_example
 from alikely.models.cohorts import cohort_layout
 
-
 N_HUMANS, N_TRIALS = 4, 100
 SMALL = (3, 3)
 # Of the front door, for fewer than 10 conditions and for more.
@@ -60,15 +59,15 @@ def _data_of_humans(
     spread = np.exp(truth["human_spread_mean"] + total * deviation)
     # Averaging over trials flattens a logistic curve; levels are those of accuracies.
     level = truth["human_level"] * np.sqrt(1 + 0.346 * spread**2)
-    logits = level[:, None, None] + spread[:, None, None] * rng.normal(size=(len(level), N_TRIALS, 1))
-    answers = rng.random((len(level), N_TRIALS, N_HUMANS)) < _logistic(
-        logits + truth["human_effect"]
-    )
+    ease = rng.normal(size=(len(level), N_TRIALS, 1))
+    right = _logistic(level[:, None, None] + spread[:, None, None] * ease + truth["human_effect"])
+    answers = rng.random(right.shape) < right
     counts = _by_number(answers.sum(axis=-1))
 
     def again(condition: int, k: int, n: int) -> Floats:
         """Mean over humans at an ease that trials may have of which k were right."""
-        right = _logistic((level[condition] + spread[condition] * EASE)[:, None] + truth["human_effect"])
+        logits = level[condition] + spread[condition] * EASE
+        right = _logistic(logits[:, None] + truth["human_effect"])
         weight = np.exp(-(EASE**2) / 2) * _chance_of(right)[:, k]
         return right.mean(axis=-1)[rng.choice(len(EASE), n, p=weight / weight.sum())]
 
