@@ -327,7 +327,7 @@ def card_section(evidence: dict[str, Any]) -> str:
         f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
         f"again in NumPy, from this card: {evidence['design']}. The ranks of the truth among "
         f"posterior draws {verdict} inside bands that hold for all {len(posterior)} quantities at "
-        "once in 95 of 100 such studies (`calibration.json`; the ranks: `ranks.npz`)."
+        "once in 95 of 100 such studies (`calibration.json`)."
     )
     found = [first]
     if outside:
@@ -360,7 +360,7 @@ def _of_divergences(divergences: dict[str, Any]) -> str:
     if not divergences["simulations"]:
         return "Chains had no divergent transition in any of the simulations."
     if without is None:
-        return f"{first}; the others are too few to be judged apart."
+        return f"{first}; the others are not judged apart."
     verdict = "stay" if without["passed"] else "**do not stay**"
     return f"{first}; ranks of the {without['n_simulations']:,} others {verdict} inside, too."
 

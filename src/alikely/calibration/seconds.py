@@ -1,4 +1,4 @@
-"""How long a model takes from a new process to its first draws, with empty caches and with full ones."""
+"""How long a model takes from a new process to its first draws, with caches empty and full."""
 
 from __future__ import annotations
 

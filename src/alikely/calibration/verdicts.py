@@ -1,4 +1,4 @@
-"""Ranks of a calibration, kept small beside the card; and the verdict, worked out from them alone."""
+"""Ranks of a calibration, kept small beside the card; and the verdict that follows from them."""
 
 from __future__ import annotations
 

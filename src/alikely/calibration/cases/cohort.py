@@ -32,8 +32,11 @@ def _cohort_counts(n_machines: int, n_conditions: int) -> xr.Dataset:
     return cohort_counts(experiment(N_HUMANS, N_TRIALS, n_machines, n_conditions))
 
 
-def _design(size: tuple[int, int] = SMALL, **options: bool) -> pm.Model:
-    return models.cohort(_cohort_counts(*size), **options)
+def _design(
+    size: tuple[int, int] = SMALL, human_effects: bool = False, saturated: bool = False
+) -> pm.Model:
+    counts = _cohort_counts(*size)
+    return models.cohort(counts, human_effects=human_effects, saturated=saturated)
 
 
 def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL) -> Values:
@@ -155,8 +158,10 @@ MAIN = Case(
 SPREADS = ("human_spread_mean", "human_spread_sd", "human_spread_dataset_share")
 OF_HUMANS = (*SPREADS, "human_effect_sd", "human_effect")
 OF_MANY = tuple(q for q in MAIN.quantities if not q.startswith("human_consistency"))
-NOT_OF_FEW = ("human_level_sd", "level_sd", "level_condition_sd", "level_machine_sd")
-NOT_OF_FEW += ("log_odds_ratio_machine_sd", "log_odds_ratio_condition_sd")
+# With one machine or two conditions spreads are given.
+GIVEN = tuple(
+    q for q in MAIN.quantities if q.endswith(("level_sd", "_machine_sd", "_condition_sd"))
+)
 
 
 def _sized(words: str, size: tuple[int, int], target_accept: float = SHORT_STEPS) -> Case:
@@ -182,7 +187,7 @@ CASE = MAIN._replace(
             quantities=(*MAIN.quantities, "departure_sd", "row_probability"),
         ),
         "few_levels": _sized("1 machine, 2 conditions", (1, 2))._replace(
-            quantities=tuple(q for q in MAIN.quantities if q not in NOT_OF_FEW)
+            quantities=tuple(q for q in MAIN.quantities if q not in GIVEN)
         ),
         "many_machines": _sized("10 machines, 3 conditions", (10, 3)),
         "many_conditions": _sized("3 machines, 10 conditions", (3, 10), LONG_STEPS),
