@@ -207,7 +207,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     if not path.is_file():
         raise ValueError(f"no file {str(path)!r}; python -m alikely.calibration run NAME makes it")
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
             return {name: kept[name] for name in kept.files}
     except (ValueError, OSError, KeyError, zipfile.BadZipFile):
         raise ValueError(f"{str(path)!r} is damaged; take a copy of it, or make it again") from None
