@@ -136,7 +136,7 @@ def test_the_verdict_of_the_catalogue_follows_from_its_ranks(name: str, branch: 
 
 
 def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
-    n = 1_000
+    n = 500
     values = np.arange(n, dtype=float)
     ranks = pd.DataFrame(
         {"simulation": range(n), "school": "posterior", "quantity": "x", "rank": values / n}
