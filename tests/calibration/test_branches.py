@@ -131,8 +131,19 @@ def test_the_verdict_of_the_catalogue_follows_from_its_ranks(name: str, branch: 
     case = CASES[name].of(branch)
     posterior = {row["quantity"] for row in evidence["quantities"] if row["school"] == "posterior"}
     assert posterior == {*case.quantities, *case.derived, "log_likelihood"}
-    settings = {k: evidence["settings"][k] for k in ("tune", "target_accept", "thin")}
-    assert settings == {k: getattr(case, k) for k in settings}
+    assert evidence["settings"] == {k: getattr(case, k) for k in ("tune", "target_accept", "thin")}
+    assert evidence["design"] == case.words
+    assert evidence["n_simulations"] >= 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "branch"), KEPT)
+def test_ranks_are_of_the_form_as_it_stands(name: str, branch: str) -> None:
+    stated = json.loads((CARDS / name / "calibration.json").read_text())
+    evidence = stated if branch == DEFAULT else stated["branches"][branch]
+    assert cards.is_of(evidence, name, branch), (
+        f"it says something else: python -m alikely.calibration run {name} --branch {branch}"
+    )
 
 
 def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
