@@ -21,7 +21,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely.models._placed import Placed
+from alikely.models._placed import informed
 
 __all__ = ["Population", "exchangeable", "individual", "spread"]
 
@@ -29,6 +29,8 @@ __all__ = ["Population", "exchangeable", "individual", "spread"]
 NODES = np.linspace(-5, 5, 61)
 # A logistic curve is nearly a normal one of 1.7 times the width: 1 / 1.7**2.
 FLATTENING = 0.346
+# Logits of items spread by w have error consistency r with r / (1 - r) about w**2 / ICC.
+ICC = 4.6
 
 
 class Population(NamedTuple):
@@ -58,39 +60,23 @@ def spread(name: str, mean: float, n_groups: int) -> Any:
     return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
 
 
-def _levels(counts: xr.Dataset) -> Any:
-    """Log odds of a human to be right on a random trial, by condition."""
-    shown, right = (counts[name].sum("person").values for name in ("human_shown", "human_right"))
-    # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
-    centre = np.log(right + 0.5) - np.log(shown - right + 0.5)
-    error = np.sqrt(1 / (right + 0.5) + 1 / (shown - right + 0.5))
-    mean = pm.Normal("human_level_mean", 0, 1.5)
-    sd = spread("human_level_sd", 1, len(centre))
-    return pm.Normal("human_level", mean, sd, transform=Placed(centre, error), dims="condition")
+class _Humans(NamedTuple):
+    """What the counts of right humans show of each condition, (condition,), and how surely."""
+
+    data: dict[int, tuple[NDArray[np.intp], Any]]  # by number of humans: conditions, counts
+    level: Any
+    level_information: Any
+    consistency: Any  # on the logit scale
+    consistency_information: Any
 
 
-def _by_dataset(name: str, center: tuple[float, float], counts: xr.Dataset) -> Any:
-    """Parameter of each condition around that of its data set."""
-    datasets = counts["dataset"].values.tolist()
-    names = list(dict.fromkeys(datasets))
-    position = np.array([names.index(name) for name in datasets])
-    # Few conditions a data set say little about whose spread it is: a total and a share mix better.
-    total = pm.HalfNormal(f"{name}_sd", 0.5)
-    share = pm.Beta(f"{name}_dataset_share", 1, 1)
-    shared = pm.Normal(f"{name}_dataset", 0, 1, dims="dataset")
-    own = pm.Normal(f"{name}_condition", 0, 1, dims="condition")
-    deviation = pt.sqrt(share) * shared[position] + pt.sqrt(1 - share) * own
-    return pm.Normal(f"{name}_mean", *center) + total * deviation
-
-
-def _count_likelihood(counts: xr.Dataset, log_share: Callable[[NDArray[np.intp], int], Any]) -> Any:
-    """Multinomial number of right humans, one variable for each number of humans.
-
-    Returns all of them by condition: with humans missing a condition is in several.
-    """
+def _seen(counts: xr.Dataset) -> _Humans:
+    """Log odds of accuracy and of error consistency by moments, from data that may be replaced."""
     model = pm.modelcontext(None)
     place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
-    together = pt.zeros((counts.sizes["condition"], n_humans.max() + 1), dtype="int64")
+    data = {}
+    # Trials, and sums over them of the share of right humans, its square, and that of a coin.
+    sums = pt.zeros((4, counts.sizes["condition"]))
     for n in np.unique(n_humans[n_humans > 0]).tolist():
         strata = np.flatnonzero(n_humans == n)
         conditions = place[strata].reshape(-1, n + 1)[:, 0]
@@ -98,15 +84,77 @@ def _count_likelihood(counts: xr.Dataset, log_share: Callable[[NDArray[np.intp],
         model.add_coords(
             {dims[0]: counts["condition"].values[conditions], dims[1]: np.arange(n + 1)}
         )
-        observed = pm.Data(
-            f"human_data_{n}", counts["n_trials"].values[strata].reshape(-1, n + 1), dims=dims
-        )
+        trials = counts["n_trials"].values[strata].reshape(-1, n + 1)
+        observed = pm.Data(f"human_data_{n}", trials, dims=dims)
+        data[n] = conditions, observed
+        share = np.arange(n + 1) / n
+        each = np.stack([np.ones(n + 1), share, share**2, np.full(n + 1, 1 / n)])
+        sums = sums[:, conditions].inc(each @ observed.T)
+    n_trials = sums[0]
+    mean = (sums[1] + 0.5) / (n_trials + 1)
+    share, single = sums[1] / n_trials, sums[3] / n_trials
+    # Between humans who agree by chance and those who always do.
+    spread_of_shares = (sums[2] / n_trials - share**2) / (mean * (1 - mean))
+    alike = pt.clip((spread_of_shares - single) / (1 - single + 1e-9), 0.05, 0.95)
+    per_human = single + (1 - single) * alike
+    worth = 4 * n_trials * mean * (1 - mean)
+    variance = (1 - alike) ** 2 * per_human**2 / (single * (1 - single) + 1e-9)
+    return _Humans(
+        data,
+        pt.log(mean) - pt.log1p(-mean),
+        worth / 4 / per_human,
+        pt.log(alike) - pt.log1p(-alike),
+        (alike * (1 - alike)) ** 2 * worth / (2 * variance / 1),
+    )
+
+
+def _levels(seen: _Humans, n: int) -> Any:
+    """Log odds of a human to be right on a random trial, by condition."""
+    mean = pm.Normal("human_level_mean", 0, 1.5)
+    sd = spread("human_level_sd", 1, n)
+    # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
+    return informed(
+        "human_level", mean, sd, seen.level, seen.level_information, "condition"
+    )
+
+
+def _by_dataset(name, center, counts, seen, information) -> Any:
+    """Parameter of each condition around that of its data set."""
+    datasets = counts["dataset"].values.tolist()
+    names = list(dict.fromkeys(datasets))
+    position = np.array([names.index(name) for name in datasets])
+    # Few conditions a data set say little about whose spread it is: a total and a share mix better.
+    total = pm.HalfNormal(f"{name}_sd", 0.5)
+    share = pm.Beta(f"{name}_dataset_share", 1, 1)
+    mean = pm.Normal(f"{name}_mean", *center)
+    of_dataset, of_condition = total * pt.sqrt(share), total * pt.sqrt(1 - share)
+    together = averages(seen, 1 / (of_condition**2 + 1 / information), position, len(names))
+    shared = informed(f"{name}_dataset", mean, of_dataset, *together, "dataset")
+    return informed(
+        f"{name}_condition", shared[position], of_condition, seen, information, "condition"
+    )
+
+
+def averages(seen: Any, information: Any, group: Any, n: int) -> tuple[Any, Any]:
+    """Means by group of what is seen, weighted by how surely; and how surely they are together."""
+    weight = (group == np.arange(n)[:, None]) * information
+    total = weight.sum(axis=1)
+    return (weight * seen).sum(axis=1) / total, total
+
+
+def _count_likelihood(counts, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]) -> Any:
+    """Multinomial number of right humans, one variable for each number of humans.
+
+    Returns all of them by condition: with humans missing a condition is in several.
+    """
+    together = pt.zeros((counts.sizes["condition"], max(seen.data) + 1), dtype="int64")
+    for n, (conditions, observed) in seen.data.items():
         found = pm.Multinomial(
             f"human_counts_{n}",
             n=observed.sum(axis=-1),
             p=pt.exp(log_share(conditions, n)),
             observed=observed,
-            dims=dims,
+            dims=(f"condition_{n}", f"right_{n}"),
         )
         together = together[conditions, : n + 1].inc(found)
     return together
@@ -125,8 +173,10 @@ def exchangeable(counts: xr.Dataset) -> Population:
     Population
         Registers ``human_accuracy`` and ``human_error_consistency`` in the model of the context.
     """
-    mu = pm.math.invlogit(_levels(counts))
-    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts))
+    seen = _seen(counts)
+    mu = pm.math.invlogit(_levels(seen, counts.sizes["condition"]))
+    known = seen.consistency, seen.consistency_information
+    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
     pm.Deterministic("human_accuracy", mu, dims="condition")
     pm.Deterministic("human_error_consistency", alike, dims="condition")
     phi = 1 / alike - 1
@@ -141,7 +191,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
         chance = mu[at] * (1 - accuracy) + (1 - mu[at]) * accuracy
         return 2 * copying * alike[at] * variance / chance
 
-    _count_likelihood(counts, log_share)
+    _count_likelihood(counts, seen, log_share)
     here = counts["stratum_condition"].values
     expected = (alpha[here] + counts["n_right"].values) / (phi[here] + counts["n_humans"].values)
     return Population(mu, expected, consistency)
@@ -175,9 +225,12 @@ def individual(counts: xr.Dataset) -> Population:
     people = _people(counts)
     shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     n_conditions = counts.sizes["condition"]
-    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts))
+    seen = _seen(counts)
+    # Of a normal ease in logits: its share of the variance, the rest being logistic.
+    wide = (seen.consistency + np.log(ICC)) / 2, 4 * seen.consistency_information
+    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
     # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
-    level = _levels(counts) * pt.sqrt(1 + FLATTENING * width_of_items**2)
+    level = _levels(seen, n_conditions) * pt.sqrt(1 + FLATTENING * width_of_items**2)
     deviate = pm.Normal("human_deviate", 0, 1, dims="person")
     sd = pm.HalfNormal("human_effect_sd", 0.5)
     dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
@@ -222,7 +275,7 @@ def individual(counts: xr.Dataset) -> Population:
     def log_share(conditions: NDArray[np.intp], n: int) -> Any:
         return (log_symmetric + log_total)[conditions, : n + 1]
 
-    n_by_right = _count_likelihood(counts, log_share)
+    n_by_right = _count_likelihood(counts, seen, log_share)
     _who_was_right(counts, effect, np.where(there, who, -1), n_by_right)
     place, n_right = counts["stratum_condition"].values, counts["n_right"].values
     posterior = pt.exp(log_joint - log_total[:, :, None])

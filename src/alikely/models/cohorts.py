@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -22,13 +22,19 @@ import pytensor.tensor as pt
 import xarray as xr
 
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._populations import exchangeable, individual, spread
+from alikely.models._placed import informed, informed_zero_sum
+from alikely.models._populations import averages, exchangeable, individual, spread
 
 __all__ = ["cohort", "cohort_layout"]
 
 # With so many entries behind it an effect is known better than the spread of effects; with fewer,
 # deviates in units of the spread are the freer parameters.
 MANY = 10
+import os
+RATIO_MEAN = (0, float(os.environ.get("RM", 2)))
+RATIO_MACHINE = float(os.environ.get("RMM", 1.5))
+RATIO_CONDITION = float(os.environ.get("RC", .5))
+RATIO_SD = float(os.environ.get("RS", .5))
 
 
 def cohort(
@@ -99,7 +105,11 @@ def cohort(
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
     with pm.Model(coords=layout["coords"]) as model:
         humans = individual(counts) if human_effects else exchangeable(counts)
-        accuracy, log_odds_ratio = _machines(layout)
+        shown = pm.Data("shown", layout["shown"], dims="row")
+        right = pm.Data("right", layout["right"], dims="row")
+        stratum = layout["stratum_of_row"]
+        seen = _seen(layout, counts["n_right"].values[stratum], np.maximum(counts["n_humans"].values[stratum], 1), shown, right)
+        accuracy, log_odds_ratio = _machines(layout, seen)
         # The human whose answer might be copied is right with probability mu.
         mu = humans.accuracy[at]
         both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
@@ -115,8 +125,6 @@ def cohort(
             departure = pm.Normal("departure", 0, 1, dims="row")
             probability = pm.math.invlogit(pm.math.logit(probability) + spread * departure)
         pm.Deterministic("row_probability", probability, dims="row")
-        shown = pm.Data("shown", layout["shown"], dims="row")
-        right = pm.Data("right", layout["right"], dims="row")
         pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
     return with_priors(model, priors)
 
@@ -179,41 +187,69 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _machines(layout: dict[str, Any]) -> tuple[Any, Any]:
+def _machines(layout: dict[str, Any], seen: _Seen) -> tuple[Any, Any]:
     """Accuracy and log odds ratio of every entry."""
     machine, condition = layout["machine_of_entry"], layout["condition_of_entry"]
     n = {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
     mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
+    own = 1 / (sd**2 + 1 / seen.level_information)
     sd_condition = spread("level_condition_sd", 1, n["condition"])
-    by_machine = _effect("level_machine", "machine", n, 1)[machine]
-    if n["entry"] >= MANY * n["condition"]:
-        by_condition = pm.Normal("level_condition", mean, sd_condition, dims="condition")
-    else:
-        by_condition = mean + sd_condition * pm.Normal("level_condition", 0, 1, dims="condition")
-    if n["entry"] >= MANY * max(n["condition"], n["machine"]):
-        level = pm.Normal("level", by_condition[condition] + by_machine, sd, dims="entry")
-    else:
-        deviate = pm.Normal("level_deviate", 0, 1, dims="entry")
-        level = by_condition[condition] + by_machine + sd * deviate
+    there = averages(seen.level, own, condition, n["condition"])
+    by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
+    by_machine = _effect("level_machine", "machine", n, 1, seen.level - there[0][condition], own, machine)
+    expected = by_condition[condition] + by_machine[machine]
+    level = informed("level", expected, sd, seen.level, seen.level_information, "entry")
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
-    ratio = (
-        pm.Normal("log_odds_ratio_mean", 0, 4)
-        + _effect("log_odds_ratio_machine", "machine", n, 3)[machine]
-        + _effect("log_odds_ratio_condition", "condition", n, 1)[condition]
-    )
-    # An entry of its own says little about its odds ratio: deviates in units of their spread.
-    deviate = pm.Normal("log_odds_ratio_deviate", 0, 1, dims="entry")
-    return accuracy, ratio + pm.HalfNormal("log_odds_ratio_sd", 1) * deviate
+    ratio_sd = pm.HalfNormal("log_odds_ratio_sd", RATIO_SD)
+    own = 1 / (ratio_sd**2 + 1 / seen.ratio_information)
+    ratio = pm.Normal("log_odds_ratio_mean", *RATIO_MEAN)
+    ratio += _effect("log_odds_ratio_machine", "machine", n, RATIO_MACHINE, seen.ratio, own, machine)[machine]
+    ratio += _effect("log_odds_ratio_condition", "condition", n, RATIO_CONDITION, seen.ratio, own, condition)[condition]
+    ratio = informed("log_odds_ratio", ratio, ratio_sd, seen.ratio, seen.ratio_information, "entry")
+    return accuracy, ratio
 
 
-def _effect(name: str, dim: str, n: dict[str, int], scale: float) -> Any:
+def _effect(name, dim, n, scale, seen, information, at) -> Any:
     """Effects that sum to zero; none where there is only one level."""
     if n[dim] == 1:
         return pt.zeros(1)
     sd = spread(f"{name}_sd", scale, n[dim])
-    if n["entry"] / n[dim] >= MANY:
-        return pm.ZeroSumNormal(name, sd, dims=dim)
-    return pm.Deterministic(name, sd * pm.ZeroSumNormal(f"{name}_deviate", 1, dims=dim), dims=dim)
+    each, known = averages(seen, information, at, n[dim])
+    return informed_zero_sum(name, sd, each, known.mean(), dim)
+
+
+class _Seen(NamedTuple):
+    level: Any
+    level_information: Any
+    ratio: Any
+    ratio_information: Any
+
+
+def _seen(layout, n_right, n_humans, shown, right):
+    entry = layout["entry_of_row"]
+    n = len(layout["coords"]["entry"])
+    of = (entry[None] == np.arange(n)[:, None]).astype(float)
+    f = n_right / n_humans
+    def total(x):
+        return pt.dot(of, x)
+    N = total(shown)
+    a = (total(right) + 0.5) / (N + 1)
+    level, info = pt.log(a) - pt.log1p(-a), N * a * (1 - a)
+    m = (total(shown * f) + 0.5) / (N + 1)
+    square = (total(shown * f**2)) / N - (total(shown*f)/N) ** 2
+    var = m * (1 - m)
+    h = n_humans.max()
+    alike = pt.clip((square / var - 1 / h) / (1 - 1 / h), 0.1, 1)
+    cov = total(right * f) / N - total(shown * f) / N * total(right) / N
+    c = cov / (alike * var)
+    both = m * a + c * var
+    low, high = pt.maximum(m + a - 1, 0), pt.minimum(m, a)
+    edge = 0.05 * (high - low)
+    both = pt.clip(both, low + edge, high - edge)
+    cells = [both, m - both, a - both, 1 - m - a + both]
+    ratio = pt.log(cells[0]) + pt.log(cells[3]) - pt.log(cells[1]) - pt.log(cells[2])
+    known = N * alike**2 / sum(1 / cell for cell in cells)
+    return _Seen(level, info, ratio, known)
 
 
 def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:
