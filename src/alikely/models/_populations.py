@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from alikely.models._placed import informed
 
-__all__ = ["Population", "exchangeable", "individual", "spread"]
+__all__ = ["Population", "averages", "exchangeable", "individual", "spread", "sums"]
 
 # An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
 NODES = np.linspace(-5, 5, 61)
@@ -31,6 +31,8 @@ NODES = np.linspace(-5, 5, 61)
 FLATTENING = 0.346
 # Logits of items spread by w have error consistency r with r / (1 - r) about w**2 / ICC.
 ICC = 4.6
+# Error consistency by moments may be anything; what shapes coordinates stays inside.
+ALIKE, TINY = (0.05, 0.95), 1e-9
 
 
 class Population(NamedTuple):
@@ -61,22 +63,32 @@ def spread(name: str, mean: float, n_groups: int) -> Any:
 
 
 class _Humans(NamedTuple):
-    """What the counts of right humans show of each condition, (condition,), and how surely."""
+    """What counts of right humans show of each condition, (condition,), and how surely.
 
-    data: dict[int, tuple[NDArray[np.intp], Any]]  # by number of humans: conditions, counts
+    Attributes
+    ----------
+    data : dict
+        Conditions, and their numbers of trials by number of right humans, by number of humans.
+    level, level_information : tensor
+        Log odds of a human to be right, and the inverse of its variance.
+    consistency, consistency_information : tensor
+        The same of log odds of error consistency.
+    """
+
+    data: dict[int, tuple[NDArray[np.intp], Any]]
     level: Any
     level_information: Any
-    consistency: Any  # on the logit scale
+    consistency: Any
     consistency_information: Any
 
 
 def _seen(counts: xr.Dataset) -> _Humans:
-    """Log odds of accuracy and of error consistency by moments, from data that may be replaced."""
+    """Put the counts of right humans into the model, and see what they show by their moments."""
     model = pm.modelcontext(None)
     place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
     data = {}
-    # Trials, and sums over them of the share of right humans, its square, and that of a coin.
-    sums = pt.zeros((4, counts.sizes["condition"]))
+    # Trials, and sums over them of the share of right humans, its square, and one over humans.
+    total = pt.zeros((4, counts.sizes["condition"]))
     for n in np.unique(n_humans[n_humans > 0]).tolist():
         strata = np.flatnonzero(n_humans == n)
         conditions = place[strata].reshape(-1, n + 1)[:, 0]
@@ -85,27 +97,34 @@ def _seen(counts: xr.Dataset) -> _Humans:
             {dims[0]: counts["condition"].values[conditions], dims[1]: np.arange(n + 1)}
         )
         trials = counts["n_trials"].values[strata].reshape(-1, n + 1)
-        observed = pm.Data(f"human_data_{n}", trials, dims=dims)
-        data[n] = conditions, observed
+        data[n] = conditions, pm.Data(f"human_data_{n}", trials, dims=dims)
         share = np.arange(n + 1) / n
         each = np.stack([np.ones(n + 1), share, share**2, np.full(n + 1, 1 / n)])
-        sums = sums[:, conditions].inc(each @ observed.T)
-    n_trials = sums[0]
-    mean = (sums[1] + 0.5) / (n_trials + 1)
-    share, single = sums[1] / n_trials, sums[3] / n_trials
-    # Between humans who agree by chance and those who always do.
-    spread_of_shares = (sums[2] / n_trials - share**2) / (mean * (1 - mean))
-    alike = pt.clip((spread_of_shares - single) / (1 - single + 1e-9), 0.05, 0.95)
-    per_human = single + (1 - single) * alike
-    worth = 4 * n_trials * mean * (1 - mean)
-    variance = (1 - alike) ** 2 * per_human**2 / (single * (1 - single) + 1e-9)
+        total = pt.inc_subtensor(total[:, conditions], pt.dot(each, data[n][1].T))
+    n_trials, share, square, one = (
+        total[0],
+        *(part / total[0] for part in (total[1], total[2], total[3])),
+    )
+    mean = (share * n_trials + 0.5) / (n_trials + 1)
+    even = mean * (1 - mean)
+    # Shares of right humans spread from as much as by chance to as much as if all were one.
+    alike = ((square - share**2) / even - one) / pt.maximum(1 - one, TINY)
+    alike = pt.clip(alike, *ALIKE)
+    inflated = one + (1 - one) * alike
+    # As of a normal variable, from so many trials as would say as much if half were right.
+    variance = 2 * (1 - alike) ** 2 * inflated**2 / pt.maximum(one * (1 - one), TINY)
     return _Humans(
         data,
-        pt.log(mean) - pt.log1p(-mean),
-        worth / 4 / per_human,
-        pt.log(alike) - pt.log1p(-alike),
-        (alike * (1 - alike)) ** 2 * worth / (2 * variance / 1),
+        log_odds(mean),
+        n_trials * even / inflated,
+        log_odds(alike),
+        (alike * (1 - alike)) ** 2 * 4 * even * n_trials / variance,
     )
+
+
+def log_odds(probability: Any) -> Any:
+    """Log odds of a probability."""
+    return pt.log(probability) - pt.log1p(-probability)
 
 
 def _levels(seen: _Humans, n: int) -> Any:
@@ -113,9 +132,7 @@ def _levels(seen: _Humans, n: int) -> Any:
     mean = pm.Normal("human_level_mean", 0, 1.5)
     sd = spread("human_level_sd", 1, n)
     # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
-    return informed(
-        "human_level", mean, sd, seen.level, seen.level_information, "condition"
-    )
+    return informed("human_level", mean, sd, seen.level, seen.level_information, "condition")
 
 
 def _by_dataset(name, center, counts, seen, information) -> Any:
@@ -135,14 +152,34 @@ def _by_dataset(name, center, counts, seen, information) -> Any:
     )
 
 
-def averages(seen: Any, information: Any, group: Any, n: int) -> tuple[Any, Any]:
-    """Means by group of what is seen, weighted by how surely; and how surely they are together."""
-    weight = (group == np.arange(n)[:, None]) * information
-    total = weight.sum(axis=1)
-    return (weight * seen).sum(axis=1) / total, total
+def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
+    """Means by group of what is seen, weighted by how surely; and how surely they are together.
+
+    Parameters
+    ----------
+    seen, information : tensor_like, shape (entry,)
+        Values, and the inverse of their variance.
+    group : ndarray of int, shape (entry,)
+        Positions of groups, each of which has an entry.
+    n : int
+        Number of groups.
+
+    Returns
+    -------
+    seen, information : tensor, shape (n,)
+    """
+    total = sums(information + pt.zeros_like(seen), group, n)
+    return sums(information * seen, group, n) / total, total
 
 
-def _count_likelihood(counts, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]) -> Any:
+def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
+    """Sums of values by group, shape (n,)."""
+    return pt.inc_subtensor(pt.zeros(n)[group], values)
+
+
+def _count_likelihood(
+    counts, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
+) -> Any:
     """Multinomial number of right humans, one variable for each number of humans.
 
     Returns all of them by condition: with humans missing a condition is in several.

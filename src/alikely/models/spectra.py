@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import Informed, Placed, informed
-from alikely.models._populations import averages
+from alikely.models._populations import averages, log_odds, sums
 from alikely.stats.mixtures import regime_names, tightest_groups
 
 __all__ = ["spectrum"]
@@ -166,7 +166,7 @@ def spectrum(
 def _shown(right: Any, shown: Any) -> tuple[Any, Any]:
     """Logits of accuracies as the counts show them, and their information."""
     share = (right + 0.5) / (shown + 1)
-    return pt.log(share) - pt.log1p(-share), shown * share * (1 - share)
+    return log_odds(share), shown * share * (1 - share)
 
 
 def _of_people(
@@ -177,9 +177,8 @@ def _of_people(
     mean, total = averages(seen, known, at, n_conditions)
     # How hard a condition is has to be told from the same answers.
     known = known * (1 - known / total[at])
-    person = (who == np.arange(n_people)[:, None]).astype(float)
-    information = (person * (known * spread**2)).sum(axis=1) + TINY
-    return (person * (known * spread * (seen - mean[at]))).sum(axis=1) / information, information
+    information = sums(known * spread**2, who, n_people) + TINY
+    return sums(known * spread * (seen - mean[at]), who, n_people) / information, information
 
 
 def _mixture(name: str, weight: Any, mean: Any, width: Any, seen: Any, information: Any) -> Any:
@@ -223,10 +222,13 @@ def _drawn_of_mixture(
     size: Any = None,
 ) -> np.ndarray:
     shape = np.broadcast_shapes(seen.shape, mean.shape[:-1]) if size is None else tuple(size)
-    regime = (rng.random((*shape, 1)) > np.cumsum(weight, axis=-1)[..., :-1]).sum(axis=-1)[..., None]
+    regime = (rng.random((*shape, 1)) > np.cumsum(weight, axis=-1)[..., :-1]).sum(axis=-1)[
+        ..., None
+    ]
     wide = (*shape, mean.shape[-1])
     of_regime = [
-        np.take_along_axis(np.broadcast_to(part, wide), regime, -1)[..., 0] for part in (mean, width)
+        np.take_along_axis(np.broadcast_to(part, wide), regime, -1)[..., 0]
+        for part in (mean, width)
     ]
     return rng.normal(*of_regime)
 
