@@ -112,12 +112,10 @@ def spectrum(
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
-        means = pm.Normal(
-            "lowest_mean",
-            -1.5,
-            1.5,
-            transform=Placed(start.mean[0], start.mean_error[0]),
-        )[None]
+        # Sure whatever regimes there are, unlike the mean of any of them.
+        centre = pm.Normal(
+            "ease_mean", 0.5, 1.5, transform=Placed(start.centre, start.centre_error)
+        )
         if k > 1:
             names = regime_names(k)
             model.add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
@@ -129,10 +127,12 @@ def spectrum(
                 dims="boundary",
                 transform=Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
             )
-            means = pt.concatenate([means, means + pt.cumsum(gap)])
             weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
+            above = pt.concatenate([[0.0], pt.cumsum(gap)])
+            means = centre - pt.sum(weight * above) + above
         else:
             weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
+            means = centre[None]
         mean = pm.Deterministic("regime_mean", means, dims="regime")
         width = pm.LogNormal(
             "regime_sd",
@@ -250,10 +250,10 @@ def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean:
 
 
 class _Start(NamedTuple):
-    """Where parameters lie by the counts alone, and how surely: (condition,) and (regime,)."""
+    """Where parameters lie by the counts alone, and how surely; by regime but for the centre."""
 
-    ease: np.ndarray
-    ease_error: np.ndarray
+    centre: float
+    centre_error: float
     mean: np.ndarray
     mean_error: np.ndarray
     width: np.ndarray
@@ -277,8 +277,8 @@ def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int)
     # Conditions alike would leave no gap to begin with.
     gaps = np.maximum(np.diff(means), 0.05)
     return _Start(
-        ease,
-        np.sqrt(1 / (n_right + 0.5) + 1 / (n_shown - n_right + 0.5)),
+        ease.mean(),
+        np.sqrt((ease.var() + usual**2) / len(ease)),
         means[0] + np.concatenate([[0.0], np.cumsum(gaps)]),
         width / np.sqrt(size + 1),
         width,

@@ -40,7 +40,7 @@ CASE = Case(
     design=_design,
     simulate=_data,
     quantities=(
-        "lowest_mean",
+        "ease_mean",
         "gap",
         "regime_weight",
         "regime_mean",
