@@ -169,15 +169,15 @@ class _InformedZeroSum(ZeroSumTransform):
         sd, seen, information = inputs[-3:]
         weight = sd**2 * information
         free = super().forward(seen - seen.mean(axis=-1, keepdims=True))
-        return weight / (1 + weight) * free, sd / pt.sqrt(1 + weight)
+        return pt.shape_padright(weight / (1 + weight)) * free, sd / pt.sqrt(1 + weight)
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         mean, sd = self._place(inputs)
-        return (super().forward(value) - mean) / sd
+        return (super().forward(value) - mean) / pt.shape_padright(sd)
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         mean, sd = self._place(inputs)
-        return super().backward(mean + sd * value)
+        return super().backward(mean + pt.shape_padright(sd) * value)
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         return value.shape[-1] * pt.log(self._place(inputs)[1])
