@@ -44,7 +44,7 @@ MAIN = Case(
     design=_design,
     simulate=_data,
     quantities=(
-        "lowest_mean",
+        "ease_mean",
         "gap",
         "regime_weight",
         "regime_mean",
