@@ -214,7 +214,13 @@ def test_the_recipe_to_its_end(house: House, figure: Callable[[str], None]) -> N
     changed = {file for file, content in house.files().items() if house.before.get(file) != content}
     made_by_command = {
         f"models/accuracies/{file}"
-        for file in ("calibration.json", "reference.json", "ranks.png", "recovery.png")
+        for file in (
+            "calibration.json",
+            "reference.json",
+            "ranks.npz",
+            "ranks.png",
+            "recovery.png",
+        )
     }
     assert changed == house.by_hand | made_by_command | {"models/README.md"}
     figure(f"a new model: {len(house.by_hand)} files by hand, {len(made_by_command) + 1} made")

@@ -207,10 +207,10 @@ def test_our_coordinates_stay_where_they_fit() -> None:
         parts = getattr(found, "transform_list", [found])
         return any(isinstance(part, Placed) for part in parts)
 
-    assert placed("lowest_mean", pm.StudentT.dist(4, -1, sigma=2))
+    assert placed("ease_mean", pm.StudentT.dist(4, -1, sigma=2))
     assert placed("regime_sd", pm.HalfNormal.dist(1))
     assert placed("gap", pm.LogNormal.dist(0, 1))
-    assert not placed("lowest_mean", pm.Uniform.dist(-3, 0))
+    assert not placed("ease_mean", pm.Uniform.dist(-3, 0))
     assert not placed("regime_sd", pm.Uniform.dist(0.1, 1))
 
 

@@ -5,13 +5,17 @@ from .coverage_estimates import estimate_coverage as estimate_coverage
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
 from .studies import run_study as run_study
+from .verdicts import kept_ranks as kept_ranks
+from .verdicts import verdict as verdict
 
 __all__ = [
     "coverage_study",
     "coverage_summary",
     "default_grid",
     "estimate_coverage",
+    "kept_ranks",
     "run_study",
     "sbc",
     "sbc_summary",
+    "verdict",
 ]

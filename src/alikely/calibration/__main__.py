@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import joblib
+
 from alikely._base.files import write_figure
-from alikely.calibration.cards import MODEL_NAMES, calibration, reference, update_card, write
+from alikely._base.names import nearest
+from alikely.calibration.cards import MODEL_NAMES, calibration, is_of, reference, update_card, write
+from alikely.calibration.case import DEFAULT
 from alikely.calibration.cases import CASES
 from alikely.calibration.described import described, new_card, redescribe, unwritten
-from alikely.calibration.index import STUDY, write_index
+from alikely.calibration.index import SECONDS, STUDY, write_index
+from alikely.calibration.seconds import seconds
+from alikely.calibration.verdicts import RANKS, keep_ranks, kept_branches, kept_ranks, verdict
+
+# What joblib takes for the number of cores, if it is set.
+CORES = "LOKY_MAX_CPU_COUNT"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make a folder for a new model, put a model to the test, or write the index."""
+    given = _parser().parse_args(arguments)
+    try:
+        if given.task == "new":
+            return _new(given.catalogue, given.name)
+        if given.task == "run":
+            with _on_cores(given.jobs):
+                return _run(given)
+        if given.task == "verdict":
+            return _verdict(given.catalogue, given.name)
+        if given.task == "time":
+            return _time(given.catalogue, given.name, given.repeats)
+        return _index(given.catalogue, given.text_only, given.work, given.seed)
+    except ValueError as error:
+        print(f"alikely: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m alikely.calibration",
         description="The files of the catalogue of models that computation makes.",
@@ -25,32 +54,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tasks = parser.add_subparsers(dest="task", required=True)
     new = tasks.add_parser("new", help="folder, model.json and empty card of a new model")
     run = tasks.add_parser(
-        "run", help="calibration.json, reference.json and figures of a model; its card with them"
+        "run",
+        help="calibration.json, ranks.npz, reference.json and figures of a model; its card with "
+        "them",
     )
+    judge = tasks.add_parser("verdict", help="what the ranks that are kept say, worked out again")
+    time = tasks.add_parser("time", help="seconds.json: seconds to the first draws")
     index = tasks.add_parser("index", help="README.md of the catalogue, with coverage of intervals")
-    for task in (new, run):
+    for task in (new, run, judge, time):
         task.add_argument("name", help="of the model, as in alikely.models")
+    run.add_argument("--branch", default=DEFAULT, help="another form of the model, of its case")
     run.add_argument("--simulations", type=int, help="how many; that of its case if not given")
+    run.add_argument(
+        "--jobs", type=int, default=joblib.cpu_count(), help="processes; one a core if not given"
+    )
+    time.add_argument("--repeats", type=int, default=5, help="processes, cold and warm each (5)")
     index.add_argument(
         "--text-only", action="store_true", help="without the long study of coverage, as it stands"
     )
     for task in (run, index):
         task.add_argument("--seed", type=int, default=1, help="of all simulations (1)")
         task.add_argument("--work", type=Path, help="where finished parts are kept, to go on later")
-    for task in (new, run, index):
+    for task in (new, run, judge, time, index):
         task.add_argument(
             "--catalogue", type=Path, default=Path("models"), help="folder of all models (models)"
         )
-    given = parser.parse_args(arguments)
+    return parser
+
+
+@contextlib.contextmanager
+def _on_cores(jobs: int) -> Iterator[None]:
+    """So many processes: chains of interpreted models hold on to Python, threads would wait."""
+    if jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {jobs}")
+    before = os.environ.get(CORES)
+    os.environ[CORES] = str(jobs)
     try:
-        if given.task == "new":
-            return _new(given.catalogue, given.name)
-        if given.task == "run":
-            return _run(given.catalogue, given.name, given.simulations, given.work, given.seed)
-        return _index(given.catalogue, given.text_only, given.work, given.seed)
-    except ValueError as error:
-        print(f"alikely: {error}", file=sys.stderr)
-        return 2
+        with joblib.parallel_config(backend="loky") if jobs > 1 else contextlib.nullcontext():
+            yield
+    finally:
+        if before is None:
+            del os.environ[CORES]
+        else:
+            os.environ[CORES] = before
 
 
 def _new(catalogue: Path, name: str) -> int:
@@ -67,7 +113,85 @@ def _new(catalogue: Path, name: str) -> int:
     return 0
 
 
-def _run(catalogue: Path, name: str, n: int | None, work: Path | None, seed: int) -> int:
+def _run(given: argparse.Namespace) -> int:
+    name, branch = given.name, given.branch
+    folder = _folder(given.catalogue, name)
+    if branch not in (known := CASES[name].all_branches):
+        raise ValueError(
+            f"{name} has no branch {branch!r}{nearest(branch, known)}; expected one of "
+            f"{', '.join(known)}"
+        )
+    if given.simulations is not None and given.simulations < 2:
+        raise ValueError(f"--simulations must be at least 2, got {given.simulations}")
+    path = folder / "calibration.json"
+    kept = json.loads(path.read_text()) if path.is_file() else {}
+    if branch != DEFAULT and not kept:
+        raise ValueError(
+            f"{folder} has no calibration.json; make it first, python -m alikely.calibration run "
+            f"{name}"
+        )
+    # What the card draws needs matplotlib, the figures themselves do not.
+    from alikely.plots.calibration import plot_rank_ecdf, plot_recovery
+
+    found, ranks = calibration(name, given.simulations, given.work, given.seed, True, branch)
+    branches = kept.get("branches", {})
+    if branch == DEFAULT:
+        evidence = found | {"branches": branches}
+        write_figure(plot_rank_ecdf(ranks), folder / "ranks.png", dpi=110)
+        write_figure(plot_recovery(ranks), folder / "recovery.png", dpi=110)
+        _update_reference(folder / "reference.json", name)
+        redescribe(folder, name, CASES[name].example())
+    else:
+        branches[branch] = found
+        in_order = {k: branches[k] for k in CASES[name].branches if k in branches}
+        evidence = kept | {"branches": in_order}
+    keep_ranks(folder / RANKS, branch, ranks)
+    write(path, evidence)
+    update_card(folder / "README.md", evidence)
+    outside = ", ".join(found["outside_alone"]) or "none"
+    print(
+        f"{name}{'' if branch == DEFAULT else f', {branch}'}: "
+        f"{'passed' if found['passed'] else 'NOT passed'}; {found['n_simulations']} simulations, "
+        f"with divergences {found['divergences']['simulations']}, outside their own band: {outside}"
+    )
+    return 0 if found["passed"] else 1
+
+
+def _update_reference(path: Path, name: str) -> None:
+    """Long chains, unless those that are there are of the model as it stands."""
+    if not path.is_file() or not is_of(json.loads(path.read_text()), name):
+        write(path, reference(name))
+
+
+def _verdict(catalogue: Path, name: str) -> int:
+    """The verdict of each branch whose ranks are kept, beside the one that the evidence states."""
+    folder = _folder(catalogue, name)
+    stated = json.loads((folder / "calibration.json").read_text())
+    same = True
+    for branch in kept_branches(folder / RANKS):
+        found = verdict(kept_ranks(folder / RANKS, branch))
+        of = stated if branch == DEFAULT else stated["branches"][branch]
+        agrees = all(found[key] == of[key] for key in ("n_simulations", "passed", "outside_alone"))
+        same &= agrees
+        print(
+            f"{name}, {branch}: {'passed' if found['passed'] else 'NOT passed'}; "
+            f"{found['n_simulations']} simulations, with divergences "
+            f"{found['divergences']['simulations']}; "
+            f"calibration.json says {'the same' if agrees else 'OTHERWISE'}"
+        )
+    return 0 if same else 1
+
+
+def _time(catalogue: Path, name: str, repeats: int) -> int:
+    folder = _folder(catalogue, name)
+    found = seconds(name, repeats)
+    write(folder / SECONDS, found)
+    print(f"{name}: {found['cold']:.1f} s cold, {found['warm']:.1f} s warm, of processors")
+    return 0
+
+
+def _folder(catalogue: Path, name: str) -> Path:
+    """Folder of a model's card, which must be there."""
     _check_name(name)
     folder = _checked(catalogue) / name
     for file in ("README.md", "model.json"):
@@ -75,22 +199,7 @@ def _run(catalogue: Path, name: str, n: int | None, work: Path | None, seed: int
             raise ValueError(
                 f"{folder} has no {file}; make it first, python -m alikely.calibration new {name}"
             )
-    # What the card draws needs matplotlib, the figures themselves do not.
-    from alikely.plots.calibration import plot_rank_ecdf, plot_recovery
-
-    redescribe(folder, name, CASES[name].example())
-    evidence, ranks = calibration(name, n, work, seed, True)
-    write(folder / "calibration.json", evidence)
-    write_figure(plot_rank_ecdf(ranks), folder / "ranks.png", dpi=110)
-    write_figure(plot_recovery(ranks), folder / "recovery.png", dpi=110)
-    write(folder / "reference.json", reference(name))
-    update_card(folder / "README.md", evidence)
-    outside = ", ".join(evidence["outside_alone"]) or "none"
-    print(
-        f"{name}: {'passed' if evidence['passed'] else 'NOT passed'}; "
-        f"{evidence['n_simulations']} simulations, outside their own band: {outside}"
-    )
-    return 0 if evidence["passed"] else 1
+    return folder
 
 
 def _index(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> int:

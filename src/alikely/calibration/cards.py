@@ -13,6 +13,7 @@ import hashlib
 import importlib.metadata
 import json
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,12 @@ import xarray as xr
 import alikely
 from alikely import models
 from alikely._base.files import write_file
+from alikely._base.names import nearest
 from alikely._base.random import RandomState
-from alikely.calibration.case import Case
+from alikely.calibration.case import DEFAULT, Case
 from alikely.calibration.cases import CASES
 from alikely.calibration.ranks import interpreted, sbc, sbc_summary
+from alikely.calibration.verdicts import in_steps, verdict
 from alikely.inference.chains import nuts
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ __all__ = [
     "one_element",
     "reference",
     "update_card",
+    "versions",
     "write",
 ]
 
@@ -57,7 +61,7 @@ N_POINTS = 3
 SAME = 1e-8
 
 
-def model_density(name: str) -> list[float]:
+def model_density(name: str, branch: str = DEFAULT) -> list[float]:
     """Log density of a model at fixed points: what its evidence is of.
 
     A model may be written otherwise and say the same; and text alone does not tell when it, or a
@@ -67,12 +71,14 @@ def model_density(name: str) -> list[float]:
     ----------
     name : str
         One of `MODEL_NAMES`.
+    branch : str
+        Which form of the model.
 
     Returns
     -------
     list of float
-        On the data of its card and in the size in which it is simulated, each at three points of
-        the unconstrained parameters.
+        On the data of its card (of the default branch) and in the size in which it is simulated,
+        each at three points of the unconstrained parameters.
 
     Raises
     ------
@@ -84,30 +90,34 @@ def model_density(name: str) -> list[float]:
     >>> len(model_density("copying"))
     6
     """
-    return list(_of_case(_case(name)))
+    case = _case(name, branch)
+    builds = (case.example, case.design) if branch == DEFAULT else (case.design,)
+    return [value for build in builds for value in _of_model(build)]
 
 
-@functools.lru_cache(maxsize=32)
-def _of_case(case: Case) -> tuple[float, ...]:
-    return tuple(v for build in (case.example, case.design) for v in _densities(build()))
+@functools.lru_cache(maxsize=128)
+def _of_model(build: Callable[[], pm.Model]) -> tuple[float, ...]:
+    return tuple(_densities(build()))
 
 
-def is_of(evidence: dict[str, Any], name: str) -> bool:
+def is_of(evidence: dict[str, Any], name: str, branch: str = DEFAULT) -> bool:
     """Whether evidence is of a model as it stands.
 
     Parameters
     ----------
     evidence : dict
-        The content of ``calibration.json`` or ``reference.json``.
+        The content of ``calibration.json`` or ``reference.json``, or that of a branch.
     name : str
         One of ``alikely.models.__all__``.
+    branch : str
+        Which form of the model.
 
     Returns
     -------
     bool
         Log densities are equal but for what processors and libraries round otherwise.
     """
-    now = model_density(name)
+    now = model_density(name, branch)
     return len(evidence["density"]) == len(now) and np.allclose(evidence["density"], now, SAME, 0)
 
 
@@ -136,6 +146,7 @@ def calibration(
     folder: str | Path | None = None,
     rng: RandomState = SEED,
     progressbar: bool = False,
+    branch: str = DEFAULT,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Calibrate a model of the catalogue by simulation.
 
@@ -147,55 +158,62 @@ def calibration(
         Number of simulations; that of the catalogue if not given.
     folder, rng, progressbar
         As in `alikely.calibration.run_study`.
+    branch : str
+        Which form of the model, of those of its case.
 
     Returns
     -------
     evidence : dict
-        The content of ``calibration.json``.
+        Of the default branch the content of ``calibration.json`` (without its other branches), of
+        another its part under ``branches``.
     ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`.
+        As from `alikely.calibration.sbc`, ``rank`` rounded as it is kept.
 
     Raises
     ------
     ValueError
-        If the catalogue has no such model.
+        If the catalogue has no such model, or the model no such branch.
     """
-    case = _case(name)
+    case = _case(name, branch)
     if folder is not None:
         # Simulations of a model as it was are none of the model as it is.
-        rounded = " ".join(f"{value:.8g}" for value in model_density(name))
-        folder = Path(folder) / hashlib.sha256(rounded.encode()).hexdigest()[:16]
-    ranks = sbc(
-        case.design,
-        case.n if n is None else n,
-        simulate=case.simulate,
-        quantities=case.quantities,
-        derive=case.derive,
-        replicate=case.replicate,
-        thin=case.thin,
-        folder=folder,
-        rng=rng,
-        progressbar=progressbar,
+        rounded = " ".join(f"{value:.8g}" for value in _of_model(case.design))
+        digest = hashlib.sha256(rounded.encode()).hexdigest()[:16]
+        folder = Path(folder) / f"{name}-{branch}-{digest}"
+    ranks = in_steps(
+        sbc(
+            case.design,
+            case.n if n is None else n,
+            simulate=case.simulate,
+            quantities=case.quantities,
+            derive=case.derive,
+            replicate=case.replicate,
+            thin=case.thin,
+            tune=case.tune,
+            target_accept=case.target_accept,
+            folder=folder,
+            rng=rng,
+            progressbar=progressbar,
+        )
     )
-    summary = sbc_summary(ranks)
-    posterior = summary[summary["school"] == "posterior"]
     by_simulation = ranks.groupby("simulation").first()
+    judged = verdict(ranks)
+    judged["divergences"]["share"] = _short(judged["divergences"]["share"])
     evidence = {
         "model": name,
-        "density": model_density(name),
+        "branch": branch,
+        "density": model_density(name, branch),
         "design": case.words,
-        "n_simulations": len(by_simulation),
         "seed": rng if isinstance(rng, int) else None,
-        "versions": _versions(),
-        "passed": bool(posterior["inside_all"].all()),
-        "outside_alone": posterior.loc[~posterior["inside"], "quantity"].tolist(),
+        "settings": {"tune": case.tune, "target_accept": case.target_accept, "thin": case.thin},
+        "versions": versions(),
+        **judged,
         "chains": {
-            "divergent_simulations": float((by_simulation["divergent"] > 0).mean()),
             "median_r_hat": round(float(by_simulation["r_hat"].median()), 4),
             "median_ess": round(float(by_simulation["ess"].median())),
         },
         "quantities": [
-            {k: _short(v) for k, v in row.items()} for row in summary.to_dict("records")
+            {k: _short(v) for k, v in row.items()} for row in sbc_summary(ranks).to_dict("records")
         ],
     }
     return evidence, ranks
@@ -243,7 +261,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
         "data": {v.name: np.asarray(v.get_value()).tolist() for v in model.data_vars},
         "n_draws": n_draws,
         "seed": rng if isinstance(rng, int) else None,
-        "versions": _versions(),
+        "versions": versions(),
         "figures": figures,
     }
 
@@ -258,13 +276,20 @@ def one_element(draws: xr.DataArray) -> xr.DataArray:
     )
 
 
-def _case(name: str) -> Any:
+def _case(name: str, branch: str = DEFAULT) -> Case:
     if name not in CASES:
         raise ValueError(f"the catalogue has {', '.join(CASES)}; got {name!r}")
-    return CASES[name]
+    known = CASES[name].all_branches
+    if branch not in known:
+        raise ValueError(
+            f"{name} has no branch {branch!r}{nearest(branch, known)}; expected one of "
+            f"{', '.join(known)}"
+        )
+    return CASES[name].of(branch)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of this package, and of those whose versions its evidence hangs on."""
     others = {name: importlib.metadata.version(name) for name in ("pymc", "nutpie", "numpy")}
     return {"alikely": alikely.__version__} | others
 
@@ -287,7 +312,7 @@ def card_section(evidence: dict[str, Any]) -> str:
     Parameters
     ----------
     evidence : dict
-        As from `calibration`.
+        As from `calibration`, with ``branches`` as in ``calibration.json``.
 
     Returns
     -------
@@ -297,7 +322,6 @@ def card_section(evidence: dict[str, Any]) -> str:
     rows = pd.DataFrame(evidence["quantities"])
     posterior = rows[rows["school"] == "posterior"].set_index("quantity")
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
-    chains = evidence["chains"]
     verdict = "stay" if evidence["passed"] else "**do not stay**"
     first = (
         f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
@@ -315,12 +339,30 @@ def card_section(evidence: dict[str, Any]) -> str:
             f"95 % intervals of `{row['quantity']}` hold the truth in {own['coverage_95']:.3f} of "
             f"them, those of the percentile bootstrap in {row['coverage_95']:.3f}."
         )
-    found.append(
-        f"Chains had a divergent transition in {chains['divergent_simulations']:.0%} of the "
-        "simulations, over the whole prior, where many experiments say next to nothing."
-    )
+    found.append(_of_divergences(evidence["divergences"]))
+    if branches := evidence.get("branches"):
+        ran = [f"`{name}` ({of['design']})" for name, of in branches.items() if of["passed"]]
+        not_so = [f"`{name}` ({of['design']})" for name, of in branches.items() if not of["passed"]]
+        if ran:
+            found.append(f"Other forms whose ranks stay inside, too: {'; '.join(ran)}.")
+        if not_so:
+            found.append(f"Other forms whose ranks **do not**: {'; '.join(not_so)}.")
     lines = "\n".join(textwrap.fill(text, 100, break_on_hyphens=False) for text in found)
     return f"## Calibration\n{lines}\n\n![Ranks of the truth among posterior draws](ranks.png)\n"
+
+
+def _of_divergences(divergences: dict[str, Any]) -> str:
+    first = (
+        f"Chains had a divergent transition in {divergences['share']:.0%} of the simulations, over "
+        "the whole prior, where many experiments say next to nothing"
+    )
+    without = divergences["without"]
+    if not divergences["simulations"]:
+        return "Chains had no divergent transition in any of the simulations."
+    if without is None:
+        return f"{first}; the others are not judged apart."
+    verdict = "stay" if without["passed"] else "**do not stay**"
+    return f"{first}; ranks of the {without['n_simulations']:,} others {verdict} inside, too."
 
 
 def update_card(path: Path, evidence: dict[str, Any]) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from alikely.calibration.ranks import Derive, Replicate, Simulate
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["N_REPLICATES", "Case"]
+__all__ = ["DEFAULT", "N_REPLICATES", "Case"]
 
 # Of the bootstrap, in each simulation.
 N_REPLICATES = 500
+# The branch that a case is itself.
+DEFAULT = "default"
+# Simulations of another branch.
+N_BRANCH = 100
 
 
 class Case(NamedTuple):
@@ -29,10 +34,15 @@ class Case(NamedTuple):
         As in `alikely.calibration.sbc`.
     words : str
         The design, for the card.
-    n, thin
+    n, thin : int
         Number of simulations, and how many draws of the chains lie between two that are ranked.
+    tune, target_accept
+        As in `alikely.inference.nuts`: what the front door that fits the model in this size asks
+        for; those of `alikely.inference.nuts` itself where there is no door.
     derived : tuple of str
         Names of what `derive` adds to the quantities.
+    branches : mapping of str to Case
+        Other forms that the model takes, by options or by the size of the data.
     """
 
     example: Callable[[], pm.Model]
@@ -42,6 +52,23 @@ class Case(NamedTuple):
     words: str
     n: int = 200
     thin: int = 20
+    tune: int = 1_000
+    target_accept: float = 0.95
     derive: Derive | None = None
     derived: tuple[str, ...] = ()
     replicate: Replicate | None = None
+    branches: Mapping[str, Case] = MappingProxyType({})
+
+    def branch(self, words: str, design: Callable[[], pm.Model], **other: Any) -> Case:
+        """Another form of the model; what is not given is as in this one, without a bootstrap."""
+        given = {"n": N_BRANCH, "replicate": None, **other}
+        return self._replace(words=words, design=design, **given)
+
+    def of(self, branch: str) -> Case:
+        """A branch by its name."""
+        return self if branch == DEFAULT else self.branches[branch]
+
+    @property
+    def all_branches(self) -> tuple[str, ...]:
+        """Names of all forms, this one first."""
+        return (DEFAULT, *self.branches)

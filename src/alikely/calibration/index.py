@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from alikely._base.files import write_figure, write_file
 from alikely.calibration.cards import is_of
+from alikely.calibration.case import DEFAULT
 from alikely.calibration.cases import CASES
 from alikely.calibration.coverage import coverage_study, coverage_summary
 
-__all__ = ["index_text", "write_index"]
+__all__ = ["SECONDS", "STUDY", "index_text", "write_index"]
 
 STUDY = "coverage.csv"
 FIGURE = "coverage.png"
+SECONDS, TIMES = "seconds.json", ("cold", "warm")
+# Of the table of branches.
+HEAD = (
+    "model",
+    "branch",
+    "ranks",
+    "simulations",
+    "warm-up, acceptance",
+    "with divergences",
+    "ranks without these",
+    "cold, s",
+    "warm, s",
+)
 KEPT = ["coverage", "coverage_mcse", "width", "no_interval", "bias", "undefined_share"]
 
 
@@ -67,6 +82,7 @@ def index_text(folder: Path) -> str:
             f"| [{name}]({name}/README.md) | {card['question']} | {card['when']} | "
             f"{status if current else 'recalibrate'}, {evidence['n_simulations']:,} simulations |"
         )
+    branches = [row for name in sorted(CASES) for row in _branches(folder / name, name)]
     study = pd.read_csv(folder / STUDY)
     summary = coverage_summary(study)
     methods = [
@@ -75,8 +91,48 @@ def index_text(folder: Path) -> str:
         for row in summary.itertuples()
     ]
     return TEXT.format(
-        models="\n".join(rows), methods="\n".join(methods), corners="\n".join(_corners(study))
+        models="\n".join(rows),
+        head=f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|",
+        branches="\n".join(branches),
+        methods="\n".join(methods),
+        corners="\n".join(_corners(study)),
     )
+
+
+def _branches(folder: Path, name: str) -> list[str]:
+    """Line by line the forms of a model, and what their calibration says."""
+    evidence = json.loads((folder / "calibration.json").read_text())
+    path = folder / SECONDS
+    timed = json.loads(path.read_text()) if path.is_file() else None
+    rows = []
+    for branch in CASES[name].all_branches:
+        found = evidence if branch == DEFAULT else evidence.get("branches", {}).get(branch)
+        cells = _verdict(found, name, branch)
+        cells += ["not timed"] * 2 if timed is None else [f"{timed[k]:.1f}" for k in TIMES]
+        if branch != DEFAULT:
+            cells[-2:] = ["", ""]
+        rows.append(f"| {name} | {branch} | {' | '.join(cells)} |")
+    return rows
+
+
+def _verdict(found: dict[str, Any] | None, name: str, branch: str) -> list[str]:
+    """Ranks, simulations, settings, share with divergences, ranks of those without."""
+    if found is None:
+        return ["not run", "", "", "", ""]
+    divergences, settings = found["divergences"], found["settings"]
+    without = divergences["without"]
+    ranks = _inside(found["passed"]) if is_of(found, name, branch) else "recalibrate"
+    return [
+        ranks,
+        f"{found['n_simulations']:,}",
+        f"{settings['tune']:,}, {settings['target_accept']:g}",
+        f"{divergences['share']:.1%}",
+        "not judged" if without is None else _inside(without["passed"]),
+    ]
+
+
+def _inside(passed: bool) -> str:
+    return "inside" if passed else "**outside**"
 
 
 def _corners(study: pd.DataFrame) -> list[str]:
@@ -101,22 +157,36 @@ TEXT = """# The catalogue of models
 Each folder holds a model's card (`README.md`: question, story, priors and why, when not to use
 it), `model.json` (dims, data, parameters, and priors with numbers in PyMC's order: a gamma by
 shape and rate, a normal by mean and standard deviation), and its evidence: `calibration.json`
-(simulation-based calibration and coverage, with `ranks.png` and `recovery.png`) and
-`reference.json` (posterior figures of fixed data). The code is in `src/alikely/models`, the test
-that each is put to in `src/alikely/calibration/cases`.
+(simulation-based calibration and coverage, with `ranks.npz`, `ranks.png` and `recovery.png`),
+`reference.json` (posterior figures of fixed data) and `seconds.json` (time to the first draws). The
+code is in `src/alikely/models`, the test that each is put to in `src/alikely/calibration/cases`.
 
 | model | question | when to use | evidence |
 |---|---|---|---|
 {models}
+
+{head}
+{branches}
+
+A branch is a form that a model takes by its options or by the size of the data: deviates in units
+of a spread, for instance, where few data are behind an effect, effects themselves where many are.
+Each is sampled with the warm-up and mean acceptance that the front door which fits it asks for.
+Simulations with a divergent transition are counted, and the others judged apart; where that says
+"not judged", the others are too few, or the ranks were not kept. The ranks are in `ranks.npz` of
+each model; `python -m alikely.calibration verdict <name>` works the verdict out again from them.
+Seconds are those of all threads on a processor, of a whole new process from its start to 1,000
+draws of the model on its card's data: cold with empty caches of compiled code, warm with full ones,
+medians of five (`python -m alikely.calibration time <name>`).
 
 "Calibrated": parameters are drawn from the prior, data by a simulator that is written from the
 card and not from the model, and the truth's rank among posterior draws is uniform, for every
 parameter, the derived metric and the log likelihood, within bands that hold for all ranks and all
 quantities of the model at once in 95 of 100 such studies.
 
-Made by `python -m alikely.calibration run <name>`; `--simulations`, `--seed` and `--work` say how
-many, which, and where finished parts are kept. This page, and what follows, by
-`python -m alikely.calibration index`; with `--text-only` the study that follows stays as it is.
+Made by `python -m alikely.calibration run <name>`; `--branch`, `--simulations`, `--seed`, `--jobs`
+and `--work` say which form, how many, which, on how many cores, and where finished parts are kept.
+This page, and what follows, by `python -m alikely.calibration index`; with `--text-only` the study
+that follows stays as it is.
 
 ## Which interval of error consistency?
 How often 95 % intervals hold the true error consistency, over 88 settings (accuracies .5 to .99,

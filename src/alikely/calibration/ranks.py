@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import uuid
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,7 +176,8 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
         and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
         ``inside_all``, whether inside the wider band that all quantities of the model stay inside
         together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one
-        posterior draw of each simulation (Kolmogorov-Smirnov); and for 50, 80 and 95 % central
+        posterior draw of each simulation (Kolmogorov-Smirnov), NaN for ranks that are kept without
+        them; and for 50, 80 and 95 % central
         intervals ``coverage_50`` ... with Monte-Carlo errors ``coverage_50_mcse`` ...; an interval
         that is undefined does not cover.
 
@@ -189,8 +191,6 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
     >>> sbc_summary(ranks)["n"].tolist()  # ranks = al.calibration.sbc(model)
     [4, 4, 4]
     """
-    from scipy import stats
-
     if ranks.empty or not 0 < ci_prob < 1:
         raise ValueError(f"ranks must not be empty and ci_prob between 0 and 1, got {ci_prob}")
     groups = list(ranks.groupby(["school", "quantity"], sort=False))
@@ -206,9 +206,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
             "p_value": p_value,
             "inside": p_value >= 1 - ci_prob,
             "inside_all": p_value >= (1 - ci_prob) / together,
-            "data_averaged_p": float(stats.ks_2samp(known["truth"], known["draw"]).pvalue)
-            if len(known) > 1
-            else np.nan,
+            "data_averaged_p": _alike(known) if len(known) > 1 else np.nan,
         }
         for level in LEVELS:
             covered = (np.abs(part["rank"] - 0.5) <= level / 2).mean()
@@ -217,6 +215,21 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
             row[f"{name}_mcse"] = float(np.sqrt(level * (1 - level) / len(part)))
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _alike(ranks: pd.DataFrame) -> float:
+    """Probability that truths and draws of one distribution are as far apart as these."""
+    from scipy import stats
+
+    if "truth" not in ranks:
+        return np.nan
+    with warnings.catch_warnings():
+        # Of samples that are all but the same the exact probability is 1, which rounding may carry
+        # above 1; what SciPy then takes in its place is 1, too.
+        warnings.filterwarnings(
+            "ignore", "ks_2samp: Exact calculation unsuccessful", RuntimeWarning
+        )
+        return float(stats.ks_2samp(ranks["truth"], ranks["draw"]).pvalue)
 
 
 class _Options(NamedTuple):

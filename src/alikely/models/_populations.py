@@ -21,14 +21,18 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely.models._placed import Placed
+from alikely.models._placed import informed
 
-__all__ = ["Population", "exchangeable", "individual", "spread"]
+__all__ = ["Population", "averages", "exchangeable", "individual", "spread", "sums"]
 
 # An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
 NODES = np.linspace(-5, 5, 61)
 # A logistic curve is nearly a normal one of 1.7 times the width: 1 / 1.7**2.
 FLATTENING = 0.346
+# Logits of items spread by w have error consistency r with r / (1 - r) about w**2 / ICC.
+ICC = 4.6
+# Error consistency by moments may be anything; what shapes coordinates stays inside.
+ALIKE, TINY = (0.05, 0.95), 1e-9
 
 
 class Population(NamedTuple):
@@ -58,39 +62,33 @@ def spread(name: str, mean: float, n_groups: int) -> Any:
     return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
 
 
-def _levels(counts: xr.Dataset) -> Any:
-    """Log odds of a human to be right on a random trial, by condition."""
-    shown, right = (counts[name].sum("person").values for name in ("human_shown", "human_right"))
-    # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
-    centre = np.log(right + 0.5) - np.log(shown - right + 0.5)
-    error = np.sqrt(1 / (right + 0.5) + 1 / (shown - right + 0.5))
-    mean = pm.Normal("human_level_mean", 0, 1.5)
-    sd = spread("human_level_sd", 1, len(centre))
-    return pm.Normal("human_level", mean, sd, transform=Placed(centre, error), dims="condition")
+class _Humans(NamedTuple):
+    """What counts of right humans show of each condition, (condition,), and how surely.
 
-
-def _by_dataset(name: str, center: tuple[float, float], counts: xr.Dataset) -> Any:
-    """Parameter of each condition around that of its data set."""
-    datasets = counts["dataset"].values.tolist()
-    names = list(dict.fromkeys(datasets))
-    position = np.array([names.index(name) for name in datasets])
-    # Few conditions a data set say little about whose spread it is: a total and a share mix better.
-    total = pm.HalfNormal(f"{name}_sd", 0.5)
-    share = pm.Beta(f"{name}_dataset_share", 1, 1)
-    shared = pm.Normal(f"{name}_dataset", 0, 1, dims="dataset")
-    own = pm.Normal(f"{name}_condition", 0, 1, dims="condition")
-    deviation = pt.sqrt(share) * shared[position] + pt.sqrt(1 - share) * own
-    return pm.Normal(f"{name}_mean", *center) + total * deviation
-
-
-def _count_likelihood(counts: xr.Dataset, log_share: Callable[[NDArray[np.intp], int], Any]) -> Any:
-    """Multinomial number of right humans, one variable for each number of humans.
-
-    Returns all of them by condition: with humans missing a condition is in several.
+    Attributes
+    ----------
+    data : dict
+        Conditions, and their numbers of trials by number of right humans, by number of humans.
+    level, level_information : tensor
+        Log odds of a human to be right, and the inverse of its variance.
+    consistency, consistency_information : tensor
+        The same of log odds of error consistency.
     """
+
+    data: dict[int, tuple[NDArray[np.intp], Any]]
+    level: Any
+    level_information: Any
+    consistency: Any
+    consistency_information: Any
+
+
+def _seen(counts: xr.Dataset) -> _Humans:
+    """Put the counts of right humans into the model, and see what they show by their moments."""
     model = pm.modelcontext(None)
     place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
-    together = pt.zeros((counts.sizes["condition"], n_humans.max() + 1), dtype="int64")
+    data = {}
+    # Trials, and sums over them of the share of right humans, its square, and one over humans.
+    total = pt.zeros((4, counts.sizes["condition"]))
     for n in np.unique(n_humans[n_humans > 0]).tolist():
         strata = np.flatnonzero(n_humans == n)
         conditions = place[strata].reshape(-1, n + 1)[:, 0]
@@ -98,15 +96,102 @@ def _count_likelihood(counts: xr.Dataset, log_share: Callable[[NDArray[np.intp],
         model.add_coords(
             {dims[0]: counts["condition"].values[conditions], dims[1]: np.arange(n + 1)}
         )
-        observed = pm.Data(
-            f"human_data_{n}", counts["n_trials"].values[strata].reshape(-1, n + 1), dims=dims
-        )
+        trials = counts["n_trials"].values[strata].reshape(-1, n + 1)
+        data[n] = conditions, pm.Data(f"human_data_{n}", trials, dims=dims)
+        share = np.arange(n + 1) / n
+        each = np.stack([np.ones(n + 1), share, share**2, np.full(n + 1, 1 / n)])
+        total = pt.inc_subtensor(total[:, conditions], pt.dot(each, data[n][1].T))
+    n_trials, share, square, one = (
+        total[0],
+        *(part / total[0] for part in (total[1], total[2], total[3])),
+    )
+    mean = (share * n_trials + 0.5) / (n_trials + 1)
+    even = mean * (1 - mean)
+    # Shares of right humans spread from as much as by chance to as much as if all were one.
+    alike = ((square - share**2) / even - one) / pt.maximum(1 - one, TINY)
+    alike = pt.clip(alike, *ALIKE)
+    inflated = one + (1 - one) * alike
+    # As of a normal variable, from so many trials as would say as much if half were right.
+    variance = 2 * (1 - alike) ** 2 * inflated**2 / pt.maximum(one * (1 - one), TINY)
+    return _Humans(
+        data,
+        log_odds(mean),
+        n_trials * even / inflated,
+        log_odds(alike),
+        (alike * (1 - alike)) ** 2 * 4 * even * n_trials / variance,
+    )
+
+
+def log_odds(probability: Any) -> Any:
+    """Log odds of a probability."""
+    return pt.log(probability) - pt.log1p(-probability)
+
+
+def _levels(seen: _Humans, n: int) -> Any:
+    """Log odds of a human to be right on a random trial, by condition."""
+    mean = pm.Normal("human_level_mean", 0, 1.5)
+    sd = spread("human_level_sd", 1, n)
+    # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
+    return informed("human_level", mean, sd, seen.level, seen.level_information, "condition")
+
+
+def _by_dataset(name, center, counts, seen, information) -> Any:
+    """Parameter of each condition around that of its data set."""
+    datasets = counts["dataset"].values.tolist()
+    names = list(dict.fromkeys(datasets))
+    position = np.array([names.index(name) for name in datasets])
+    # Few conditions a data set say little about whose spread it is: a total and a share mix better.
+    total = pm.HalfNormal(f"{name}_sd", 0.5)
+    share = pm.Beta(f"{name}_dataset_share", 1, 1)
+    mean = pm.Normal(f"{name}_mean", *center)
+    of_dataset, of_condition = total * pt.sqrt(share), total * pt.sqrt(1 - share)
+    together = averages(seen, 1 / (of_condition**2 + 1 / information), position, len(names))
+    shared = informed(f"{name}_dataset", mean, of_dataset, *together, "dataset")
+    return informed(
+        f"{name}_condition", shared[position], of_condition, seen, information, "condition"
+    )
+
+
+def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
+    """Means by group of what is seen, weighted by how surely; and how surely they are together.
+
+    Parameters
+    ----------
+    seen, information : tensor_like, shape (entry,)
+        Values, and the inverse of their variance.
+    group : ndarray of int, shape (entry,)
+        Positions of groups, each of which has an entry.
+    n : int
+        Number of groups.
+
+    Returns
+    -------
+    seen, information : tensor, shape (n,)
+    """
+    total = sums(information + pt.zeros_like(seen), group, n)
+    return sums(information * seen, group, n) / total, total
+
+
+def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
+    """Sums of values by group, shape (n,)."""
+    return pt.inc_subtensor(pt.zeros(n)[group], values)
+
+
+def _count_likelihood(
+    counts, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
+) -> Any:
+    """Multinomial number of right humans, one variable for each number of humans.
+
+    Returns all of them by condition: with humans missing a condition is in several.
+    """
+    together = pt.zeros((counts.sizes["condition"], max(seen.data) + 1), dtype="int64")
+    for n, (conditions, observed) in seen.data.items():
         found = pm.Multinomial(
             f"human_counts_{n}",
             n=observed.sum(axis=-1),
             p=pt.exp(log_share(conditions, n)),
             observed=observed,
-            dims=dims,
+            dims=(f"condition_{n}", f"right_{n}"),
         )
         together = together[conditions, : n + 1].inc(found)
     return together
@@ -125,8 +210,10 @@ def exchangeable(counts: xr.Dataset) -> Population:
     Population
         Registers ``human_accuracy`` and ``human_error_consistency`` in the model of the context.
     """
-    mu = pm.math.invlogit(_levels(counts))
-    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts))
+    seen = _seen(counts)
+    mu = pm.math.invlogit(_levels(seen, counts.sizes["condition"]))
+    known = seen.consistency, seen.consistency_information
+    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
     pm.Deterministic("human_accuracy", mu, dims="condition")
     pm.Deterministic("human_error_consistency", alike, dims="condition")
     phi = 1 / alike - 1
@@ -141,7 +228,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
         chance = mu[at] * (1 - accuracy) + (1 - mu[at]) * accuracy
         return 2 * copying * alike[at] * variance / chance
 
-    _count_likelihood(counts, log_share)
+    _count_likelihood(counts, seen, log_share)
     here = counts["stratum_condition"].values
     expected = (alpha[here] + counts["n_right"].values) / (phi[here] + counts["n_humans"].values)
     return Population(mu, expected, consistency)
@@ -175,9 +262,12 @@ def individual(counts: xr.Dataset) -> Population:
     people = _people(counts)
     shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     n_conditions = counts.sizes["condition"]
-    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts))
+    seen = _seen(counts)
+    # Of a normal ease in logits: its share of the variance, the rest being logistic.
+    wide = (seen.consistency + np.log(ICC)) / 2, 4 * seen.consistency_information
+    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
     # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
-    level = _levels(counts) * pt.sqrt(1 + FLATTENING * width_of_items**2)
+    level = _levels(seen, n_conditions) * pt.sqrt(1 + FLATTENING * width_of_items**2)
     deviate = pm.Normal("human_deviate", 0, 1, dims="person")
     sd = pm.HalfNormal("human_effect_sd", 0.5)
     dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
@@ -222,7 +312,7 @@ def individual(counts: xr.Dataset) -> Population:
     def log_share(conditions: NDArray[np.intp], n: int) -> Any:
         return (log_symmetric + log_total)[conditions, : n + 1]
 
-    n_by_right = _count_likelihood(counts, log_share)
+    n_by_right = _count_likelihood(counts, seen, log_share)
     _who_was_right(counts, effect, np.where(there, who, -1), n_by_right)
     place, n_right = counts["stratum_condition"].values, counts["n_right"].values
     posterior = pt.exp(log_joint - log_total[:, :, None])

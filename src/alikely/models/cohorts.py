@@ -14,21 +14,29 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._populations import exchangeable, individual, spread
+from alikely.models._placed import informed, informed_zero_sum
+from alikely.models._populations import (
+    ALIKE,
+    TINY,
+    averages,
+    exchangeable,
+    individual,
+    log_odds,
+    spread,
+    sums,
+)
 
 __all__ = ["cohort", "cohort_layout"]
 
-# With so many entries behind it an effect is known better than the spread of effects; with fewer,
-# deviates in units of the spread are the freer parameters.
-MANY = 10
 # What tells entries and rows apart: no part of the density.
 PLACES = {
     "machine_of_entry": "entry",
@@ -110,7 +118,9 @@ def cohort(
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
     with pm.Model(coords=layout["coords"]) as model:
         humans = individual(counts) if human_effects else exchangeable(counts)
-        accuracy, log_odds_ratio = _machines(layout)
+        shown = pm.Data("shown", layout["shown"], dims="row")
+        right = pm.Data("right", layout["right"], dims="row")
+        accuracy, log_odds_ratio = _machines(layout, _seen(layout, counts, shown, right))
         # The human whose answer might be copied is right with probability mu.
         mu = humans.accuracy[at]
         both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
@@ -128,8 +138,6 @@ def cohort(
         pm.Deterministic("row_probability", probability, dims="row")
         for name, dim in PLACES.items():
             pm.Data(name, layout[name], dims=dim)
-        shown = pm.Data("shown", layout["shown"], dims="row")
-        right = pm.Data("right", layout["right"], dims="row")
         pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
     return with_priors(model, priors)
 
@@ -197,41 +205,82 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _machines(layout: dict[str, Any]) -> tuple[Any, Any]:
+def _machines(layout: dict[str, Any], seen: _Seen) -> tuple[Any, Any]:
     """Accuracy and log odds ratio of every entry."""
-    machine, condition = layout["machine_of_entry"], layout["condition_of_entry"]
     n = {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
+    at = {"machine": layout["machine_of_entry"], "condition": layout["condition_of_entry"]}
     mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
     sd_condition = spread("level_condition_sd", 1, n["condition"])
-    by_machine = _effect("level_machine", "machine", n, 1)[machine]
-    if n["entry"] >= MANY * n["condition"]:
-        by_condition = pm.Normal("level_condition", mean, sd_condition, dims="condition")
-    else:
-        by_condition = mean + sd_condition * pm.Normal("level_condition", 0, 1, dims="condition")
-    if n["entry"] >= MANY * max(n["condition"], n["machine"]):
-        level = pm.Normal("level", by_condition[condition] + by_machine, sd, dims="entry")
-    else:
-        deviate = pm.Normal("level_deviate", 0, 1, dims="entry")
-        level = by_condition[condition] + by_machine + sd * deviate
+    # What an entry shows of what it has in common with others.
+    known = 1 / (sd**2 + 1 / seen.level_information)
+    there = averages(seen.level, known, at["condition"], n["condition"])
+    by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
+    expected = by_condition[at["condition"]]
+    beside = seen.level - there[0][at["condition"]]
+    expected += _effect("level_machine", "machine", n, 1, beside, known, at)
+    level = informed("level", expected, sd, seen.level, seen.level_information, "entry")
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
-    ratio = (
-        pm.Normal("log_odds_ratio_mean", 0, 4)
-        + _effect("log_odds_ratio_machine", "machine", n, 3)[machine]
-        + _effect("log_odds_ratio_condition", "condition", n, 1)[condition]
+    sd = pm.HalfNormal("log_odds_ratio_sd", 0.5)
+    known = 1 / (sd**2 + 1 / seen.ratio_information)
+    expected = pm.Normal("log_odds_ratio_mean", 0, 2)
+    for dim, scale in (("machine", 1.5), ("condition", 0.5)):
+        expected += _effect(f"log_odds_ratio_{dim}", dim, n, scale, seen.ratio, known, at)
+    return accuracy, informed(
+        "log_odds_ratio", expected, sd, seen.ratio, seen.ratio_information, "entry"
     )
-    # An entry of its own says little about its odds ratio: deviates in units of their spread.
-    deviate = pm.Normal("log_odds_ratio_deviate", 0, 1, dims="entry")
-    return accuracy, ratio + pm.HalfNormal("log_odds_ratio_sd", 1) * deviate
 
 
-def _effect(name: str, dim: str, n: dict[str, int], scale: float) -> Any:
-    """Effects that sum to zero; none where there is only one level."""
+def _effect(
+    name: str,
+    dim: str,
+    n: dict[str, int],
+    scale: float,
+    seen: Any,
+    information: Any,
+    at: dict[str, NDArray[np.intp]],
+) -> Any:
+    """Effects on entries that sum to zero over a dim; none where there is only one level."""
     if n[dim] == 1:
         return pt.zeros(1)
     sd = spread(f"{name}_sd", scale, n[dim])
-    if n["entry"] / n[dim] >= MANY:
-        return pm.ZeroSumNormal(name, sd, dims=dim)
-    return pm.Deterministic(name, sd * pm.ZeroSumNormal(f"{name}_deviate", 1, dims=dim), dims=dim)
+    each, known = averages(seen, information, at[dim], n[dim])
+    return informed_zero_sum(name, sd, each, known.mean(), dim)[at[dim]]
+
+
+class _Seen(NamedTuple):
+    """What answers of machines show of entries, (entry,), and the inverse of its variance."""
+
+    level: Any
+    level_information: Any
+    ratio: Any  # log odds ratio with the human that might be copied
+    ratio_information: Any
+
+
+def _seen(layout: dict[str, Any], counts: xr.Dataset, shown: Any, right: Any) -> _Seen:
+    """Levels and log odds ratios by moments, from data that may be replaced."""
+    entry, stratum = layout["entry_of_row"], layout["stratum_of_row"]
+    n_humans = np.maximum(counts["n_humans"].values[stratum], 1)
+    share = counts["n_right"].values[stratum] / n_humans
+
+    def total(values: Any) -> Any:
+        return sums(values, entry, len(layout["coords"]["entry"]))
+
+    n_trials = total(shown)
+    p, q = ((total(part) + 0.5) / (n_trials + 1) for part in (share * shown, right))
+    mean, one = total(share * shown) / n_trials, total(shown / n_humans) / n_trials
+    even = p * (1 - p)
+    # Of the spread of the shares of right humans, what is not chance.
+    alike = (total(share**2 * shown) / n_trials - mean**2) / even - one
+    alike = pt.clip(alike / pt.maximum(1 - one, TINY), *ALIKE)
+    slope = (total(share * right) / n_trials - mean * total(right) / n_trials) / (alike * even)
+    low, high = pt.maximum(p + q - 1, 0), pt.minimum(p, q)
+    # Chance may carry copying beyond what is possible.
+    both = low + (high - low) * pt.clip((p * q + slope * even - low) / (high - low), *ALIKE)
+    cells = both, 1 - p - q + both, p - both, q - both
+    ratio = pt.log(cells[0]) + pt.log(cells[1]) - pt.log(cells[2]) - pt.log(cells[3])
+    # The human is not known, but those who are like it.
+    information = n_trials * alike**2 / sum(1 / cell for cell in cells)
+    return _Seen(log_odds(q), n_trials * q * (1 - q), ratio, information)
 
 
 def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:

@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,13 +20,16 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._placed import Placed
+from alikely.models._placed import Informed, Placed, informed
+from alikely.models._populations import averages, log_odds, sums
 from alikely.stats.mixtures import regime_names, tightest_groups
 
 __all__ = ["spectrum"]
 
 # From guessing among 16 to nine in ten right is 5 logits: what regimes have to share out.
 RANGE = 5.0
+# Without spread nobody's answers show anything.
+TINY = 1e-9
 
 
 def spectrum(
@@ -114,12 +118,10 @@ def spectrum(
         pm.Data("condition_of_entry", at.astype(np.int64), dims="entry")
         pm.Data("person_of_entry", who.astype(np.int64), dims="entry")
         pm.Data("is_reference", reference, dims="condition")
-        means = pm.Normal(
-            "lowest_mean",
-            -1.5,
-            2,
-            transform=Placed(start.mean[0], start.mean_error[0]),
-        )[None]
+        # Sure whatever regimes there are, unlike the mean of any of them.
+        centre = pm.Normal(
+            "ease_mean", 0.5, 1.5, transform=Placed(start.centre, start.centre_error)
+        )
         if k > 1:
             names = regime_names(k)
             model.add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
@@ -131,10 +133,12 @@ def spectrum(
                 dims="boundary",
                 transform=Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
             )
-            means = pt.concatenate([means, means + pt.cumsum(gap)])
             weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
+            above = pt.concatenate([[0.0], pt.cumsum(gap)])
+            means = centre - pt.sum(weight * above) + above
         else:
             weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
+            means = centre[None]
         mean = pm.Deterministic("regime_mean", means, dims="regime")
         width = pm.LogNormal(
             "regime_sd",
@@ -143,26 +147,96 @@ def spectrum(
             dims="regime",
             transform=Placed(np.log(start.width), start.width_error),
         )
-        ease = pm.NormalMixture(
-            "logit_accuracy",
-            weight,
-            mean,
-            width,
-            dims="condition",
-            transform=Placed(start.ease, start.ease_error),
-        )
         # Glass measures in the spread of the reference because distortions may change spreads.
         ability_sd = pm.HalfNormal("ability_sd", 0.5, dims="population")
         spread = ability_sd[np.where(reference[at], 0, 1)]
-        ability = pm.Normal("ability_deviate", 0, 1, dims="person")
         own_sd = pm.HalfNormal("interaction_sd", 0.5)
-        own = pm.Normal("interaction_deviate", 0, 1, dims="entry")
+        # What answers show of a logit, and how surely: without, then with what is one's own.
+        seen, alone = _shown(right_data, shown_data)
+        known = 1 / (own_sd**2 + 1 / alone)
+        ability = informed(
+            "ability_deviate", 0, 1, *_of_people(seen, known, spread, at, who), "person"
+        )
+        there = averages(seen - spread * ability[who], known, at, len(reference))
+        ease = _mixture("logit_accuracy", weight, mean, width, *there)
+        rest = seen - ease[at] - spread * ability[who]
+        own = informed("interaction_deviate", 0, 1, rest / own_sd, own_sd**2 * alone, "entry")
         logit = ease[at] + spread * ability[who] + own_sd * own
         pm.Binomial(
             "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
         )
         _in_reference_units(logit[values], shown_data[values], ease, at[values], mean)
     return with_priors(model, priors)
+
+
+def _shown(right: Any, shown: Any) -> tuple[Any, Any]:
+    """Logits of accuracies as the counts show them, and their information."""
+    share = (right + 0.5) / (shown + 1)
+    return log_odds(share), shown * share * (1 - share)
+
+
+def _of_people(
+    seen: Any, known: Any, spread: Any, at: np.ndarray, who: np.ndarray
+) -> tuple[Any, Any]:
+    """What answers show of deviates of people, beside others in the same conditions."""
+    n_conditions, n_people = at.max() + 1, who.max() + 1
+    mean, total = averages(seen, known, at, n_conditions)
+    # How hard a condition is has to be told from the same answers.
+    known = known * (1 - known / total[at])
+    information = sums(known * spread**2, who, n_people) + TINY
+    return sums(known * spread * (seen - mean[at]), who, n_people) / information, information
+
+
+def _mixture(name: str, weight: Any, mean: Any, width: Any, seen: Any, information: Any) -> Any:
+    """Normal mixture whose coordinates are informed: by its own mean and spread, and by counts."""
+    centre = (weight * mean).sum()
+    spread = pt.sqrt((weight * (width**2 + (mean - centre) ** 2)).sum())
+
+    def logp(value: Any, weight: Any, mean: Any, width: Any, *_: Any) -> Any:
+        distance = (pt.shape_padright(value) - mean) / width
+        each = pt.log(weight) - pt.log(width) - distance**2 / 2 - math.log(2 * math.pi) / 2
+        return pt.logsumexp(each, axis=-1)
+
+    return pm.CustomDist(
+        name,
+        weight,
+        mean,
+        width,
+        centre,
+        spread,
+        seen,
+        information,
+        logp=logp,
+        random=_drawn_of_mixture,
+        support_point=lambda rv, size, weight, mean, width, centre, *_: pt.zeros_like(rv) + centre,
+        signature="(k),(k),(k),(),(),(),()->()",
+        class_name="NormalMixture",
+        transform=Informed(),
+        dims="condition",
+    )
+
+
+def _drawn_of_mixture(
+    weight: np.ndarray,
+    mean: np.ndarray,
+    width: np.ndarray,
+    centre: np.ndarray,
+    spread: np.ndarray,
+    seen: np.ndarray,
+    information: np.ndarray,
+    rng: np.random.Generator,
+    size: Any = None,
+) -> np.ndarray:
+    shape = np.broadcast_shapes(seen.shape, mean.shape[:-1]) if size is None else tuple(size)
+    regime = (rng.random((*shape, 1)) > np.cumsum(weight, axis=-1)[..., :-1]).sum(axis=-1)[
+        ..., None
+    ]
+    wide = (*shape, mean.shape[-1])
+    of_regime = [
+        np.take_along_axis(np.broadcast_to(part, wide), regime, -1)[..., 0]
+        for part in (mean, width)
+    ]
+    return rng.normal(*of_regime)
 
 
 def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean: Any) -> None:
@@ -182,10 +256,10 @@ def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean:
 
 
 class _Start(NamedTuple):
-    """Where parameters lie by the counts alone, and how surely: (condition,) and (regime,)."""
+    """Where parameters lie by the counts alone, and how surely; by regime but for the centre."""
 
-    ease: np.ndarray
-    ease_error: np.ndarray
+    centre: float
+    centre_error: float
     mean: np.ndarray
     mean_error: np.ndarray
     width: np.ndarray
@@ -209,8 +283,8 @@ def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int)
     # Conditions alike would leave no gap to begin with.
     gaps = np.maximum(np.diff(means), 0.05)
     return _Start(
-        ease,
-        np.sqrt(1 / (n_right + 0.5) + 1 / (n_shown - n_right + 0.5)),
+        ease.mean(),
+        np.sqrt((ease.var() + usual**2) / len(ease)),
         means[0] + np.concatenate([[0.0], np.cumsum(gaps)]),
         width / np.sqrt(size + 1),
         width,

@@ -9,11 +9,17 @@ from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 
 N_ANSWERS, ALTERNATIVES = 10, 4
+# Of the front doors, for fewer than 4,000 counts and for more.
+TUNE, FEW_COUNTS, MANY_COUNTS = 500, 0.9, 0.75
 
 
-def right_answers(strength: Floats, m: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Right: the evidence for the target is above that for every distractor."""
+def right_answers(
+    strength: Floats, m: int, rng: np.random.Generator, link: str = "m_afc"
+) -> NDArray[np.bool_]:
+    """Right: the evidence for the target is above that for every distractor, or above 0."""
     target = strength + rng.normal(size=strength.shape)
+    if link == "probit":
+        return np.asarray(target > 0)
     return np.asarray(target > rng.normal(size=(m - 1, *strength.shape)).max(axis=0))
 
 
@@ -29,3 +35,8 @@ def with_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Value
         "margin_mean": np.array(-z.mean() / z.std()),
         "margin_sd": np.array(1 / z.std()),
     }
+
+
+def without_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Values:
+    """Strengths alone."""
+    return {"strength": truth["strength_mean"] + truth["strength_sd"] * rng.normal(size=n_items)}

@@ -32,9 +32,10 @@ def resampled_cells(data: Values, rng: np.random.Generator) -> Values:
 
 
 @functools.cache
-def experiment(n_humans: int, n_trials: int) -> Any:
-    """Humans and three machines over three conditions."""
-    conditions = [0.6, 0.8, 0.9]
+def experiment(n_humans: int, n_trials: int, n_machines: int = 3, n_conditions: int = 3) -> Any:
+    """Humans and machines over conditions."""
+    copying = np.resize([0.2, 0.5, 0.8], n_machines)
+    conditions = np.resize([0.6, 0.8, 0.9], n_conditions)
     return simulated_cohort(
-        [0.2, 0.5, 0.8], [0.7] * 3, conditions, 0.4, n_humans=n_humans, n_trials=n_trials, rng=1
+        copying, [0.7] * n_machines, conditions, 0.4, n_humans=n_humans, n_trials=n_trials, rng=1
     )

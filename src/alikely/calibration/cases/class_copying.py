@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pymc as pm
+from numpy.typing import NDArray
 
 from alikely import models
 from alikely._base.arrays import Floats
@@ -14,17 +17,21 @@ from alikely.metrics.dense_rows import drop_true
 JOINT_ERRORS = np.array([60, 200])
 
 
-def _design() -> pm.Model:
-    counts = np.zeros((2, 3, 3, 3), dtype=int)
-    counts[:, 0, 1, 1] = JOINT_ERRORS
+def _errors(n_pairs: int) -> NDArray[np.int64]:
+    return np.resize(JOINT_ERRORS, n_pairs)
+
+
+def _design(n_pairs: int = 2) -> pm.Model:
+    counts = np.zeros((n_pairs, 3, 3, 3), dtype=int)
+    counts[:, 0, 1, 1] = _errors(n_pairs)
     return models.class_copying(counts)
 
 
-def _data(truth: Values, rng: np.random.Generator) -> Values:
+def _data(truth: Values, rng: np.random.Generator, n_pairs: int = 2) -> Values:
     """Error by error: its class, the label of a, and that of b, copied or not."""
     n_classes = 3
-    tables = np.zeros((len(JOINT_ERRORS), n_classes, n_classes, n_classes), dtype=int)
-    for pair, n in enumerate(JOINT_ERRORS):
+    tables = np.zeros((n_pairs, n_classes, n_classes, n_classes), dtype=int)
+    for pair, n in enumerate(_errors(n_pairs)):
         for _ in range(n):
             t = rng.choice(n_classes, p=truth["class_share"][pair])
             a = rng.choice(n_classes, p=_whole(truth["errors_a"][pair, t]))
@@ -49,7 +56,7 @@ def _example() -> pm.Model:
     return models.class_copying(tables)
 
 
-CASE = Case(
+MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
@@ -63,4 +70,14 @@ CASE = Case(
         "misclassification_agreement",
     ),
     words="2 pairs, 3 classes, 60 and 200 joint errors",
+    target_accept=0.9,
+)
+CASE = MAIN._replace(
+    branches={
+        "many_pairs": MAIN.branch(
+            "5 pairs, 3 classes, 60 or 200 joint errors",
+            functools.partial(_design, 5),
+            simulate=functools.partial(_data, n_pairs=5),
+        )
+    }
 )

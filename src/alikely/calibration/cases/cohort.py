@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
+import pymc as pm
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely import models
+from alikely._base.arrays import Floats
 from alikely.calibration.case import Case
 from alikely.calibration.cases._pairs import experiment
 from alikely.calibration.ranks import Values
@@ -15,40 +19,116 @@ from alikely.data.tables import cohort_counts
 from alikely.datasets.loaders import load_example
 from alikely.models.cohorts import cohort_layout
 
+N_HUMANS, N_TRIALS = 4, 100
+SMALL = (3, 3)
+# Of the front door, for fewer than 10 conditions and for more.
+SHORT_STEPS, LONG_STEPS = 0.99, 0.9
+# Latent ease of trials; in steps too small to be seen in 100 trials.
+EASE = np.linspace(-6, 6, 601)
+
 
 @functools.cache
-def _cohort_counts() -> xr.Dataset:
-    return cohort_counts(experiment(4, 100))
+def _cohort_counts(n_machines: int, n_conditions: int) -> xr.Dataset:
+    return cohort_counts(experiment(N_HUMANS, N_TRIALS, n_machines, n_conditions))
 
 
-def _data(truth: Values, rng: np.random.Generator) -> Values:
+def _design(
+    size: tuple[int, int] = SMALL, human_effects: bool = False, saturated: bool = False
+) -> pm.Model:
+    counts = _cohort_counts(*size)
+    return models.cohort(counts, human_effects=human_effects, saturated=saturated)
+
+
+def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL) -> Values:
     """Trials of a probability of their own, answered by 4 humans; machines copy one or do not."""
-    layout = cohort_layout(_cohort_counts())
     mu, phi = truth["human_accuracy"], 1 / truth["human_error_consistency"] - 1
     alpha, beta = mu * phi, (1 - mu) * phi
-    n_humans, n_trials = 4, 100
-    easy = rng.beta(alpha[:, None], beta[:, None], (len(mu), n_trials))
-    s = rng.binomial(n_humans, easy)
-    counts = (s[:, :, None] == np.arange(n_humans + 1)).sum(axis=1)
+    easy = rng.beta(alpha[:, None], beta[:, None], (len(mu), N_TRIALS))
+    counts = _by_number(rng.binomial(N_HUMANS, easy))
+
+    def again(condition: int, k: int, n: int) -> Floats:
+        return rng.beta(alpha[condition] + k, beta[condition] + N_HUMANS - k, n)
+
+    return {"human_data_4": counts, **_machines(truth, counts, again, size, rng)}
+
+
+def _data_of_humans(
+    truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
+) -> Values:
+    """Trials of an ease of their own, and humans some of whom are better than others."""
+    total, share = truth["human_spread_sd"], truth["human_spread_dataset_share"]
+    deviation = np.sqrt(share) * truth["human_spread_dataset"]
+    deviation = deviation + np.sqrt(1 - share) * truth["human_spread_condition"]
+    spread = np.exp(truth["human_spread_mean"] + total * deviation)
+    # Averaging over trials flattens a logistic curve; levels are those of accuracies.
+    level = truth["human_level"] * np.sqrt(1 + 0.346 * spread**2)
+    ease = rng.normal(size=(len(level), N_TRIALS, 1))
+    right = _logistic(level[:, None, None] + spread[:, None, None] * ease + truth["human_effect"])
+    answers = rng.random(right.shape) < right
+    counts = _by_number(answers.sum(axis=-1))
+
+    def again(condition: int, k: int, n: int) -> Floats:
+        """Mean over humans at an ease that trials may have of which k were right."""
+        logits = level[condition] + spread[condition] * EASE
+        right = _logistic(logits[:, None] + truth["human_effect"])
+        weight = np.exp(-(EASE**2) / 2) * _chance_of(right)[:, k]
+        return right.mean(axis=-1)[rng.choice(len(EASE), n, p=weight / weight.sum())]
+
+    return {
+        "human_data_4": counts,
+        "human_totals": answers.sum(axis=1),
+        **_machines(truth, counts, again, size, rng),
+    }
+
+
+def _by_number(s: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Trials by how many humans were right."""
+    return (s[:, :, None] == np.arange(N_HUMANS + 1)).sum(axis=1)
+
+
+def _logistic(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _chance_of(right: Floats) -> Floats:
+    """Probability of each number of right humans, human by human."""
+    chance = np.eye(1, right.shape[-1] + 1)[0] + np.zeros((len(right), right.shape[-1] + 1))
+    for p in right.T:
+        one_more = np.zeros_like(chance)
+        one_more[:, 1:] = chance[:, :-1]
+        chance = (1 - p)[:, None] * chance + p[:, None] * one_more
+    return chance
+
+
+def _machines(
+    truth: Values,
+    counts: NDArray[np.int64],
+    again: Callable[[int, int, int], Floats],
+    size: tuple[int, int],
+    rng: np.random.Generator,
+) -> Values:
+    """Answers of machines; they share no more than these counts, which is all the model knows.
+
+    `again` draws so many probabilities of a human to be right, of trials that k humans got right.
+    """
+    layout = cohort_layout(_cohort_counts(*size))
+    condition = layout["condition_of_entry"][layout["entry_of_row"]]
+    number = layout["stratum_of_row"] % (N_HUMANS + 1)
+    shown = counts[condition, number]
     right = []
-    for entry, stratum in zip(layout["entry_of_row"], layout["stratum_of_row"], strict=True):
-        condition = layout["condition_of_entry"][entry]
-        k = stratum % (n_humans + 1)
-        # Machines share no more than these counts, which is all that the model knows of them.
-        shape = alpha[condition] + k, beta[condition] + n_humans - k
-        again = rng.beta(*shape, counts[condition, k])
-        p = truth["right_alone"][entry] + truth["copy_probability"][entry] * again
-        right.append((rng.random(len(again)) < p).sum())
-    shown = counts[
-        layout["condition_of_entry"][layout["entry_of_row"]],
-        layout["stratum_of_row"] % (n_humans + 1),
-    ]
-    return {"human_data_4": counts, "shown": shown, "right": np.array(right)}
+    for row, entry in enumerate(layout["entry_of_row"]):
+        own, copied = truth["right_alone"][entry], truth["copy_probability"][entry]
+        p = own + copied * again(condition[row], number[row], shown[row])
+        if "departure" in truth:
+            # Of the row, from the line: all its trials have one probability.
+            p = np.full(shown[row], truth["row_probability"][row])
+        right.append((rng.random(shown[row]) < p).sum())
+    return {"shown": shown, "right": np.array(right)}
 
 
-CASE = Case(
+MAIN = Case(
     example=lambda: models.cohort(cohort_counts(load_example())),
-    design=lambda: models.cohort(_cohort_counts()),
+    design=_design,
     simulate=_data,
     quantities=(
         "human_level_mean",
@@ -73,4 +153,44 @@ CASE = Case(
         "error_consistency",
     ),
     words="4 humans and 3 machines, 3 conditions of 100 trials",
+    target_accept=SHORT_STEPS,
+)
+SPREADS = ("human_spread_mean", "human_spread_sd", "human_spread_dataset_share")
+OF_HUMANS = (*SPREADS, "human_effect_sd", "human_effect")
+OF_MANY = tuple(q for q in MAIN.quantities if not q.startswith("human_consistency"))
+# With one machine or two conditions spreads are given.
+GIVEN = tuple(
+    q for q in MAIN.quantities if q.endswith(("level_sd", "_machine_sd", "_condition_sd"))
+)
+
+
+def _sized(words: str, size: tuple[int, int], target_accept: float = SHORT_STEPS) -> Case:
+    return MAIN.branch(
+        f"4 humans and {words} of 100 trials",
+        functools.partial(_design, size),
+        simulate=functools.partial(_data, size=size),
+        target_accept=target_accept,
+    )
+
+
+CASE = MAIN._replace(
+    branches={
+        "human_effects": MAIN.branch(
+            f"{MAIN.words}; humans differ",
+            functools.partial(_design, human_effects=True),
+            simulate=_data_of_humans,
+            quantities=OF_HUMANS + OF_MANY,
+        ),
+        "saturated": MAIN.branch(
+            f"{MAIN.words}; departures from the line",
+            functools.partial(_design, saturated=True),
+            quantities=(*MAIN.quantities, "departure_sd", "row_probability"),
+        ),
+        "few_levels": _sized("1 machine, 2 conditions", (1, 2))._replace(
+            quantities=tuple(q for q in MAIN.quantities if q not in GIVEN)
+        ),
+        "many_machines": _sized("10 machines, 3 conditions", (10, 3)),
+        "many_conditions": _sized("3 machines, 10 conditions", (3, 10), LONG_STEPS),
+        "many": _sized("10 machines, 10 conditions", (10, 10), LONG_STEPS),
+    }
 )

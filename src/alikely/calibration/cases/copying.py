@@ -19,7 +19,19 @@ def _data(truth: Values, rng: np.random.Generator) -> Values:
     return {"cells": np.stack([n11, a - n11, n01, SHOWN - a - n01], axis=-1)}
 
 
-CASE = Case(
+def _direct(truth: Values, rng: np.random.Generator) -> Values:
+    """Trial by trial: b copies a or inverts it, or answers alone."""
+    cells = []
+    told = (truth[name] for name in ("p_a", "copy_probability", "own_accuracy"))
+    for n, p_a, c, q in zip(SHOWN, *told, strict=True):
+        a = rng.random(n) < p_a
+        taken = a if c > 0 else ~a
+        b = np.where(rng.random(n) < abs(c), taken, rng.random(n) < q)
+        cells.append([(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()])
+    return {"cells": np.array(cells)}
+
+
+MAIN = Case(
     example=functools.partial(models.copying, ONE_PAIR),
     design=functools.partial(two_pairs, models.copying),
     simulate=_data,
@@ -35,5 +47,17 @@ CASE = Case(
     words="2 pairs, 40 and 160 trials",
     n=1_000,
     thin=10,
+    tune=500,
     replicate=resampled_cells,
+)
+STATED = {"copy_probability": (1, 1)}
+CASE = MAIN._replace(
+    branches={
+        "copy_probability": MAIN.branch(
+            "2 pairs, 40 and 160 trials, a prior of the copy probability itself",
+            functools.partial(two_pairs, functools.partial(models.copying, priors=STATED)),
+            simulate=_direct,
+            quantities=tuple("uv" if q == "u" else q for q in MAIN.quantities if q != "v"),
+        )
+    }
 )

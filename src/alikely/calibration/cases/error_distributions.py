@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 import pymc as pm
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 
 from alikely import models
@@ -12,33 +16,68 @@ from alikely.calibration.case import N_REPLICATES, Case
 from alikely.calibration.ranks import Values
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.metrics.dense_rows import drop_true, insert_true
+from alikely.models.errors import Base
 
 ERRORS = np.array([[20, 5, 60, 0], [30, 10, 40, 2], [10, 20, 50, 4], [20, 20, 20, 20]])
 
 
-def _design() -> pm.Model:
-    rows = np.zeros((4, 4, 4), dtype=int)
-    rows[:, np.arange(4), (np.arange(4) + 1) % 4] = ERRORS
-    return models.error_distributions(rows)
+N_CLASSES = 4
+JEFFREYS = 0.5
 
 
-def _data(truth: Values, rng: np.random.Generator) -> Values:
-    base, concentration = drop_true(truth["base"]), truth["concentration"]
-    n_classes = len(base)
-    alpha = concentration[:, None] * (n_classes - 1) * base
-    rows = np.array([[rng.dirichlet(a) for a in alpha] for _ in ERRORS])
+def _errors(n_systems: int) -> NDArray[np.int64]:
+    return np.resize(ERRORS, (n_systems, N_CLASSES))
+
+
+def _design(n_systems: int = 4, base: Base = "shared", fixed: float | None = None) -> pm.Model:
+    rows = np.zeros((n_systems, N_CLASSES, N_CLASSES), dtype=int)
+    here = np.arange(N_CLASSES)
+    rows[:, here, (here + 1) % N_CLASSES] = _errors(n_systems)
+    return models.error_distributions(rows, base=base, concentration=fixed)
+
+
+def _base(truth: Values, base: Base) -> NDArray[np.float64]:
+    """Rows over wrong classes, shape (true_class, wrong_class)."""
+    if base == "uniform":
+        return np.full((N_CLASSES, N_CLASSES - 1), 1 / (N_CLASSES - 1))
+    logit = truth.get("base_logit")
+    logits = truth["base_sd"] * truth["base_deviate"] if logit is None else logit
+    share = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    if base == "shared":
+        return np.asarray(share)
+    # One distribution, without the true class.
+    rows = drop_true(np.tile(share, (N_CLASSES, 1)))
+    return np.asarray(rows / (1 - share)[:, None])
+
+
+def _data(
+    truth: Values,
+    rng: np.random.Generator,
+    n_systems: int = 4,
+    of_base: Base = "shared",
+    fixed: float | None = None,
+) -> Values:
+    base = _base(truth, of_base)
+    concentration = truth["concentration"] if fixed is None else fixed
+    every = np.broadcast_to(concentration, N_CLASSES)
+    alpha = every[:, None] * (N_CLASSES - 1) * base
+    errors = _errors(n_systems)
+    rows = np.array([[rng.dirichlet(a) for a in alpha] for _ in errors])
     counts = np.array(
         [
             [rng.multinomial(n, row) for n, row in zip(number, of_system, strict=True)]
-            for number, of_system in zip(ERRORS, rows, strict=True)
+            for number, of_system in zip(errors, rows, strict=True)
         ]
     )
+    made = {"errors": counts, "base": np.asarray(insert_true(base, N_CLASSES))}
+    if fixed is not None:
+        return made | {"rows": rows, "error_rows": np.asarray(insert_true(rows, N_CLASSES))}
     divergence = []
     for a, b in zip(*np.triu_indices(len(rows), 1), strict=True):
-        weight = ERRORS[a] + ERRORS[b]
+        weight = errors[a] + errors[b]
         by_class = jensenshannon(rows[a], rows[b], base=2, axis=-1) ** 2
         divergence.append((weight * by_class).sum() / weight.sum())
-    return {"errors": counts, "error_divergence": np.array(divergence)}
+    return made | {"error_divergence": np.array(divergence)}
 
 
 def _error_divergence(draws: Values, data: Values, rng: np.random.Generator) -> Values:
@@ -46,7 +85,11 @@ def _error_divergence(draws: Values, data: Values, rng: np.random.Generator) -> 
     posterior = xr.Dataset(
         {
             "base": (dims, draws["base"][None]),
-            "concentration": (dims[:3], draws["concentration"][None]),
+            # By true class where the base is shared, else one of all.
+            "concentration": (
+                dims[: draws["concentration"].ndim + 1],
+                draws["concentration"][None],
+            ),
         }
     )
     counts = np.asarray(insert_true(data["errors"], data["errors"].shape[-2]))
@@ -70,7 +113,7 @@ def _example() -> pm.Model:
     return models.error_distributions(rows)
 
 
-CASE = Case(
+MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
@@ -79,4 +122,39 @@ CASE = Case(
     derive=_error_divergence,
     derived=("error_divergence",),
     replicate=_resampled_rows,
+)
+
+
+def _branch(words: str, n_systems: int = 4, base: Base = "shared", **other: Any) -> Case:
+    return MAIN.branch(
+        words,
+        functools.partial(_design, n_systems, base),
+        simulate=functools.partial(_data, n_systems=n_systems, of_base=base),
+        **other,
+    )
+
+
+WORDS = "4 systems, 4 classes, 0 to 60 errors of a class"
+CASE = MAIN._replace(
+    branches={
+        "many_systems": _branch("10 systems, 4 classes, 0 to 60 errors of a class", 10),
+        "uniform": _branch(
+            f"{WORDS}, all wrong classes alike",
+            base="uniform",
+            quantities=("spread", "concentration"),
+        ),
+        "learned": _branch(
+            f"{WORDS}, one base for all true classes",
+            base="learned",
+            quantities=("base", "base_sd", "spread", "concentration"),
+        ),
+        "fixed": MAIN.branch(
+            f"{WORDS}, a concentration of 1/2 that is given",
+            functools.partial(_design, fixed=JEFFREYS),
+            simulate=functools.partial(_data, fixed=JEFFREYS),
+            quantities=("base", "base_sd", "error_rows"),
+            derive=None,
+            derived=(),
+        ),
+    }
 )

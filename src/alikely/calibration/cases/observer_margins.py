@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pymc as pm
 
 from alikely import models
 from alikely.calibration.case import Case
-from alikely.calibration.cases._margins import ALTERNATIVES, right_answers, with_margins
+from alikely.calibration.cases._margins import (
+    ALTERNATIVES,
+    FEW_COUNTS,
+    MANY_COUNTS,
+    TUNE,
+    right_answers,
+    with_margins,
+    without_margins,
+)
 from alikely.calibration.ranks import Values
-
-OBSERVERS, REPEATS = (4, 16), 3
-
-
-def _design() -> pm.Model:
-    right = np.indices(OBSERVERS).sum(axis=0) % (REPEATS + 1)
-    margins = np.linspace(-2, 2, OBSERVERS[1])
-    return models.observer_margins(right, np.full(OBSERVERS, REPEATS), margins, m=ALTERNATIVES)
+from alikely.margins.posterior import Link
 
 
-def _data(truth: Values, rng: np.random.Generator) -> Values:
-    """Every observer has items of its own strength, which come back with every repeat."""
-    made = with_margins(truth, OBSERVERS[1], rng)
-    mean, gain = truth["strength_mean"], np.exp(truth["log_gain"])[:, None]
-    own = mean + truth["ability"][:, None] + gain * (made["strength"] - mean)
-    own = own + truth["stable_sd"] * rng.normal(size=OBSERVERS)
-    answers = right_answers(np.broadcast_to(own, (REPEATS, *OBSERVERS)), ALTERNATIVES, rng)
-    return made | {"right": answers.sum(axis=0)}
+class _Design(NamedTuple):
+    """How many observers and items, how often each is answered, and with which options."""
+
+    observers: int = 4
+    items: int = 16
+    repeats: int = 3
+    margins: bool = True
+    link: Link = "m_afc"
+
+    def model(self) -> pm.Model:
+        right = np.indices(self[:2]).sum(axis=0) % (self.repeats + 1)
+        margins = np.linspace(-2, 2, self.items) if self.margins else None
+        shown = np.full(self[:2], self.repeats)
+        return models.observer_margins(right, shown, margins, m=ALTERNATIVES, link=self.link)
+
+    def data(self, truth: Values, rng: np.random.Generator) -> Values:
+        """Every observer has items of its own strength, which come back with every repeat."""
+        made = (with_margins if self.margins else without_margins)(truth, self.items, rng)
+        mean, gain = truth["strength_mean"], np.exp(truth["log_gain"])[:, None]
+        own = mean + truth["ability"][:, None] + gain * (made["strength"] - mean)
+        # With one answer each a deviation is part of the noise.
+        if self.repeats > 1:
+            own = own + truth["stable_sd"] * rng.normal(size=own.shape)
+        every = np.broadcast_to(own, (self.repeats, *own.shape))
+        answers = right_answers(every, ALTERNATIVES, rng, self.link)
+        return made | {"right": answers.sum(axis=0)}
 
 
 def _example() -> pm.Model:
@@ -34,10 +55,10 @@ def _example() -> pm.Model:
     return models.observer_margins(right, [[2] * 6] * 2, range(6), m=16)
 
 
-CASE = Case(
+MAIN = Case(
     example=_example,
-    design=_design,
-    simulate=_data,
+    design=_Design().model,
+    simulate=_Design().data,
     quantities=(
         "rho",
         "strength_mean",
@@ -53,4 +74,49 @@ CASE = Case(
     ),
     words="4 observers, 16 items shown 3 times each, margins of a machine, 4 alternatives",
     thin=10,
+    tune=TUNE,
+    target_accept=FEW_COUNTS,
+)
+OF_REPEATS = ("stable_sd", "ceiling")
+
+
+def _branch(words: str, design: _Design, target_accept: float = FEW_COUNTS) -> Case:
+    lacking = (() if design.margins else ("rho",)) + (() if design.repeats > 1 else OF_REPEATS)
+    return MAIN.branch(
+        words,
+        design.model,
+        simulate=design.data,
+        quantities=tuple(q for q in MAIN.quantities if q not in lacking),
+        target_accept=target_accept,
+    )
+
+
+CASE = MAIN._replace(
+    branches={
+        "no_margins": _branch("4 observers, 16 items shown 3 times each", _Design(margins=False)),
+        "probit": _branch(
+            "4 observers, 16 items shown 3 times each, margins of a machine, probit link",
+            _Design(link="probit"),
+        ),
+        "one_answer": _branch(
+            "4 observers, 48 items shown once each, margins of a machine", _Design(4, 48, 1)
+        ),
+        "one_answer_no_margins": _branch(
+            "4 observers, 48 items shown once each", _Design(4, 48, 1, margins=False)
+        ),
+        "many_repeats": _branch(
+            "4 observers, 16 items shown 8 times each, margins of a machine", _Design(repeats=8)
+        ),
+        "many_answers": _branch(
+            "4 observers, 200 items shown once each, margins of a machine", _Design(4, 200, 1)
+        ),
+        "many_answers_repeated": _branch(
+            "4 observers, 50 items shown 4 times each, margins of a machine", _Design(4, 50, 4)
+        ),
+        "many_counts": _branch(
+            "20 observers, 200 items shown once each, margins of a machine",
+            _Design(20, 200, 1),
+            MANY_COUNTS,
+        ),
+    }
 )

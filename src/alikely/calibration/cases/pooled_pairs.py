@@ -17,18 +17,25 @@ from alikely.datasets.loaders import load_example
 
 
 @functools.cache
-def _pairs() -> xr.Dataset:
-    return joint_correctness(experiment(3, 40), "human-model", "condition")
+def _pairs(n_humans: int = 3, n_conditions: int = 3) -> xr.Dataset:
+    shown = experiment(n_humans, 40, 3, n_conditions)
+    return joint_correctness(shown, "human-model", "condition")
 
 
-def _data(truth: Values, rng: np.random.Generator) -> Values:
-    table = _pairs()
+def _design(*size: int) -> pm.Model:
+    return models.pooled_pairs(_pairs(*size))
+
+
+def _data(truth: Values, rng: np.random.Generator, size: tuple[int, ...] = ()) -> Values:
+    table = _pairs(*size)
     delta = truth["delta_mean"] + truth["delta_sd"] * truth["delta_deviate"]
     for dim, name in (
         ("reference", "observer_a"),
         ("other", "observer_b"),
         ("condition", "condition"),
     ):
+        if f"{dim}_effect" not in truth:
+            continue  # one level has no effect
         labels = table[name].values.tolist()
         order = list(dict.fromkeys(labels))
         delta = delta + truth[f"{dim}_effect"][[order.index(label) for label in labels]]
@@ -43,9 +50,9 @@ def _example() -> pm.Model:
     return models.pooled_pairs(joint_correctness(load_example(), "human-model", "condition"))
 
 
-CASE = Case(
+MAIN = Case(
     example=_example,
-    design=lambda: models.pooled_pairs(_pairs()),
+    design=_design,
     simulate=_data,
     quantities=(
         "p_a",
@@ -64,4 +71,15 @@ CASE = Case(
     words="3 humans and 3 machines, 3 conditions of 40 trials",
     thin=40,
     replicate=resampled_cells,
+)
+NOT_OF_FEW = ("reference_sd", "condition_sd", "condition_effect")
+CASE = MAIN._replace(
+    branches={
+        "few_levels": MAIN.branch(
+            "2 humans and 3 machines, 1 condition of 40 trials",
+            functools.partial(_design, 2, 1),
+            simulate=functools.partial(_data, size=(2, 1)),
+            quantities=tuple(q for q in MAIN.quantities if q not in NOT_OF_FEW),
+        )
+    }
 )

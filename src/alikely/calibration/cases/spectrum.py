@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pymc as pm
 
@@ -10,20 +12,22 @@ from alikely.calibration.case import Case
 from alikely.calibration.ranks import Values
 
 PEOPLE, CONDITIONS, ANSWERS = 4, 8, 60
+# Of the front door: with fewer than 20 conditions steps are short.
+SHORT_STEPS, LONG_STEPS = 0.99, 0.9
 
-IS_REFERENCE = np.arange(CONDITIONS) < 2
 
-
-def _design() -> pm.Model:
-    condition, person = (part.ravel() for part in np.indices((CONDITIONS, PEOPLE)))
-    right = np.where(condition < CONDITIONS // 2, 45, 20) + person
+def _design(k: int = 2, n_conditions: int = CONDITIONS) -> pm.Model:
+    condition, person = (part.ravel() for part in np.indices((n_conditions, PEOPLE)))
+    right = np.where(condition < n_conditions // 2, 45, 20) + person
     shown = np.full(len(right), ANSWERS)
-    return models.spectrum(right, shown, condition, person, IS_REFERENCE, k=2)
+    is_reference = np.arange(n_conditions) < 2
+    return models.spectrum(right, shown, condition, person, is_reference, k=k)
 
 
 def _data(truth: Values, rng: np.random.Generator) -> Values:
-    condition, person = (part.ravel() for part in np.indices((CONDITIONS, PEOPLE)))
-    sd = truth["ability_sd"][np.where(IS_REFERENCE, 0, 1)]
+    n_conditions = len(truth["logit_accuracy"])
+    condition, person = (part.ravel() for part in np.indices((n_conditions, PEOPLE)))
+    sd = truth["ability_sd"][np.where(np.arange(n_conditions) < 2, 0, 1)]
     logit = truth["logit_accuracy"][condition]
     logit = logit + sd[condition] * truth["ability_deviate"][person]
     logit = logit + truth["interaction_sd"] * truth["interaction_deviate"]
@@ -35,12 +39,12 @@ def _example() -> pm.Model:
     return models.spectrum(right, [100] * 6, condition, person, [True, False], k=2)
 
 
-CASE = Case(
+MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
     quantities=(
-        "lowest_mean",
+        "ease_mean",
         "gap",
         "regime_weight",
         "regime_mean",
@@ -57,4 +61,22 @@ CASE = Case(
     ),
     words="8 conditions, 2 of them the reference, 4 people of 60 answers in each, 2 regimes",
     thin=40,
+    target_accept=SHORT_STEPS,
+)
+
+
+def _branch(k: int, n_conditions: int = CONDITIONS, target_accept: float = SHORT_STEPS) -> Case:
+    of_one = ("gap", "regime_weight")
+    return MAIN.branch(
+        f"{n_conditions} conditions, 2 of them the reference, 4 people of 60 answers in each, "
+        f"{k} {'regime' if k == 1 else 'regimes'}",
+        functools.partial(_design, k, n_conditions),
+        quantities=tuple(q for q in MAIN.quantities if k > 1 or q not in of_one),
+        target_accept=target_accept,
+    )
+
+
+CASE = MAIN._replace(
+    branches={f"k{k}": _branch(k) for k in (1, 3, 4, 5, 6)}
+    | {"many_conditions": _branch(4, 24, LONG_STEPS)}
 )
