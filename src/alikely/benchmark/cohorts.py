@@ -26,12 +26,14 @@ from scipy import stats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
+from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.data.tables import cohort_counts
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.chains import nuts
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
     from alikely.models._given_priors import Priors
 
 __all__ = [
@@ -57,6 +59,7 @@ def fit_cohort(
     no_response: Literal["error", "drop"] = "error",
     human_effects: bool = False,
     saturated: bool = False,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
     n_draws: int = 4_000,
     rng: RandomState = None,
@@ -74,6 +77,10 @@ def fit_cohort(
         As in `alikely.data.joint_correctness`.
     human_effects, saturated : bool
         As in `alikely.models.cohort`.
+    covariates : mapping of str to table, optional
+        What is known of each ``"machine"``, ``"condition"`` (``dataset | condition``) or, with
+        human effects, ``"human"`` (``dataset | observer``), such as its family, as in
+        `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` then tells what it changes.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.cohort`.
     n_draws : int
@@ -88,8 +95,9 @@ def fit_cohort(
     xarray.DataTree
         Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, and ``layout``:
         ``machine, condition, dataset`` (entry); ``entry_of_row, n_humans, n_right, shown, right``
-        (row); ``dataset_of_condition`` (condition). The attribute ``priors`` has the text of each
-        prior, in JSON.
+        (row); ``dataset_of_condition`` (condition). With covariates ``covariates``: their columns
+        (machine, condition or person). The attribute ``priors`` has the text of each prior, in
+        JSON.
 
     Raises
     ------
@@ -118,7 +126,18 @@ def fit_cohort(
     counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
     refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
-    model = cohort(counts, human_effects=human_effects, saturated=saturated, priors=priors)
+    dims = {
+        kind: (dim, counts[dim].values.tolist())
+        for kind, dim in (("machine", "machine"), ("condition", "condition"), ("human", "person"))
+    }
+    tables = covariate_tables(covariates, {kind: labels for kind, (_, labels) in dims.items()})
+    model = cohort(
+        counts,
+        human_effects=human_effects,
+        saturated=saturated,
+        covariates=tables,
+        priors=priors,
+    )
     # A few conditions say little about spreads: the posterior has corners that need short steps,
     # and longer chains. Of every 4 or 2 draws one is kept.
     few = counts.sizes["condition"] < MANY_CONDITIONS
@@ -144,6 +163,8 @@ def fit_cohort(
         },
         coords={"entry": coords["entry"], "row": coords["row"]},
     )
+    if tables:
+        tree["covariates"] = covariates_dataset(tables, dims)
     tree.attrs = {
         "human_effects": int(human_effects),
         "saturated": int(saturated),

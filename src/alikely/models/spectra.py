@@ -11,16 +11,20 @@ References
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
+from alikely.models._effects import effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import Placed
 from alikely.stats.mixtures import regime_names, tightest_groups
+
+if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
 
 __all__ = ["spectrum"]
 
@@ -36,6 +40,7 @@ def spectrum(
     is_reference: ArrayLike,
     k: int = 4,
     *,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
     """Logit-normal binomial model of human accuracies, its conditions from a mixture of regimes.
@@ -55,6 +60,11 @@ def spectrum(
         Conditions without distortion.
     k : int
         Number of regimes, at least 1.
+    covariates : mapping of str to table, optional
+        What is known of each ``"condition"`` or ``"human"`` beside the answers, rows named by their
+        numbers: tables, columns and names as in `alikely.models.cohort`. Columns of conditions move
+        ``logit_accuracy`` (``logit_accuracy_contrast``), so that regimes are of what they leave
+        open; columns of humans move how able a person is (``ability_age``), in logits.
     priors : mapping, optional
         Other priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
         ``{"regime_sd": (-1.0, 0.3)}``, see `alikely.models.with_priors`.
@@ -68,13 +78,16 @@ def spectrum(
         as they would be observed in the reference; ``latent_reference_sd``, without the binomial
         noise of their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime),
         Glass's delta [G76]_ of a condition for an average person and of the mean of a regime.
-        Likelihood ``observed_right`` (entry).
+        Likelihood ``observed_right`` (entry). With covariates of conditions
+        ``logit_accuracy_told`` (condition): what they add to the means of the regimes; of humans
+        ``ability_told`` (person).
 
     Raises
     ------
     ValueError
         If shapes do not fit together, counts are no counts, `k` is out of range, or the reference
-        has fewer than 3 entries; for priors as in `alikely.models.with_priors`.
+        has fewer than 3 entries; for priors as in `alikely.models.with_priors`, for covariates as
+        in `alikely.models.cohort`.
 
     Notes
     -----
@@ -105,6 +118,12 @@ def spectrum(
         "population": ["reference", "distorted"],
     }
     start = _starts(y, n, at, k)
+    tables = tables_for(
+        covariates,
+        {"condition": coords["condition"], "human": coords["person"]},
+        {"condition": ("logit_accuracy",), "human": ("ability",)},
+        lambda: spectrum(right, shown, condition, person, is_reference, k),
+    )
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
@@ -137,10 +156,12 @@ def spectrum(
             dims="regime",
             transform=Placed(np.log(start.width), start.width_error),
         )
+        told = effects("logit_accuracy", tables, {"condition": coords["condition"]}, 1)
+        place = mean if not told else mean + _told("logit_accuracy", "condition", told)[:, None]
         ease = pm.NormalMixture(
             "logit_accuracy",
             weight,
-            mean,
+            place,
             width,
             dims="condition",
             transform=Placed(start.ease, start.ease_error),
@@ -152,11 +173,19 @@ def spectrum(
         own_sd = pm.HalfNormal("interaction_sd", 0.5)
         own = pm.Normal("interaction_deviate", 0, 1, dims="entry")
         logit = ease[at] + spread * ability[who] + own_sd * own
+        known = effects("ability", tables, {"human": coords["person"]}, 0.5)
+        if known:
+            logit = logit + _told("ability", "person", known)[who]
         pm.Binomial(
             "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
         )
         _in_reference_units(logit[values], shown_data[values], ease, at[values], mean)
     return with_priors(model, priors)
+
+
+def _told(name: str, dim: str, shifts: list[Any]) -> Any:
+    """What all covariates together say of conditions or persons."""
+    return pm.Deterministic(f"{name}_told", sum(shifts[1:], shifts[0]), dims=dim)
 
 
 def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean: Any) -> None:

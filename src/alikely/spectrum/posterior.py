@@ -27,14 +27,21 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
+from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
     from alikely.models._given_priors import Priors
 
-__all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
+__all__ = [
+    "compare_regimes",
+    "condition_log_likelihood",
+    "fit_spectrum",
+    "regime_probabilities",
+]
 
 
 # Chains pass slowly between groupings of the conditions that explain them alike: one draw in so
@@ -56,6 +63,7 @@ def fit_spectrum(
     spectrum: xr.Dataset,
     k: int = 4,
     *,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
     n_draws: int = 4_000,
     rng: RandomState = None,
@@ -70,6 +78,10 @@ def fit_spectrum(
         data sets are taken for different persons, whatever their names.
     k : int
         Number of regimes, at least 1.
+    covariates : mapping of str to table, optional
+        What is known of each ``"condition"`` or ``"human"`` (``dataset:observer``) beside the
+        answers, as in `alikely.models.spectrum`: regimes are then of the difficulty that it leaves
+        open. `alikely.spectrum.covariate_contrasts` tells what it changes.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.spectrum`.
     n_draws : int
@@ -85,7 +97,8 @@ def fit_spectrum(
         Groups ``posterior`` and ``sample_stats`` as from `alikely.inference.nuts`, with names of
         conditions and persons (``dataset:observer``), and ``entries``: ``right, shown`` (entry),
         with ``condition_of_entry, person_of_entry`` numbering them, and ``dataset, level,
-        is_reference`` (condition). The attribute ``priors`` has the text of each prior, in JSON.
+        is_reference`` (condition). With covariates ``covariates``: their columns (condition or
+        person). The attribute ``priors`` has the text of each prior, in JSON.
 
     Raises
     ------
@@ -118,11 +131,16 @@ def fit_spectrum(
     right = spectrum["right"].values[at, observer]
     seen = shown[at, observer]
     reference = spectrum["is_reference"].values
-    model = spectrum_model(right, seen, at, person, reference, k, priors=priors)
+    conditions = spectrum["condition"].values
+    dims = {"condition": ("condition", conditions), "human": ("person", persons)}
+    tables = covariate_tables(covariates, {kind: labels for kind, (_, labels) in dims.items()})
+    numbered = {kind: table.reset_index(drop=True) for kind, table in tables.items()}
+    model = spectrum_model(
+        right, seen, at, person, reference, k, covariates=numbered, priors=priors
+    )
     target = SHORT_STEPS if len(shown) < FEW_CONDITIONS else TARGET_ACCEPT
     sampled = nuts(model, THIN * n_draws, 1_000, rng, progressbar, target)
     kept = sampled.isel(draw=slice(None, None, THIN))
-    conditions = spectrum["condition"].values
     posterior = kept["posterior"].to_dataset()
     tree = xr.DataTree.from_dict(
         {
@@ -144,6 +162,8 @@ def fit_spectrum(
             ),
         }
     )
+    if tables:
+        tree["covariates"] = covariates_dataset(tables, dims)
     tree.attrs = {"k": k, "priors": json.dumps(prior_texts(model))}
     return tree
 
@@ -185,7 +205,8 @@ def regime_probabilities(
     delta = _flat(posterior["delta"])
     bounds = interval(delta, ci_prob, ci_kind)
     mixture = [_flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
-    probability = neighbour_probabilities(_flat(posterior["logit_accuracy"]), *mixture).mean(axis=0)
+    open_ease = _flat(posterior["logit_accuracy"]) - _told(posterior, "logit_accuracy", delta.shape[1])
+    probability = neighbour_probabilities(open_ease, *mixture).mean(axis=0)
     frame = pd.DataFrame(
         {
             "condition": entries["condition"].values,
@@ -340,10 +361,20 @@ def _left_out_people(
     spread = _flat(draws["ability_sd"])[:, np.where(entries["is_reference"].values[at], 0, 1)]
     own = _flat(draws["interaction_sd"]) ** 2
     precision = spread**2 / (1 / information + own)
-    pull = spread / (1 / information + own) * (seen - _flat(draws["logit_accuracy"])[:, at])
+    known = _told(draws, "ability", person.max() + 1)[:, person]
+    unexplained = seen - _flat(draws["logit_accuracy"])[:, at] - known
+    pull = spread / (1 / information + own) * unexplained
     same = (person[:, None] == person).astype(np.float64) - np.eye(len(person))
     left = 1 + precision @ same
-    return spread * (pull @ same) / left, np.sqrt(own + spread**2 / left)
+    # Regimes are of what covariates leave open: what they say of a condition stands beside it.
+    known = known + _told(draws, "logit_accuracy", at.max() + 1)[:, at]
+    return known + spread * (pull @ same) / left, np.sqrt(own + spread**2 / left)
+
+
+def _told(draws: xr.Dataset, name: str, n: int) -> Floats:
+    """What covariates say of n conditions or persons, 0 without: shape (draw, n)."""
+    told = draws.get(f"{name}_told")
+    return np.zeros((1, n)) if told is None else _flat(told)
 
 
 def _observed_logit(right: Floats, shown: Floats) -> tuple[Floats, Floats]:
