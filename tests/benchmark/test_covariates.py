@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pymc as pm
+import pytest
+import xarray as xr
 from scipy import optimize, special
 
 import alikely as al
+from alikely.benchmark.covariates import _copy_probability
+from alikely.data.covariates import covariate_tables
+from alikely.inference.chains import _written_out
 
 FAMILIES = np.repeat(["cnn", "hybrid", "vit"], 4)
 N_TRIALS, N_HUMANS = 120, 4
@@ -92,7 +101,235 @@ def family_table(trials: al.Trials) -> pd.DataFrame:
     return pd.DataFrame({"family": FAMILIES}, index=machines)
 
 
-def model_data(trials: al.Trials) -> dict[str, Any]:
-    """What differs between models of two benchmarks of one shape."""
-    model = al.models.cohort(al.data.cohort_counts(trials))
-    return {variable.name: variable.get_value() for variable in model.data_vars}
+def test_copy_probability_of_the_table_with_its_margins_and_odds_ratio() -> None:
+    rng = np.random.default_rng(1)
+    for odds, human, machine in zip(
+        rng.normal(0, 3, 200), rng.uniform(0.1, 0.95, 200), rng.uniform(0.1, 0.95, 200), strict=True
+    ):
+        found = _copy_probability(*(np.array(x) for x in (human, machine, odds)))
+        assert found == pytest.approx(table_of(odds, human, machine)[1], abs=1e-7)
+
+
+def families() -> pd.DataFrame:
+    """Covariates of the six machines of the example."""
+    return pd.DataFrame(
+        {
+            "family": ["cnn", "vit", "cnn", "vit", "mlp", "mlp"],
+            "year": [2012, 2014, 2015, 2018, 2020, 2021],
+            "large": [True, False, True, False, True, True],
+        },
+        index=[f"model_{i}" for i in range(1, 7)],
+    )
+
+
+@functools.cache
+def fit() -> xr.DataTree:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    return al.fit_cohort(trials, covariates={"machine": families()}, n_draws=400)
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    return families()
+
+
+@pytest.fixture
+def tree(prior_chains: None) -> xr.DataTree:
+    """A fit by draws of the prior: what is made of draws does not hang on what they are."""
+    return fit()
+
+
+def test_effects_are_named_after_the_table(tree: xr.DataTree, table: pd.DataFrame) -> None:
+    posterior = tree["posterior"]
+    for name in ("level", "log_odds_ratio"):
+        groups = posterior[f"{name}_family"]
+        assert groups["family"].values.tolist() == ["cnn", "vit", "mlp"]
+        np.testing.assert_allclose(groups.sum("family"), 0, atol=1e-12)
+        assert posterior[f"{name}_large"].dims == ("chain", "draw", "large")
+        assert posterior[f"{name}_year"].dims == ("chain", "draw")
+    kept = tree["covariates"].to_dataset().sel(machine=table.index)
+    assert kept["family"].values.tolist() == table["family"].tolist()
+    np.testing.assert_array_equal(kept["year"], table["year"])
+
+
+def values_at(model: pm.Model, names: list[str]) -> dict[str, np.ndarray]:
+    """Quantities of a model at a random point."""
+    rng = np.random.default_rng(1)
+    point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
+    found = model.compile_fn(
+        model.replace_rvs_by_values([model[name] for name in names]),
+        inputs=model.value_vars,
+        on_unused_input="ignore",
+    )(point)
+    return dict(zip(names, found, strict=True))
+
+
+def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) -> None:
+    """All parts by hand at a point: groups by name, numbers from the mean of the table."""
+    counts = al.data.cohort_counts(al.load_example())
+    conditions = pd.DataFrame({"strength": [0.0, 2.0, 5.0]}, index=counts["condition"].values)
+    shuffled = table.iloc[::-1]
+    model = al.models.cohort(counts, covariates={"machine": shuffled, "condition": conditions})
+    parts = ["mean", "machine", "condition", "sd", "deviate", "family", "large", "year", "strength"]
+    names = [f"log_odds_ratio_{part}" for part in parts]
+    found = values_at(model, ["log_odds_ratio", *names])
+    mean, machine, condition, sd, deviate, family, large, year, strength = (
+        found[name] for name in names
+    )
+    levels = model.coords["family"]
+    assert set(levels) == {"cnn", "vit", "mlp"}
+    for name in ("large", "family"):
+        assert found[f"log_odds_ratio_{name}"].sum() == pytest.approx(0, abs=1e-12)
+    for e, entry in enumerate(model.coords["entry"]):
+        m, c = (i for i in divmod(e, 3))
+        row = table.loc[entry.split(" | ")[0]]
+        wanted = (
+            mean + machine[m] + condition[c] + sd * deviate[e]
+            + family[levels.index(row["family"])]
+            + large[model.coords["large"].index(str(row["large"]))]
+            + year * (row["year"] - table["year"].mean())
+            + strength * (conditions["strength"].iloc[c] - 7 / 3)
+        )  # fmt: skip
+        assert found["log_odds_ratio"][e] == pytest.approx(wanted)
+    priors = al.models.prior_texts(model)
+    # One standard deviation of the column is worth as much as one of the groups.
+    assert priors["log_odds_ratio_year"] == f"Normal(0, {1.5 / table['year'].std():.6g})"
+    assert priors["level_large"] == "ZeroSumNormal(1)"
+
+
+def test_covariates_of_humans_move_their_effects() -> None:
+    counts = al.data.cohort_counts(al.load_example())
+    people = pd.DataFrame({"age": [20, 30, 40, 60]}, index=counts["person"].values)
+    model = al.models.cohort(counts, human_effects=True, covariates={"human": people})
+    names = ["human_effect", "human_effect_sd", "human_deviate", "human_effect_age"]
+    effect, sd, deviate, age = values_at(model, names).values()
+    wanted = sd * (deviate - deviate.mean()) + age * (people["age"].to_numpy() - 37.5)
+    np.testing.assert_allclose(effect, wanted)
+    assert "log_odds_ratio" not in model.named_vars
+
+
+def test_without_covariates_the_model_is_the_same() -> None:
+    """Evidence of the catalogue is of its log density."""
+    counts = al.data.cohort_counts(al.load_example())
+    plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
+    assert _written_out(plain, False) == _written_out(empty, False)
+    assert "log_odds_ratio" not in plain.named_vars
+
+
+def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
+    """Each machine as a member of either family, its table found anew; means by hand."""
+    posterior, layout = tree["posterior"].to_dataset(), tree["layout"].to_dataset()
+    draws = al.benchmark.cohort_effects(tree, "family", ["vit", "cnn"])
+    family = tree["covariates"].to_dataset()["family"].sel(machine=layout["machine"].values).values
+    for i in (0, 57):
+        one = posterior.isel(chain=0, draw=i)
+        effect = one["log_odds_ratio_family"].to_series()
+        level = one["level_family"].to_series()
+        mu = one["human_accuracy"].values[layout["condition_of_entry"].values]
+        accuracy = one["accuracy"].values
+        scale = one["error_consistency"].values / one["copy_probability"].values
+        for value in ("vit", "cnn"):
+            odds = one["log_odds_ratio"].values - effect[family].values + effect[value]
+            copying = np.array([table_of(*of)[1] for of in zip(odds, mu, accuracy, strict=True)])
+            logit = special.logit(accuracy) - level[family].values + level[value]
+            found = draws.isel(chain=0, draw=i).sel(family=value)
+            assert found["copy_probability"] == pytest.approx(copying.mean(), abs=1e-6)
+            assert found["error_consistency"] == pytest.approx((copying * scale).mean(), abs=1e-6)
+            assert found["log_odds_ratio"] == pytest.approx(odds.mean())
+            assert found["accuracy"] == pytest.approx(special.expit(logit).mean())
+    contrasts = al.benchmark.cohort_contrasts(tree, "family", ["vit", "cnn"])
+    difference = draws["copy_probability"].sel(family="vit") - draws["copy_probability"].sel(
+        family="cnn"
+    )
+    row = contrasts.set_index("quantity").loc["copy_probability"]
+    assert (row["value"], row["other"]) == ("vit", "cnn")
+    assert row["difference"] == pytest.approx(float(difference.mean()))
+    assert row["eti95_lb"] == pytest.approx(float(difference.quantile(0.025)))
+    assert row["p_positive"] == pytest.approx(float((difference > 0).mean()))
+    # Three groups: three pairs of each of four quantities; a log odds ratio is the effect itself.
+    assert len(al.benchmark.cohort_contrasts(tree, "family")) == 12
+    effects = posterior["log_odds_ratio_family"]
+    row = contrasts.set_index("quantity").loc["log_odds_ratio"]
+    wanted = effects.sel(family="vit") - effects.sel(family="cnn")
+    assert row["difference"] == pytest.approx(float(wanted.mean()))
+
+
+def test_contrasts_of_numbers_are_between_two_of_them(tree: xr.DataTree) -> None:
+    table = al.benchmark.cohort_contrasts(tree, "year").set_index("quantity")
+    assert table.loc["log_odds_ratio", ["value", "other"]].tolist() == [2021.0, 2012.0]
+    slope = float(tree["posterior"]["log_odds_ratio_year"].mean())
+    assert table.loc["log_odds_ratio", "difference"] == pytest.approx(9 * slope)
+    ten = al.benchmark.cohort_contrasts(tree, "year", [2020, 2010]).set_index("quantity")
+    assert ten.loc["log_odds_ratio", "difference"] == pytest.approx(10 * slope)
+
+
+def test_tables_of_any_kind_say_the_same(table: pd.DataFrame) -> None:
+    known = {"machine": table.index.tolist()}
+    columns = {name: table[name].tolist() for name in table}
+    polars = pl.DataFrame({"machine": known["machine"], **columns})
+    categories = table.assign(family=pd.Categorical(table["family"], ["cnn", "vit", "mlp", "rnn"]))
+    wanted = covariate_tables({"machine": table}, known)["machine"]
+    for given in (polars, polars.to_arrow(), table.iloc[::-1].loc[table.index], categories):
+        found = covariate_tables({"machine": given}, known)["machine"]
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
+    return lambda table: {"machine": table.assign(**{column: values})}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda t: t, "covariates must map kinds to tables"),
+        (lambda t: {"machines": t}, "are of machine, condition, human, got 'machines'; did you"),
+        (lambda t: {"machine": {"family": "cnn"}}, "must be a pandas, polars or pyarrow table"),
+        (lambda t: {"machine": pl.DataFrame(t)}, "need a column 'machine' that names each row"),
+        (lambda t: {"machine": t.drop("model_3")}, "have no row for model_3; add it"),
+        (lambda t: {"machine": t.rename({"model_3": "model_33"})},
+         "rows that are not in the data: model_33; leave them out; did you mean 'model_3'"),
+        (lambda t: {"machine": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
+        (lambda t: {"machine": t[[]]}, "have no column; give at least one"),
+        (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
+        (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of machine is missing for model_3; fill"),
+        (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of machine is missing for"),
+        (put("year", [1, 2, np.inf, 4, 5, 6]), "must be finite, got inf for model_3"),
+        (put("year", 2012), "'year' of machine is 2012.0 for all; leave it out"),
+        (put("family", "cnn"), "'family' of machine is cnn for all; leave it out"),
+        (put("family", list("abcdef")), "has a level of its own for each.*fewer, larger groups"),
+        (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
+        (put("mixed", ["a", 1, "a", 1, "b", 2.5]), "must be numbers, text, categories or bool"),
+        (lambda t: {"machine": t.assign(decade=t["year"] / 10 + 3)},
+         "'decade' of machine follows from year, so that their effects cannot be told apart"),
+        (lambda t: {"machine": t.rename(columns={"year": "sd"})},
+         "'sd' of machine would take the name 'level_sd', which the model has already; rename"),
+        (lambda t: {"machine": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
+        (lambda t: {"machine": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
+                    index=["all | clean", "all | blur", "all | noise"])},
+         "'year' stands in two tables, of machine and of condition"),
+        (lambda t: {"human": t}, "covariates of human need human_effects=True"),
+    ],
+)  # fmt: skip
+def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
+    counts = al.data.cohort_counts(al.load_example())
+    with pytest.raises(ValueError, match=message):
+        al.models.cohort(counts, covariates=given(table))
+
+
+@pytest.mark.parametrize(
+    ("covariate", "values", "message"),
+    [
+        ("famly", None, "no covariate 'famly'; it has family, year, large; did you mean 'family'"),
+        ("family", ["vit", "rnn"], "'family' has the groups cnn, vit, mlp; got 'rnn'"),
+        ("family", ["vit"], "a contrast needs at least 2 values of 'family'"),
+        ("year", ["old", "new"], "'year' is numeric; values must be finite numbers"),
+    ],
+)
+def test_bad_contrasts(tree: xr.DataTree, covariate: str, values: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.benchmark.cohort_contrasts(tree, covariate, values)
+
+
+def test_fits_without_covariates_have_none(cohort_tree: xr.DataTree) -> None:
+    with pytest.raises(ValueError, match="no covariate 'family'; fit it with covariates="):
+        al.benchmark.cohort_contrasts(cohort_tree, "family")

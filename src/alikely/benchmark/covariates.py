@@ -104,7 +104,7 @@ def cohort_contrasts(
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
 ) -> pd.DataFrame:
-    """Tidy table of differences that a covariate makes: do transformers copy more than CNNs?
+    """Tidy table of the differences that a covariate makes, such as transformers minus CNNs.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
 from alikely.data.ingest import label
@@ -22,7 +23,7 @@ HOW = 'such as {"machine": table}, a row for each machine'
 
 
 def covariate_tables(
-    covariates: Covariates | None, known: Mapping[str, Sequence[Any]]
+    covariates: Covariates | None, known: Mapping[str, Sequence[Any] | NDArray[Any]]
 ) -> dict[str, pd.DataFrame]:
     """Check tables of covariates, and bring their rows into the order of the data.
 
@@ -77,7 +78,7 @@ def covariate_tables(
 
 
 def covariates_dataset(
-    tables: Mapping[str, pd.DataFrame], dims: Mapping[str, tuple[str, Sequence[Any]]]
+    tables: Mapping[str, pd.DataFrame], dims: Mapping[str, tuple[str, Sequence[Any] | NDArray[Any]]]
 ) -> xr.Dataset:
     """Checked tables as a group of a fit.
 
@@ -129,7 +130,7 @@ def _frame(kind: str, given: Any) -> pd.DataFrame:
     return frame
 
 
-def _in_order(kind: str, table: pd.DataFrame, labels: Sequence[Any]) -> pd.DataFrame:
+def _in_order(kind: str, table: pd.DataFrame, labels: Sequence[Any] | NDArray[Any]) -> pd.DataFrame:
     rows = [label(name) for name in table.index]
     wanted = [label(name) for name in labels]
     twice = [name for i, name in enumerate(rows) if name in rows[:i]]
@@ -170,8 +171,8 @@ def _checked(kind: str, column: pd.Series) -> pd.Series:
     where = f"covariate {name!r} of {kind}"
     if column.isna().any():
         raise ValueError(
-            f"{where} is missing for {listed(column.index[column.isna()], 3)}; fill it in, or leave "
-            "the column or the observer out"
+            f"{where} is missing for {listed(column.index[column.isna()], 3)}; fill it in, or "
+            "leave the column or the observer out"
         )
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.rename_categories(label).cat.remove_unused_categories()
@@ -206,7 +207,8 @@ def _refuse_sums(kind: str, table: pd.DataFrame) -> None:
     values = table[names].to_numpy()
     scaled = (values - values.mean(axis=0)) / values.std(axis=0)
     for i, name in enumerate(names):
-        if np.linalg.matrix_rank(scaled[:, : i + 1]) <= i:
+        # Columns of four digits and little spread are known to so much after centring.
+        if np.linalg.matrix_rank(scaled[:, : i + 1], rtol=1e-8) <= i:
             raise ValueError(
                 f"covariate {name!r} of {kind} follows from {listed(names[:i])}, so that their "
                 "effects cannot be told apart; leave it out"

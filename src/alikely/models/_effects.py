@@ -22,7 +22,7 @@ DIMS = {"machine": "machine", "condition": "condition", "human": "person"}
 
 def tables_for(
     covariates: Covariates | None,
-    known: Mapping[str, Sequence[Any]],
+    known: Mapping[str, Sequence[Any] | NDArray[Any]],
     names: Mapping[str, Sequence[str]],
     plain: Any,
 ) -> dict[str, pd.DataFrame]:
@@ -108,9 +108,7 @@ def effects(
     ]
 
 
-def _effect(
-    name: str, kind: str, column: pd.Series, rows: NDArray[np.intp], scale: float
-) -> Any:
+def _effect(name: str, kind: str, column: pd.Series, rows: NDArray[np.intp], scale: float) -> Any:
     """One column's effect on each element."""
     model, title = pm.modelcontext(None), str(column.name)
     if is_number(column):

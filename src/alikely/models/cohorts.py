@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,7 +205,7 @@ def _tables(
     covariates: Covariates | None, counts: xr.Dataset, human_effects: bool
 ) -> dict[str, pd.DataFrame]:
     """Covariates of what has effects in the model."""
-    if covariates and "human" in covariates and not human_effects:
+    if isinstance(covariates, Mapping) and "human" in covariates and not human_effects:
         raise ValueError(
             "covariates of human need human_effects=True: humans that are alike have no effects"
         )

@@ -10,6 +10,8 @@ References
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +20,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
-from alikely.models._effects import effects, tables_for
+from alikely.models._effects import DIMS, effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import Placed
 from alikely.stats.mixtures import regime_names, tightest_groups
@@ -118,12 +120,8 @@ def spectrum(
         "population": ["reference", "distorted"],
     }
     start = _starts(y, n, at, k)
-    tables = tables_for(
-        covariates,
-        {"condition": coords["condition"], "human": coords["person"]},
-        {"condition": ("logit_accuracy",), "human": ("ability",)},
-        lambda: spectrum(right, shown, condition, person, is_reference, k),
-    )
+    plain = functools.partial(spectrum, y, n, at, who, reference, k)
+    told = _covariates(covariates, coords["condition"], coords["person"], plain)
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
@@ -156,12 +154,10 @@ def spectrum(
             dims="regime",
             transform=Placed(np.log(start.width), start.width_error),
         )
-        told = effects("logit_accuracy", tables, {"condition": coords["condition"]}, 1)
-        place = mean if not told else mean + _told("logit_accuracy", "condition", told)[:, None]
         ease = pm.NormalMixture(
             "logit_accuracy",
             weight,
-            place,
+            told("logit_accuracy", mean, (slice(None), None)),
             width,
             dims="condition",
             transform=Placed(start.ease, start.ease_error),
@@ -172,10 +168,7 @@ def spectrum(
         ability = pm.Normal("ability_deviate", 0, 1, dims="person")
         own_sd = pm.HalfNormal("interaction_sd", 0.5)
         own = pm.Normal("interaction_deviate", 0, 1, dims="entry")
-        logit = ease[at] + spread * ability[who] + own_sd * own
-        known = effects("ability", tables, {"human": coords["person"]}, 0.5)
-        if known:
-            logit = logit + _told("ability", "person", known)[who]
+        logit = told("ability", ease[at] + spread * ability[who] + own_sd * own, who)
         pm.Binomial(
             "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
         )
@@ -183,9 +176,23 @@ def spectrum(
     return with_priors(model, priors)
 
 
-def _told(name: str, dim: str, shifts: list[Any]) -> Any:
-    """What all covariates together say of conditions or persons."""
-    return pm.Deterministic(f"{name}_told", sum(shifts[1:], shifts[0]), dims=dim)
+def _covariates(
+    covariates: Covariates | None, condition: Any, person: Any, plain: Callable[[], pm.Model]
+) -> Callable[[str, Any, Any], Any]:
+    """A function that adds to a quantity what covariates say of it, at some of their rows."""
+    acts = {"logit_accuracy": ("condition", condition, 1.0), "ability": ("human", person, 0.5)}
+    known = {kind: numbers for kind, numbers, _ in acts.values()}
+    tables = tables_for(covariates, known, {acts[n][0]: (n,) for n in acts}, plain)
+
+    def told(name: str, value: Any, rows: Any) -> Any:
+        kind, numbers, scale = acts[name]
+        shifts = effects(name, tables, {kind: numbers}, scale)
+        if not shifts:
+            return value
+        whole = pm.Deterministic(f"{name}_told", sum(shifts[1:], shifts[0]), dims=DIMS[kind])
+        return value + whole[rows]
+
+    return told
 
 
 def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean: Any) -> None:

@@ -205,8 +205,9 @@ def regime_probabilities(
     delta = _flat(posterior["delta"])
     bounds = interval(delta, ci_prob, ci_kind)
     mixture = [_flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
-    open_ease = _flat(posterior["logit_accuracy"]) - _told(posterior, "logit_accuracy", delta.shape[1])
-    probability = neighbour_probabilities(open_ease, *mixture).mean(axis=0)
+    # Regimes are of what covariates leave open.
+    ease = _flat(posterior["logit_accuracy"]) - _told(posterior, "logit_accuracy", delta.shape[1])
+    probability = neighbour_probabilities(ease, *mixture).mean(axis=0)
     frame = pd.DataFrame(
         {
             "condition": entries["condition"].values,
@@ -366,7 +367,6 @@ def _left_out_people(
     pull = spread / (1 / information + own) * unexplained
     same = (person[:, None] == person).astype(np.float64) - np.eye(len(person))
     left = 1 + precision @ same
-    # Regimes are of what covariates leave open: what they say of a condition stands beside it.
     known = known + _told(draws, "logit_accuracy", at.max() + 1)[:, at]
     return known + spread * (pull @ same) / left, np.sqrt(own + spread**2 / left)
 
