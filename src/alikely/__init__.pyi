@@ -38,6 +38,7 @@ from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
+from .plots import plot_cohort_groups as plot_cohort_groups
 from .plots import plot_condition_map as plot_condition_map
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
@@ -111,6 +112,7 @@ __all__ = [
     "plot_bounds",
     "plot_classes",
     "plot_cohort",
+    "plot_cohort_groups",
     "plot_condition_map",
     "plot_consistency",
     "plot_correlations",

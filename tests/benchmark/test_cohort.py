@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 import alikely as al
-from alikely.benchmark.cohorts import _layout, cohort_draws
+from alikely.benchmark.cohorts import cohort_draws, layout_of
 from alikely.data.tables import cohort_counts
 from alikely.models.cohorts import _joint_probability
 
@@ -181,7 +181,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
 def test_draws_are_nested_means(fit: str, request: pytest.FixtureRequest) -> None:
     cohort_tree = request.getfixturevalue(fit)
     draws = cohort_draws(cohort_tree)
-    posterior, layout = cohort_tree["posterior"], _layout(cohort_tree)
+    posterior, layout = cohort_tree["posterior"], layout_of(cohort_tree)
     machine = draws["system"].values[0]
     own = np.flatnonzero(layout["machine"].values == machine)
     expected = posterior["copy_probability"].values[..., own].mean(axis=-1)
@@ -198,7 +198,7 @@ def test_draws_are_nested_means(fit: str, request: pytest.FixtureRequest) -> Non
 @pytest.mark.slow
 def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.DataTree) -> None:
     table = al.benchmark.cohort_check(cohort_fit, rng=1)
-    layout = _layout(cohort_fit)
+    layout = layout_of(cohort_fit)
     assert table["n_answers"].sum() == layout["shown"].values.sum()
     first = layout["n_right"].values == 0
     observed = layout["right"].values[first].sum() / layout["shown"].values[first].sum()
@@ -214,7 +214,7 @@ def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.Data
 def test_comparison_equals_loo_over_single_answers(cohort_fit: xr.DataTree) -> None:
     half = cohort_fit.isel(draw=slice(500))
     table = al.benchmark.compare_cohorts({"all": cohort_fit, "half": half}).set_index("model")
-    layout = _layout(cohort_fit)
+    layout = layout_of(cohort_fit)
     for name, tree in (("all", cohort_fit), ("half", half)):
         p = tree["posterior"].to_dataset()["row_probability"]
         right = layout["right"].values

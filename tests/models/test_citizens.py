@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
@@ -30,6 +31,13 @@ SPECTRUM = (
 )  # fmt: skip
 
 
+# Groups of two, whose spread is fixed, and of three, whose spread is learned; numbers.
+OF_SPECTRUM = {
+    "condition": pd.DataFrame({"contrast": [1.0, 0.8, 0.3, 0.1], "blurred": list("abab")}),
+    "human": pd.DataFrame({"age": [20, 40]}),
+}
+
+
 @functools.cache
 def counts() -> xr.Dataset:
     """Humans and machines, one data set of two conditions."""
@@ -37,6 +45,19 @@ def counts() -> xr.Dataset:
         [0.2, 0.8], [0.7] * 2, [0.6, 0.9], 0.4, n_humans=3, n_trials=40, rng=1
     )
     return cohort_counts(trials)
+
+
+def of_cohort(human_effects: bool) -> dict[str, pd.DataFrame]:
+    """Covariates of all that has effects."""
+    labels = counts()
+    tables = {
+        "machine": pd.DataFrame({"year": [2012, 2020]}, index=labels["machine"].values),
+        "condition": pd.DataFrame({"strength": [0.0, 5.0]}, index=labels["condition"].values),
+    }
+    if human_effects:
+        people = {"site": list("xyx"), "age": [20, 30, 50]}
+        tables["human"] = pd.DataFrame(people, index=labels["person"].values)
+    return tables
 
 
 def margins_of(groups: int, link: str) -> pm.Model:
@@ -60,6 +81,13 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         )
         for humans in ("alike", "human effects")
         for saturated in ("line", "saturated")
+    },
+    **{
+        f"cohort, {humans}, covariates": functools.partial(
+            lambda h: al.models.cohort(counts(), human_effects=h, covariates=of_cohort(h)),
+            humans == "human effects",
+        )
+        for humans in ("alike", "human effects")
     },
     **{
         f"error_distributions, {base}, {c}": functools.partial(
@@ -95,6 +123,12 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         f"spectrum, k = {k}": functools.partial(al.models.spectrum, *SPECTRUM, k)
         for k in (1, 2, 3, 4)
     },
+    **{
+        f"spectrum, k = {k}, covariates": functools.partial(
+            al.models.spectrum, *SPECTRUM, k, covariates=OF_SPECTRUM
+        )
+        for k in (1, 3)
+    },
 }  # fmt: skip
 
 
@@ -116,6 +150,7 @@ def densities(model: pm.Model, point: dict[str, np.ndarray]) -> dict[str, np.nda
 QUICK = {
     "copying", "copying, prior on copying", "independence", "class_copying", "pooled_pairs",
     "cohort, alike, line", "cohort, human effects, saturated", "class_criteria, margins",
+    "cohort, alike, covariates", "spectrum, k = 1, covariates",
     "error_distributions, shared, None", "error_distributions, uniform, 0.5",
     "error_distributions, learned, None", "item_margins, 1 groups, m_afc",
     "item_margins, 2 groups, probit", "observer_margins, all, m_afc, margins",

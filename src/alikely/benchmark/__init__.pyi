@@ -14,6 +14,8 @@ from .contrasts import EqualityTest as EqualityTest
 from .contrasts import equality_test as equality_test
 from .contrasts import group_means as group_means
 from .contrasts import pairwise_differences as pairwise_differences
+from .covariates import cohort_contrasts as cohort_contrasts
+from .covariates import cohort_effects as cohort_effects
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks
@@ -33,7 +35,9 @@ __all__ = [
     "benchmark_scores",
     "ceiled_scores",
     "cohort_check",
+    "cohort_contrasts",
     "cohort_draws",
+    "cohort_effects",
     "cohort_scores",
     "compare_cohorts",
     "consensus_ceilings",

@@ -25,6 +25,7 @@ from scipy import stats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
+from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.data.tables import cohort_counts
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.chains import nuts
@@ -32,6 +33,7 @@ from alikely.inference.complete import with_constants
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
@@ -44,6 +46,7 @@ __all__ = [
     "compare_cohorts",
     "exchangeability",
     "fit_cohort",
+    "layout_of",
 ]
 
 MANY_CONDITIONS = 10
@@ -66,6 +69,7 @@ def fit_cohort(
     no_response: Literal["error", "drop"] = "error",
     human_effects: bool = False,
     saturated: bool = False,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
     model: AskedModel = "cohort",
     n_draws: int = 4_000,
@@ -85,6 +89,10 @@ def fit_cohort(
         As in `alikely.data.joint_correctness`.
     human_effects, saturated : bool
         As in `alikely.models.cohort`.
+    covariates : mapping of str to table, optional
+        What is known of each ``"machine"``, ``"condition"`` (``dataset | condition``) or, with
+        human effects, ``"human"`` (``dataset | observer``), such as its family, as in
+        `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` then tells what it changes.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
@@ -104,8 +112,9 @@ def fit_cohort(
     Returns
     -------
     xarray.DataTree
-        As from `alikely.inference.nuts`; attributes say besides whether the model has
-        ``human_effects`` and is ``saturated``.
+        As from `alikely.inference.nuts`; with covariates ``covariates``: their columns (machine,
+        condition or person). Attributes say besides whether the model has ``human_effects`` and is
+        ``saturated``.
 
     Raises
     ------
@@ -137,14 +146,19 @@ def fit_cohort(
         "saturated": saturated,
         "priors": priors,
     }
-    refuse_options(model, options)
+    refuse_options(model, options | {"covariates": covariates is not None})
     counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
     refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
     layout = cohort_layout(counts)
+    dims = {
+        kind: (dim, counts[dim].values.tolist())
+        for kind, dim in (("machine", "machine"), ("condition", "condition"), ("human", "person"))
+    }
+    tables = covariate_tables(covariates, {kind: labels for kind, (_, labels) in dims.items()})
     built = asked_model(
         model,
-        {"cohort": lambda: cohort(counts, **options)},
+        {"cohort": lambda: cohort(counts, **options, covariates=tables)},
         QUANTITIES,
         {dim: layout["coords"][dim] for dim in ("condition", "entry", "row")},
     )
@@ -157,6 +171,8 @@ def fit_cohort(
     # A model of another make need not know where its entries stand.
     known = {name: (dim, layout[name]) for name, dim in PLACES.items()} | answers
     with_constants(tree, xr.Dataset(known, layout["coords"]))
+    if tables:
+        tree["covariates"] = covariates_dataset(tables, dims)
     tree.attrs |= {"human_effects": int(human_effects), "saturated": int(saturated)}
     return tree
 
@@ -187,7 +203,7 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
     >>> cohort_draws(tree)["ceiled"].dims  # tree = al.fit_cohort(trials)
     ('chain', 'draw', 'level', 'system')
     """
-    layout, posterior = _layout(tree), tree["posterior"].to_dataset()
+    layout, posterior = layout_of(tree), tree["posterior"].to_dataset()
     machines = list(dict.fromkeys(layout["machine"].values.tolist()))
     of_condition = layout["dataset_of_condition"].values
     datasets = list(dict.fromkeys(of_condition.tolist()))
@@ -313,7 +329,7 @@ def cohort_check(
     check_interval(ci_prob, "eti")
     if by not in ("all", "machine", "condition"):
         raise ValueError(f"by must be 'all', 'machine' or 'condition', got {by!r}")
-    layout = _layout(tree)
+    layout = layout_of(tree)
     draws = tree["posterior"]["row_probability"]
     chosen = draws.stack(sample=("chain", "draw")).transpose("sample", "row")
     probability = chosen.values[:: max(1, len(chosen) // 1_000)]
@@ -385,7 +401,7 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
     """
     if len(trees) < 2:
         raise ValueError(f"a comparison needs at least two fits, got {len(trees)}")
-    layouts = {name: _layout(tree) for name, tree in trees.items()}
+    layouts = {name: layout_of(tree) for name, tree in trees.items()}
     first = next(iter(layouts))
     for name, layout in layouts.items():
         if not all(
@@ -497,18 +513,40 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _layout(tree: xr.DataTree) -> xr.Dataset:
-    """Labels of entries, and the answers in each row."""
+def layout_of(tree: xr.DataTree) -> xr.Dataset:
+    """Labels of the entries of a cohort fit, and the answers in each row.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `fit_cohort`, or of `alikely.models.cohort` by any sampler.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``machine, condition, dataset, condition_of_entry`` (entry); ``entry_of_row, n_humans,
+        n_right, shown, right`` (row); ``dataset_of_condition`` (human_condition).
+
+    Raises
+    ------
+    ValueError
+        If the tree is no cohort fit.
+    """
     if "constant_data" not in tree.children or "machine_of_entry" not in tree["constant_data"]:
         raise ValueError("this tree is no cohort fit; make one with alikely.fit_cohort")
     data = tree["constant_data"].to_dataset()
+    labels = {**tree["posterior"].to_dataset().coords, **data.coords}
+    machine, condition, dataset = (
+        np.asarray(labels[dim].values) for dim in ("machine", "condition", "dataset")
+    )
     at = data["condition_of_entry"].values
-    of_condition = data["dataset"].values[data["dataset_of_condition"].values]
+    of_condition = dataset[data["dataset_of_condition"].values]
     return xr.Dataset(
         {
-            "machine": ("entry", data["machine"].values[data["machine_of_entry"].values]),
-            "condition": ("entry", data["condition"].values[at].astype(object)),
+            "machine": ("entry", machine[data["machine_of_entry"].values]),
+            "condition": ("entry", condition[at].astype(object)),
             "dataset": ("entry", of_condition[at]),
+            "condition_of_entry": ("entry", at),
             "dataset_of_condition": ("human_condition", of_condition),
             **{
                 name: ("row", data[name].values)

@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -234,7 +234,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
     return Population(mu, expected, consistency)
 
 
-def individual(counts: xr.Dataset) -> Population:
+def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
     """Humans with accuracies of their own: a Rasch model of humans and items [R60]_.
 
     Human ``h`` is right on a trial of latent ease ``z ~ Normal(0, 1)`` with log odds
@@ -246,6 +246,8 @@ def individual(counts: xr.Dataset) -> Population:
     ----------
     counts : xarray.Dataset
         As from `alikely.data.cohort_counts`.
+    known : sequence of tensor, shape (person,)
+        What covariates say of the humans' effects.
 
     Returns
     -------
@@ -272,8 +274,10 @@ def individual(counts: xr.Dataset) -> Population:
     sd = pm.HalfNormal("human_effect_sd", 0.5)
     dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
     same = (dataset[:, None] == dataset).astype(float)
-    centred = deviate - (same / same.sum(axis=1, keepdims=True)) @ deviate
-    effect = pm.Deterministic("human_effect", sd * centred, dims="person")
+    of_dataset = same / same.sum(axis=1, keepdims=True)
+    centred = deviate - of_dataset @ deviate
+    told = (shift - of_dataset @ shift for shift in known)
+    effect = pm.Deterministic("human_effect", sum(told, sd * centred), dims="person")
 
     # By condition: answers of its humans at every node, all in one frame of at most H humans.
     width = max(len(rows) for rows in people)

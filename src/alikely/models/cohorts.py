@@ -14,14 +14,17 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.models._effects import DIMS, effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import informed, informed_zero_sum
 from alikely.models._populations import (
@@ -34,6 +37,9 @@ from alikely.models._populations import (
     spread,
     sums,
 )
+
+if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
 
 __all__ = ["cohort", "cohort_layout"]
 
@@ -53,6 +59,7 @@ def cohort(
     *,
     human_effects: bool = False,
     saturated: bool = False,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
     """Cohort copy model of machines and humans, every trial used once.
@@ -74,6 +81,15 @@ def cohort(
         Let each probability of a machine to be right, given how many humans are, depart from the
         line that copying implies, by normal deviates on the logit scale of learned spread
         ``departure_sd``. For comparison with the plain model.
+    covariates : mapping of str to table, optional
+        What is known of each ``"machine"`` or ``"condition"`` beside the answers (family, year): it
+        moves ``level``, the logit accuracy of machines, and their ``log_odds_ratio``. With human
+        effects also of each ``"human"``, named as the ``person`` of the counts: it moves
+        ``human_effect``. A pandas, polars or pyarrow table has one row for each, named by a column
+        that is called so, or by the index. A numeric column such as ``year`` is centred and has a
+        coefficient per unit, ``log_odds_ratio_year``; text, categories and booleans such as
+        ``family`` have an effect of each group that sum to zero, ``log_odds_ratio_family``
+        (family), of a spread ``log_odds_ratio_family_sd`` that is learned from three groups on.
     priors : mapping, optional
         Other priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
         ``{"level_mean": (1, 1)}``, see `alikely.models.with_priors`.
@@ -88,13 +104,16 @@ def cohort(
         ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
         be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
         a new human (entry). Likelihoods ``human_counts_H`` (condition, number of right humans)
-        for each number ``H`` of humans, and ``machine_right`` (row).
+        for each number ``H`` of humans, and ``machine_right`` (row). With covariates of machines
+        or conditions also ``log_odds_ratio`` (entry).
 
     Raises
     ------
     ValueError
         If the counts hold no machine; with human effects, if a human lacks trials; for priors as in
-        `alikely.models.with_priors`.
+        `alikely.models.with_priors`; for covariates if one of a machine, condition or human is
+        missing, a row is of none, a column is constant, has a group for each row, follows from
+        others, or takes a name of the model.
 
     Notes
     -----
@@ -116,11 +135,15 @@ def cohort(
     """
     layout = cohort_layout(counts)
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
+    tables = _tables(covariates, counts, human_effects)
     with pm.Model(coords=layout["coords"]) as model:
-        humans = individual(counts) if human_effects else exchangeable(counts)
+        by_human = {"human": np.arange(counts.sizes["person"])}
+        known = effects("human_effect", tables, by_human, 0.5)
+        humans = individual(counts, known) if human_effects else exchangeable(counts)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
-        accuracy, log_odds_ratio = _machines(layout, _seen(layout, counts, shown, right))
+        seen = _seen(layout, counts, shown, right)
+        accuracy, log_odds_ratio = _machines(layout, seen, tables)
         # The human whose answer might be copied is right with probability mu.
         mu = humans.accuracy[at]
         both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
@@ -205,7 +228,26 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _machines(layout: dict[str, Any], seen: _Seen) -> tuple[Any, Any]:
+def _tables(
+    covariates: Covariates | None, counts: xr.Dataset, human_effects: bool
+) -> dict[str, pd.DataFrame]:
+    """Covariates of what has effects in the model."""
+    if isinstance(covariates, Mapping) and "human" in covariates and not human_effects:
+        raise ValueError(
+            "covariates of human need human_effects=True: humans that are alike have no effects"
+        )
+    of_machines = ("level", "log_odds_ratio")
+    return tables_for(
+        covariates,
+        {kind: counts[DIMS[kind]].values.tolist() for kind in DIMS},
+        {"machine": of_machines, "condition": of_machines, "human": ("human_effect",)},
+        lambda: cohort(counts, human_effects=human_effects, saturated=True),
+    )
+
+
+def _machines(
+    layout: dict[str, Any], seen: _Seen, tables: dict[str, pd.DataFrame]
+) -> tuple[Any, Any]:
     """Accuracy and log odds ratio of every entry."""
     n = {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
     at = {"machine": layout["machine_of_entry"], "condition": layout["condition_of_entry"]}
@@ -218,6 +260,7 @@ def _machines(layout: dict[str, Any], seen: _Seen) -> tuple[Any, Any]:
     expected = by_condition[at["condition"]]
     beside = seen.level - there[0][at["condition"]]
     expected += _effect("level_machine", "machine", n, 1, beside, known, at)
+    expected = sum(effects("level", tables, at, 1), expected)
     level = informed("level", expected, sd, seen.level, seen.level_information, "entry")
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
     sd = pm.HalfNormal("log_odds_ratio_sd", 0.5)
@@ -225,6 +268,7 @@ def _machines(layout: dict[str, Any], seen: _Seen) -> tuple[Any, Any]:
     expected = pm.Normal("log_odds_ratio_mean", 0, 2)
     for dim, scale in (("machine", 1.5), ("condition", 0.5)):
         expected += _effect(f"log_odds_ratio_{dim}", dim, n, scale, seen.ratio, known, at)
+    expected = sum(effects("log_odds_ratio", tables, at, 1.5), expected)
     return accuracy, informed(
         "log_odds_ratio", expected, sd, seen.ratio, seen.ratio_information, "entry"
     )

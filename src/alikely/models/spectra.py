@@ -10,19 +10,25 @@ References
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
+from alikely.models._effects import DIMS, effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import Informed, Placed, informed
 from alikely.models._populations import averages, log_odds, sums
 from alikely.stats.mixtures import regime_names, tightest_groups
+
+if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
 
 __all__ = ["spectrum"]
 
@@ -40,6 +46,7 @@ def spectrum(
     is_reference: ArrayLike,
     k: int = 4,
     *,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
     """Logit-normal binomial model of human accuracies, its conditions from a mixture of regimes.
@@ -59,6 +66,11 @@ def spectrum(
         Conditions without distortion.
     k : int
         Number of regimes, at least 1.
+    covariates : mapping of str to table, optional
+        What is known of each ``"condition"`` or ``"human"`` beside the answers, rows named by their
+        numbers: tables, columns and names as in `alikely.models.cohort`. Columns of conditions move
+        ``logit_accuracy`` (``logit_accuracy_contrast``), so that regimes are of what they leave
+        open; columns of humans move how able a person is (``ability_age``), in logits.
     priors : mapping, optional
         Other priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
         ``{"regime_sd": (-1.0, 0.3)}``, see `alikely.models.with_priors`.
@@ -74,13 +86,16 @@ def spectrum(
         as they would be observed in the reference; ``latent_reference_sd``, without the binomial
         noise of their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime),
         Glass's delta [G76]_ of a condition for an average person and of the mean of a regime.
-        Likelihood ``observed_right`` (entry).
+        Likelihood ``observed_right`` (entry). With covariates of conditions
+        ``logit_accuracy_told`` (condition): what they add to the means of the regimes; of humans
+        ``ability_told`` (person).
 
     Raises
     ------
     ValueError
         If shapes do not fit together, counts are no counts, `k` is out of range, or the reference
-        has fewer than 3 entries; for priors as in `alikely.models.with_priors`.
+        has fewer than 3 entries; for priors as in `alikely.models.with_priors`, for covariates as
+        in `alikely.models.cohort`.
 
     Notes
     -----
@@ -111,6 +126,8 @@ def spectrum(
         "population": ["reference", "distorted"],
     }
     start = _starts(y, n, at, k)
+    plain = functools.partial(spectrum, y, n, at, who, reference, k)
+    told = _covariates(covariates, coords["condition"], coords["person"], plain)
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
@@ -158,10 +175,11 @@ def spectrum(
             "ability_deviate", 0, 1, *_of_people(seen, known, spread, at, who), "person"
         )
         there = averages(seen - spread * ability[who], known, at, len(reference))
-        ease = _mixture("logit_accuracy", weight, mean, width, *there)
+        means = told("logit_accuracy", mean, (slice(None), None))
+        ease = _mixture("logit_accuracy", weight, means, width, *there)
         rest = seen - ease[at] - spread * ability[who]
         own = informed("interaction_deviate", 0, 1, rest / own_sd, own_sd**2 * alone, "entry")
-        logit = ease[at] + spread * ability[who] + own_sd * own
+        logit = told("ability", ease[at] + spread * ability[who] + own_sd * own, who)
         pm.Binomial(
             "observed_right", n=shown_data, logit_p=logit, observed=right_data, dims="entry"
         )
@@ -189,8 +207,9 @@ def _of_people(
 
 def _mixture(name: str, weight: Any, mean: Any, width: Any, seen: Any, information: Any) -> Any:
     """Normal mixture whose coordinates are informed: by its own mean and spread, and by counts."""
-    centre = (weight * mean).sum()
-    spread = pt.sqrt((weight * (width**2 + (mean - centre) ** 2)).sum())
+    centre = (weight * mean).sum(axis=-1)
+    away = mean - pt.shape_padright(centre)
+    spread = pt.sqrt((weight * (width**2 + away**2)).sum(axis=-1))
 
     def logp(value: Any, weight: Any, mean: Any, width: Any, *_: Any) -> Any:
         distance = (pt.shape_padright(value) - mean) / width
@@ -237,6 +256,25 @@ def _drawn_of_mixture(
         for part in (mean, width)
     ]
     return rng.normal(*of_regime)
+
+
+def _covariates(
+    covariates: Covariates | None, condition: Any, person: Any, plain: Callable[[], pm.Model]
+) -> Callable[[str, Any, Any], Any]:
+    """A function that adds to a quantity what covariates say of it, at some of their rows."""
+    acts = {"logit_accuracy": ("condition", condition, 1.0), "ability": ("human", person, 0.5)}
+    known = {kind: numbers for kind, numbers, _ in acts.values()}
+    tables = tables_for(covariates, known, {acts[n][0]: (n,) for n in acts}, plain)
+
+    def told(name: str, value: Any, rows: Any) -> Any:
+        kind, numbers, scale = acts[name]
+        shifts = effects(name, tables, {kind: numbers}, scale)
+        if not shifts:
+            return value
+        whole = pm.Deterministic(f"{name}_told", sum(shifts[1:], shifts[0]), dims=DIMS[kind])
+        return value + whole[rows]
+
+    return told
 
 
 def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean: Any) -> None:

@@ -10,7 +10,7 @@ from alikely.plots.calibration import (
     plot_rank_ecdf,
     plot_recovery,
 )
-from alikely.plots.cohort import plot_cohort
+from alikely.plots.cohort import plot_cohort, plot_cohort_groups
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.intervals import plot_intervals
 from alikely.plots.margins import plot_consistency, plot_noise_free, plot_strengths
@@ -27,6 +27,7 @@ __all__ = [
     "plot_bounds",
     "plot_classes",
     "plot_cohort",
+    "plot_cohort_groups",
     "plot_condition_map",
     "plot_consistency",
     "plot_correlations",

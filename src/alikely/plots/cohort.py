@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
-from alikely.benchmark.cohorts import cohort_check
+from alikely.benchmark.cohorts import cohort_check, layout_of
+from alikely.benchmark.covariates import cohort_effects, covariate_values
 from alikely.plots._style import SCHOOLS, axes_or_new
+from alikely.stats.intervals import CiKind, check_interval, interval
 
-__all__ = ["plot_cohort"]
+__all__ = ["plot_cohort", "plot_cohort_groups"]
+
+# Quantities of a group, as axes say them.
+QUANTITIES = {
+    "copy_probability": "copy probability, at equal accuracy",
+    "error_consistency": "error consistency with a human, at equal accuracy",
+    "log_odds_ratio": "log odds ratio with the human copied",
+    "accuracy": "accuracy",
+}
 
 
 def plot_cohort(
@@ -78,5 +90,78 @@ def plot_cohort(
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(0, 1)
     ax.legend(title="observed; bands predicted", frameon=False, fontsize=8, title_fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_cohort_groups(
+    tree: xr.DataTree,
+    covariate: str,
+    values: Sequence[Any] | None = None,
+    quantity: Literal[
+        "copy_probability", "error_consistency", "log_odds_ratio", "accuracy"
+    ] = "copy_probability",
+    *,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw groups of machines or conditions beside each other, over the members that each has.
+
+    Parameters
+    ----------
+    tree, covariate, values
+        As in `alikely.benchmark.cohort_effects`.
+    quantity : str
+        Which of its variables to draw: with its interval for each group, as if all were of it.
+        Small circles are the members as they are, each at its own accuracy.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        Intervals.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If the quantity is unknown or the covariate is of humans, or as in
+        `alikely.benchmark.cohort_effects`.
+
+    Examples
+    --------
+    >>> tree = al.fit_cohort(trials, covariates={"machine": table})  # doctest: +SKIP
+    >>> ax = plot_cohort_groups(tree, "family")  # doctest: +SKIP
+    """
+    check_interval(ci_prob, ci_kind)
+    column = covariate_values(tree, covariate)
+    draws = cohort_effects(tree, covariate, values)
+    if quantity not in draws:
+        raise ValueError(
+            f"quantity must be one of {listed(draws.data_vars)}, got {quantity!r}"
+            f"{nearest(quantity, map(str, draws.data_vars))}"
+        )
+    if quantity not in QUANTITIES:
+        raise ValueError(f"{covariate!r} is of humans; see alikely.benchmark.cohort_contrasts")
+    names = draws[covariate].values.tolist()
+    ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)))
+    flat = draws[quantity].values.reshape(-1, len(names))
+    bounds = interval(flat, ci_prob, ci_kind)
+    kind = str(column.dims[0])
+    entries = tree["posterior"][quantity].mean(("chain", "draw")).values
+    members = pd.Series(entries).groupby(layout_of(tree)[kind].values).mean()
+    color = SCHOOLS["posterior"]
+    for row, name in enumerate(names):
+        own = column[kind].values[column.values == name]
+        ax.plot(members[own], np.full(len(own), row + 0.22), "o", color="0.6", markersize=3.5,
+                markerfacecolor="none")  # fmt: skip
+        ax.plot(bounds[row], [row, row], color=color, linewidth=1.5)
+        ax.plot(flat[:, row].mean(), row, "o", color=color, markersize=6)
+    ax.set_yticks(range(len(names)), [str(name) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_ylabel(covariate)
+    ax.set_xlabel(QUANTITIES[quantity])
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -1,6 +1,7 @@
 from .alignment import condition_alignment as condition_alignment
 from .alignment_tables import alignment_profiles as alignment_profiles
 from .alignment_tables import alignment_table as alignment_table
+from .covariates import covariate_contrasts as covariate_contrasts
 from .difficulty import difficulty_spectrum as difficulty_spectrum
 from .difficulty import normality_checks as normality_checks
 from .difficulty import reference_values as reference_values
@@ -21,6 +22,7 @@ __all__ = [
     "compare_regimes",
     "condition_alignment",
     "condition_log_likelihood",
+    "covariate_contrasts",
     "difficulty_spectrum",
     "family_ranks",
     "family_tests",

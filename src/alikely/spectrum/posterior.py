@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -26,16 +27,23 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
+from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
 from alikely.inference.complete import check_include, labelled, with_constants
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:
+    from alikely.data.covariates import Covariates
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-__all__ = ["compare_regimes", "condition_log_likelihood", "fit_spectrum", "regime_probabilities"]
+__all__ = [
+    "compare_regimes",
+    "condition_log_likelihood",
+    "fit_spectrum",
+    "regime_probabilities",
+]
 
 
 # Chains pass slowly between groupings of the conditions that explain them alike: one draw in so
@@ -65,6 +73,7 @@ def fit_spectrum(
     spectrum: xr.Dataset,
     k: int = 4,
     *,
+    covariates: Covariates | None = None,
     priors: Priors | None = None,
     model: AskedModel = "spectrum",
     n_draws: int = 4_000,
@@ -81,6 +90,10 @@ def fit_spectrum(
         data sets are taken for different persons, whatever their names.
     k : int
         Number of regimes, at least 1.
+    covariates : mapping of str to table, optional
+        What is known of each ``"condition"`` or ``"human"`` (``dataset:observer``) beside the
+        answers, as in `alikely.models.spectrum`: regimes are then of the difficulty that it leaves
+        open. `alikely.spectrum.covariate_contrasts` tells what it changes.
     priors : mapping, optional
         Other priors of the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
@@ -102,7 +115,7 @@ def fit_spectrum(
     xarray.DataTree
         As from `alikely.inference.nuts`, with names of conditions and persons
         (``dataset:observer``); ``constant_data`` has besides ``dataset, level`` (condition).
-        The attribute ``k``.
+        With covariates ``covariates``: their columns (condition or person). The attribute ``k``.
 
     Raises
     ------
@@ -129,7 +142,7 @@ def fit_spectrum(
     from alikely.models._given_priors import check_priors
 
     check_priors(priors)
-    refuse_options(model, {"priors": priors})
+    refuse_options(model, {"priors": priors, "covariates": covariates is not None})
     groups = check_include(include)
     shown = spectrum["shown"].values
     at, observer = np.nonzero(shown)
@@ -139,9 +152,13 @@ def fit_spectrum(
     seen = shown[at, observer]
     reference = spectrum["is_reference"].values
     conditions = spectrum["condition"].values
+    dims = {"condition": ("condition", conditions), "human": ("person", persons)}
+    tables = covariate_tables(covariates, {kind: labels for kind, (_, labels) in dims.items()})
+    numbered = {kind: table.reset_index(drop=True) for kind, table in tables.items()}
+    made = functools.partial(spectrum_model, right, seen, at, person, reference, k)
     built = asked_model(
         model,
-        {"spectrum": lambda: spectrum_model(right, seen, at, person, reference, k, priors=priors)},
+        {"spectrum": functools.partial(made, covariates=numbered, priors=priors)},
         QUANTITIES,
         {"condition": conditions, "regime": regime_names(k)},
     )
@@ -158,6 +175,8 @@ def fit_spectrum(
     }
     with_constants(tree, xr.Dataset(entries))
     tree = labelled(tree, condition=conditions, person=persons)
+    if tables:
+        tree["covariates"] = covariates_dataset(tables, dims)
     tree.attrs["k"] = k
     if "log_likelihood" in groups:
         found = condition_log_likelihood(tree, n_draws)
@@ -209,7 +228,9 @@ def regime_probabilities(
     delta = _flat(posterior["delta"])
     bounds = interval(delta, ci_prob, ci_kind)
     mixture = [_flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
-    probability = neighbour_probabilities(_flat(posterior["logit_accuracy"]), *mixture).mean(axis=0)
+    # Regimes are of what covariates leave open.
+    ease = _flat(posterior["logit_accuracy"]) - _told(posterior, "logit_accuracy", delta.shape[1])
+    probability = neighbour_probabilities(ease, *mixture).mean(axis=0)
     frame = pd.DataFrame(
         {
             "condition": entries["condition"].values,
@@ -364,10 +385,19 @@ def _left_out_people(
     spread = _flat(draws["ability_sd"])[:, np.where(entries["is_reference"].values[at], 0, 1)]
     own = _flat(draws["interaction_sd"]) ** 2
     precision = spread**2 / (1 / information + own)
-    pull = spread / (1 / information + own) * (seen - _flat(draws["logit_accuracy"])[:, at])
+    known = _told(draws, "ability", person.max() + 1)[:, person]
+    unexplained = seen - _flat(draws["logit_accuracy"])[:, at] - known
+    pull = spread / (1 / information + own) * unexplained
     same = (person[:, None] == person).astype(np.float64) - np.eye(len(person))
     left = 1 + precision @ same
-    return spread * (pull @ same) / left, np.sqrt(own + spread**2 / left)
+    known = known + _told(draws, "logit_accuracy", at.max() + 1)[:, at]
+    return known + spread * (pull @ same) / left, np.sqrt(own + spread**2 / left)
+
+
+def _told(draws: xr.Dataset, name: str, n: int) -> Floats:
+    """What covariates say of n conditions or persons, 0 without: shape (draw, n)."""
+    told = draws.get(f"{name}_told")
+    return np.zeros((1, n)) if told is None else _flat(told)
 
 
 def _observed_logit(right: Floats, shown: Floats) -> tuple[Floats, Floats]:

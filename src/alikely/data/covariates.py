@@ -1,0 +1,215 @@
+"""Tables of covariates: what is known of machines, conditions and humans beside their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.names import listed, nearest
+from alikely.data.ingest import label
+
+__all__ = ["Covariates", "covariate_tables", "covariates_dataset", "is_number"]
+
+# Of machines, conditions or humans, each a table with a row for every one.
+Covariates = Mapping[str, Any]
+
+HOW = 'such as {"machine": table}, a row for each machine'
+
+
+def covariate_tables(
+    covariates: Covariates | None, known: Mapping[str, Sequence[Any] | NDArray[Any]]
+) -> dict[str, pd.DataFrame]:
+    """Check tables of covariates, and bring their rows into the order of the data.
+
+    Parameters
+    ----------
+    covariates : mapping of str to table, or None
+        Of each kind a table of pandas, polars or pyarrow with one row for each label, named by a
+        column that is called like the kind, or by the index of a pandas table.
+    known : mapping of str to sequence
+        Kinds that may have covariates, and their labels in the data.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        By kind, rows in the order of `known`, which is the index. Numeric columns are float64;
+        text, categories and booleans are categorical, levels in their order or in that of their
+        first occurrence. Empty without covariates.
+
+    Raises
+    ------
+    ValueError
+        If it is no mapping, a kind is unknown, or a label has no row, several, or is not in the
+        data; if a column has no name that can be one of a variable, stands in two tables, is
+        neither of numbers nor of groups, lacks a value, has one value alone, is a sum of others, or
+        has a group for each label.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"family": ["vit", "cnn", "cnn"]}, index=["b", "a", "c"])
+    >>> covariate_tables({"machine": table}, {"machine": list("abc")})["machine"]["family"].tolist()
+    ['cnn', 'vit', 'cnn']
+    """
+    if covariates is not None and not isinstance(covariates, Mapping):
+        raise ValueError(f"covariates must map kinds to tables, {HOW}, got {covariates!r}")
+    tables: dict[str, pd.DataFrame] = {}
+    for kind, given in (covariates or {}).items():
+        if kind not in known:
+            raise ValueError(
+                f"covariates are of {listed(known)}, got {kind!r}{nearest(kind, known)}"
+            )
+        table = _in_order(kind, _frame(kind, given), known[kind])
+        for other, columns in tables.items():
+            twice = [name for name in table if name in columns]
+            if twice:
+                raise ValueError(
+                    f"covariate {twice[0]!r} stands in two tables, of {other} and of {kind}; give "
+                    "the columns different names"
+                )
+        tables[kind] = pd.DataFrame({name: _checked(kind, table[name]) for name in table})
+        _refuse_sums(kind, tables[kind])
+    return tables
+
+
+def covariates_dataset(
+    tables: Mapping[str, pd.DataFrame], dims: Mapping[str, tuple[str, Sequence[Any] | NDArray[Any]]]
+) -> xr.Dataset:
+    """Checked tables as a group of a fit.
+
+    Parameters
+    ----------
+    tables : mapping of str to pandas.DataFrame
+        As from `covariate_tables`.
+    dims : mapping of str to (str, sequence)
+        By kind, the dim of the fit and its labels.
+
+    Returns
+    -------
+    xarray.Dataset
+        Each column by its name; groups as text.
+    """
+    columns = {
+        str(name): (
+            dims[kind][0],
+            table[name].to_numpy() if is_number(table[name]) else table[name].to_numpy(object),
+        )
+        for kind, table in tables.items()
+        for name in table
+    }
+    coords = {dims[kind][0]: list(dims[kind][1]) for kind in tables}
+    return xr.Dataset(columns, coords=coords)
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column of a checked table is numeric, and not of groups."""
+    return bool(column.dtype == np.float64)
+
+
+def _frame(kind: str, given: Any) -> pd.DataFrame:
+    """Any table as one of pandas, named by its index."""
+    try:
+        frame = nw.from_native(given, eager_only=True).to_pandas()
+    except TypeError:
+        raise ValueError(
+            f"covariates of {kind} must be a pandas, polars or pyarrow table, got "
+            f"{type(given).__name__}"
+        ) from None
+    if kind in frame.columns:
+        return frame.set_index(kind)
+    if not isinstance(given, pd.DataFrame) or isinstance(frame.index, pd.MultiIndex):
+        raise ValueError(
+            f"covariates of {kind} need a column {kind!r} that names each row; the table has "
+            f"{listed(frame.columns)}"
+        )
+    return frame
+
+
+def _in_order(kind: str, table: pd.DataFrame, labels: Sequence[Any] | NDArray[Any]) -> pd.DataFrame:
+    rows = [label(name) for name in table.index]
+    wanted = [label(name) for name in labels]
+    twice = [name for i, name in enumerate(rows) if name in rows[:i]]
+    if twice:
+        raise ValueError(f"covariates of {kind} have two rows for {twice[0]!r}; give it one")
+    unknown = [name for name in rows if name not in wanted]
+    if unknown:
+        raise ValueError(
+            f"covariates of {kind} have rows that are not in the data: {listed(unknown, 3)}; leave "
+            f"them out{nearest(unknown[0], set(wanted) - set(rows))}"
+        )
+    absent = [name for name in wanted if name not in rows]
+    if absent:
+        raise ValueError(f"covariates of {kind} have no row for {listed(absent, 3)}; add it")
+    if not len(table.columns):
+        raise ValueError(f"covariates of {kind} have no column; give at least one, such as family")
+    # Levels of groups in the order of the table.
+    for name in table:
+        column = table[name]
+        if not isinstance(column.dtype, pd.CategoricalDtype) and _is_group(column):
+            texts = column.map(label, na_action="ignore")
+            table = table.assign(**{name: pd.Categorical(texts, texts.dropna().unique())})
+    return table.set_axis(rows).loc[wanted].set_axis(pd.Index(labels, dtype=object))
+
+
+def _is_group(column: pd.Series) -> bool:
+    """Whether a column holds text or booleans."""
+    return pd.api.types.infer_dtype(column, skipna=True) in ("string", "boolean")
+
+
+def _checked(kind: str, column: pd.Series) -> pd.Series:
+    name = column.name
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(
+            f"a covariate must have a name of letters, digits and underscores, such as "
+            f"training_images, got {name!r}"
+        )
+    where = f"covariate {name!r} of {kind}"
+    if column.isna().any():
+        raise ValueError(
+            f"{where} is missing for {listed(column.index[column.isna()], 3)}; fill it in, or "
+            "leave the column or the observer out"
+        )
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.cat.rename_categories(label).cat.remove_unused_categories()
+        sizes = column.value_counts()
+        if len(sizes) == len(column) > 1:
+            raise ValueError(
+                f"{where} has a level of its own for each, which cannot be told from their own "
+                "effects; use fewer, larger groups"
+            )
+    elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
+        column = column.astype(np.float64)
+        if not np.isfinite(column).all():
+            raise ValueError(
+                f"{where} must be finite, got {column[~np.isfinite(column)].iloc[0]} for "
+                f"{column.index[~np.isfinite(column)][0]}"
+            )
+    else:
+        raise ValueError(
+            f"{where} must be numbers, text, categories or booleans, got {column.dtype} such as "
+            f"{column.iloc[0]!r}"
+        )
+    if column.nunique() == 1:
+        raise ValueError(f"{where} is {column.iloc[0]} for all; leave it out")
+    return column
+
+
+def _refuse_sums(kind: str, table: pd.DataFrame) -> None:
+    """Refuse numeric columns of which one follows from the others."""
+    names = [name for name in table if is_number(table[name])]
+    if not names:
+        return
+    values = table[names].to_numpy()
+    scaled = (values - values.mean(axis=0)) / values.std(axis=0)
+    for i, name in enumerate(names):
+        # Columns of four digits and little spread are known to so much after centring.
+        if np.linalg.matrix_rank(scaled[:, : i + 1], rtol=1e-8) <= i:
+            raise ValueError(
+                f"covariate {name!r} of {kind} follows from {listed(names[:i])}, so that their "
+                "effects cannot be told apart; leave it out"
+            )

@@ -1,0 +1,398 @@
+"""Covariates of the cohort: effects recovered, contrasts by hand, what is refused."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import optimize, special, stats
+
+import alikely as al
+from alikely.benchmark.cohorts import layout_of
+from alikely.benchmark.covariates import _copy_probability
+from alikely.data.covariates import covariate_tables
+from alikely.inference.ready import _written_out
+from alikely.models.cohorts import cohort_layout
+
+FAMILIES = np.repeat(["cnn", "hybrid", "vit"], 4)
+N_TRIALS, N_HUMANS = 120, 4
+HUMAN_ACCURACY = np.array([0.75, 0.65, 0.85])
+HUMAN_CONSISTENCY = 0.45
+
+
+class World(NamedTuple):
+    """A simulated benchmark and what is true of its families: (family, other) differences."""
+
+    trials: al.Trials
+    log_odds_ratio: np.ndarray
+    copy_probability: np.ndarray
+    error_consistency: np.ndarray
+
+
+def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
+    """P(machine right | copied human wrong) and the copy probability, by finding P(both right)."""
+    odds = np.exp(log_odds_ratio)
+
+    def off(both: float) -> float:
+        neither = 1 - human - machine + both
+        return both * neither - odds * (human - both) * (machine - both)
+
+    both = optimize.brentq(off, max(0.0, human + machine - 1), min(human, machine), xtol=1e-14)
+    alone = (machine - both) / (1 - human)
+    return alone, both / human - alone
+
+
+def world(effect: float, rng: np.random.Generator) -> World:
+    """Twelve machines of three families that copy humans, trial by trial, and differ in accuracy.
+
+    Machines vary about their family; families by `effect` in the log odds ratio, and by half a
+    logit in accuracy.
+    """
+    family = np.repeat(np.arange(3), 4)
+    shift = effect * np.array([-1.0, 0.0, 1.0])
+    cells = (len(family), len(HUMAN_ACCURACY))
+    own = rng.normal(1.6, 0.5, (cells[0], 1)) + rng.normal(0, [0.2, 0.2, 0.2], cells)
+    easy = np.array([0.2, -0.4, 0.6])
+    logit = 0.6 + 0.5 * (family - 1)[:, None] + easy + rng.normal(0, 0.4, (cells[0], 1))
+    accuracy = special.expit(logit + rng.normal(0, 0.2, cells))
+    # What each machine would do as a member of each family.
+    tables = np.array(
+        [
+            [
+                [
+                    table_of(own[m, c] + moved, HUMAN_ACCURACY[c], accuracy[m, c])
+                    for c in range(cells[1])
+                ]
+                for m in range(cells[0])
+            ]
+            for moved in shift
+        ]
+    )
+    alone, copying = np.moveaxis(tables, -1, 0)
+    mu = HUMAN_ACCURACY
+    variance = mu * (1 - mu) * HUMAN_CONSISTENCY
+    alike = 2 * copying * variance / (mu * (1 - accuracy) + (1 - mu) * accuracy)
+    phi = 1 / HUMAN_CONSISTENCY - 1
+    blocks = []
+    for c in range(cells[1]):
+        p = rng.beta(mu[c] * phi, (1 - mu[c]) * phi, N_TRIALS)
+        humans = rng.random((N_HUMANS, N_TRIALS)) < p
+        copied = rng.random((cells[0], N_TRIALS)) < p
+        here = alone[family, np.arange(cells[0]), c], copying[family, np.arange(cells[0]), c]
+        machines = rng.random(copied.shape) < here[0][:, None] + here[1][:, None] * copied
+        blocks.append(np.concatenate([humans, machines]))
+    trials = al.Trials.from_correct(
+        np.concatenate(blocks, axis=1).astype(int),
+        observers=[f"h{i}" for i in range(N_HUMANS)] + [f"m{i:02}" for i in range(cells[0])],
+        kind=["human"] * N_HUMANS + ["model"] * cells[0],
+        condition=np.repeat(["a", "b", "c"], N_TRIALS),
+    )
+    means = copying.mean(axis=(1, 2)), alike.mean(axis=(1, 2))
+    return World(trials, shift, *means)
+
+
+def family_table(trials: al.Trials) -> pd.DataFrame:
+    machines = [name for name in trials.observers if name.startswith("m")]
+    return pd.DataFrame({"family": FAMILIES}, index=machines)
+
+
+def test_copy_probability_of_the_table_with_its_margins_and_odds_ratio() -> None:
+    rng = np.random.default_rng(1)
+    for odds, human, machine in zip(
+        rng.normal(0, 3, 200), rng.uniform(0.1, 0.95, 200), rng.uniform(0.1, 0.95, 200), strict=True
+    ):
+        found = _copy_probability(*(np.array(x) for x in (human, machine, odds)))
+        assert found == pytest.approx(table_of(odds, human, machine)[1], abs=1e-7)
+
+
+def families() -> pd.DataFrame:
+    """Covariates of the six machines of the example."""
+    return pd.DataFrame(
+        {
+            "family": ["cnn", "vit", "cnn", "vit", "mlp", "mlp"],
+            "year": [2012, 2014, 2015, 2018, 2020, 2021],
+            "large": [True, False, True, False, True, True],
+        },
+        index=[f"model_{i}" for i in range(1, 7)],
+    )
+
+
+@functools.cache
+def fit() -> xr.DataTree:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    return al.fit_cohort(trials, covariates={"machine": families()}, n_draws=400)
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    return families()
+
+
+@pytest.fixture
+def tree(prior_chains: None) -> xr.DataTree:
+    """A fit by draws of the prior: what is made of draws does not hang on what they are."""
+    return fit()
+
+
+def test_effects_are_named_after_the_table(tree: xr.DataTree, table: pd.DataFrame) -> None:
+    posterior = tree["posterior"]
+    for name in ("level", "log_odds_ratio"):
+        groups = posterior[f"{name}_family"]
+        assert groups["family"].values.tolist() == ["cnn", "vit", "mlp"]
+        np.testing.assert_allclose(groups.sum("family"), 0, atol=1e-12)
+        assert posterior[f"{name}_large"].dims == ("chain", "draw", "large")
+        assert posterior[f"{name}_year"].dims == ("chain", "draw")
+    kept = tree["covariates"].to_dataset().sel(machine=table.index)
+    assert kept["family"].values.tolist() == table["family"].tolist()
+    np.testing.assert_array_equal(kept["year"], table["year"])
+
+
+def values_at(model: pm.Model, names: list[str]) -> dict[str, np.ndarray]:
+    """Quantities of a model at a random point."""
+    rng = np.random.default_rng(1)
+    point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
+    found = model.compile_fn(
+        model.replace_rvs_by_values([model[name] for name in names]),
+        inputs=model.value_vars,
+        on_unused_input="ignore",
+    )(point)
+    return dict(zip(names, found, strict=True))
+
+
+def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) -> None:
+    """All parts by hand at a point: groups by name, numbers from the mean of the table."""
+    counts = al.data.cohort_counts(al.load_example())
+    conditions = pd.DataFrame({"strength": [0.0, 2.0, 5.0]}, index=counts["condition"].values)
+    shuffled = table.iloc[::-1]
+    model = al.models.cohort(counts, covariates={"machine": shuffled, "condition": conditions})
+    parts = ["mean", "machine", "condition", "sd", "deviate", "family", "large", "year", "strength"]
+    names = [f"log_odds_ratio_{part}" for part in parts]
+    found = values_at(model, ["log_odds_ratio", *names])
+    mean, machine, condition, sd, deviate, family, large, year, strength = (
+        found[name] for name in names
+    )
+    levels = model.coords["family"]
+    assert set(levels) == {"cnn", "vit", "mlp"}
+    for name in ("large", "family"):
+        assert found[f"log_odds_ratio_{name}"].sum() == pytest.approx(0, abs=1e-12)
+    for e, entry in enumerate(model.coords["entry"]):
+        m, c = (i for i in divmod(e, 3))
+        row = table.loc[entry.split(" | ")[0]]
+        wanted = (
+            mean + machine[m] + condition[c] + sd * deviate[e]
+            + family[levels.index(row["family"])]
+            + large[model.coords["large"].index(str(row["large"]))]
+            + year * (row["year"] - table["year"].mean())
+            + strength * (conditions["strength"].iloc[c] - 7 / 3)
+        )  # fmt: skip
+        assert found["log_odds_ratio"][e] == pytest.approx(wanted)
+    priors = al.models.prior_texts(model)
+    # One standard deviation of the column is worth as much as one of the groups.
+    assert priors["log_odds_ratio_year"] == f"Normal(0, {1.5 / table['year'].std():.6g})"
+    assert priors["level_large"] == "ZeroSumNormal(1)"
+
+
+def test_covariates_of_humans_move_their_effects() -> None:
+    counts = al.data.cohort_counts(al.load_example())
+    people = pd.DataFrame({"age": [20, 30, 40, 60]}, index=counts["person"].values)
+    model = al.models.cohort(counts, human_effects=True, covariates={"human": people})
+    names = ["human_effect", "human_effect_sd", "human_deviate", "human_effect_age"]
+    effect, sd, deviate, age = values_at(model, names).values()
+    wanted = sd * (deviate - deviate.mean()) + age * (people["age"].to_numpy() - 37.5)
+    np.testing.assert_allclose(effect, wanted)
+    assert "log_odds_ratio" not in model.named_vars
+
+
+def test_without_covariates_the_model_is_the_same() -> None:
+    """Evidence of the catalogue is of its log density."""
+    counts = al.data.cohort_counts(al.load_example())
+    plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
+    assert _written_out(plain, False) == _written_out(empty, False)
+    assert "log_odds_ratio" not in plain.named_vars
+
+
+def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
+    """Each machine as a member of either family, its table found anew; means by hand."""
+    posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
+    draws = al.benchmark.cohort_effects(tree, "family", ["vit", "cnn"])
+    family = tree["covariates"].to_dataset()["family"].sel(machine=layout["machine"].values).values
+    for i in (0, 57):
+        one = posterior.isel(chain=0, draw=i)
+        effect = one["log_odds_ratio_family"].to_series()
+        level = one["level_family"].to_series()
+        mu = one["human_accuracy"].values[layout["condition_of_entry"].values]
+        accuracy = one["accuracy"].values
+        scale = one["error_consistency"].values / one["copy_probability"].values
+        for value in ("vit", "cnn"):
+            odds = one["log_odds_ratio"].values - effect[family].values + effect[value]
+            copying = np.array([table_of(*of)[1] for of in zip(odds, mu, accuracy, strict=True)])
+            logit = special.logit(accuracy) - level[family].values + level[value]
+            found = draws.isel(chain=0, draw=i).sel(family=value)
+            assert found["copy_probability"] == pytest.approx(copying.mean(), abs=1e-6)
+            assert found["error_consistency"] == pytest.approx((copying * scale).mean(), abs=1e-6)
+            assert found["log_odds_ratio"] == pytest.approx(odds.mean())
+            assert found["accuracy"] == pytest.approx(special.expit(logit).mean())
+    contrasts = al.benchmark.cohort_contrasts(tree, "family", ["vit", "cnn"])
+    difference = draws["copy_probability"].sel(family="vit") - draws["copy_probability"].sel(
+        family="cnn"
+    )
+    row = contrasts.set_index("quantity").loc["copy_probability"]
+    assert (row["value"], row["other"]) == ("vit", "cnn")
+    assert row["difference"] == pytest.approx(float(difference.mean()))
+    assert row["eti95_lb"] == pytest.approx(float(difference.quantile(0.025)))
+    assert row["p_positive"] == pytest.approx(float((difference > 0).mean()))
+    # Three groups: three pairs of each of four quantities; a log odds ratio is the effect itself.
+    assert len(al.benchmark.cohort_contrasts(tree, "family")) == 12
+    effects = posterior["log_odds_ratio_family"]
+    row = contrasts.set_index("quantity").loc["log_odds_ratio"]
+    wanted = effects.sel(family="vit") - effects.sel(family="cnn")
+    assert row["difference"] == pytest.approx(float(wanted.mean()))
+
+
+def test_contrasts_of_numbers_are_between_two_of_them(tree: xr.DataTree) -> None:
+    table = al.benchmark.cohort_contrasts(tree, "year").set_index("quantity")
+    assert table.loc["log_odds_ratio", ["value", "other"]].tolist() == [2021.0, 2012.0]
+    slope = float(tree["posterior"]["log_odds_ratio_year"].mean())
+    assert table.loc["log_odds_ratio", "difference"] == pytest.approx(9 * slope)
+    ten = al.benchmark.cohort_contrasts(tree, "year", [2020, 2010]).set_index("quantity")
+    assert ten.loc["log_odds_ratio", "difference"] == pytest.approx(10 * slope)
+
+
+def test_tables_of_any_kind_say_the_same(table: pd.DataFrame) -> None:
+    known = {"machine": table.index.tolist()}
+    columns = {name: table[name].tolist() for name in table}
+    polars = pl.DataFrame({"machine": known["machine"], **columns})
+    categories = table.assign(family=pd.Categorical(table["family"], ["cnn", "vit", "mlp", "rnn"]))
+    wanted = covariate_tables({"machine": table}, known)["machine"]
+    for given in (polars, polars.to_arrow(), table.iloc[::-1].loc[table.index], categories):
+        found = covariate_tables({"machine": given}, known)["machine"]
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
+    return lambda table: {"machine": table.assign(**{column: values})}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda t: t, "covariates must map kinds to tables"),
+        (lambda t: {"machines": t}, "are of machine, condition, human, got 'machines'; did you"),
+        (lambda t: {"machine": {"family": "cnn"}}, "must be a pandas, polars or pyarrow table"),
+        (lambda t: {"machine": pl.DataFrame(t)}, "need a column 'machine' that names each row"),
+        (lambda t: {"machine": t.drop("model_3")}, "have no row for model_3; add it"),
+        (lambda t: {"machine": t.rename({"model_3": "model_33"})},
+         "rows that are not in the data: model_33; leave them out; did you mean 'model_3'"),
+        (lambda t: {"machine": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
+        (lambda t: {"machine": t[[]]}, "have no column; give at least one"),
+        (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
+        (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of machine is missing for model_3; fill"),
+        (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of machine is missing for"),
+        (put("year", [1, 2, np.inf, 4, 5, 6]), "must be finite, got inf for model_3"),
+        (put("year", 2012), "'year' of machine is 2012.0 for all; leave it out"),
+        (put("family", "cnn"), "'family' of machine is cnn for all; leave it out"),
+        (put("family", list("abcdef")), "has a level of its own for each.*fewer, larger groups"),
+        (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
+        (put("mixed", ["a", 1, "a", 1, "b", 2.5]), "must be numbers, text, categories or bool"),
+        (lambda t: {"machine": t.assign(decade=t["year"] / 10 + 3)},
+         "'decade' of machine follows from year, so that their effects cannot be told apart"),
+        (lambda t: {"machine": t.rename(columns={"year": "sd"})},
+         "'sd' of machine would take the name 'level_sd', which the model has already; rename"),
+        (lambda t: {"machine": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
+        (lambda t: {"machine": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
+                    index=["all | clean", "all | blur", "all | noise"])},
+         "'year' stands in two tables, of machine and of condition"),
+        (lambda t: {"human": t}, "covariates of human need human_effects=True"),
+    ],
+)  # fmt: skip
+def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
+    counts = al.data.cohort_counts(al.load_example())
+    with pytest.raises(ValueError, match=message):
+        al.models.cohort(counts, covariates=given(table))
+
+
+@pytest.mark.parametrize(
+    ("covariate", "values", "message"),
+    [
+        ("famly", None, "no covariate 'famly'; it has family, year, large; did you mean 'family'"),
+        ("family", ["vit", "rnn"], "'family' has the groups cnn, vit, mlp; got 'rnn'"),
+        ("family", ["vit"], "a contrast needs at least 2 values of 'family'"),
+        ("year", ["old", "new"], "'year' is numeric; values must be finite numbers"),
+    ],
+)
+def test_bad_contrasts(tree: xr.DataTree, covariate: str, values: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.benchmark.cohort_contrasts(tree, covariate, values)
+
+
+def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
+    ax = al.plot_cohort_groups(tree, "family")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["cnn", "vit", "mlp"]
+    circles, bounds, points = ax.lines[0], ax.lines[1], ax.lines[2]
+    draws = al.benchmark.cohort_effects(tree, "family")["copy_probability"].sel(family="cnn")
+    assert points.get_xdata()[0] == pytest.approx(float(draws.mean()))
+    np.testing.assert_allclose(bounds.get_xdata(), draws.quantile([0.025, 0.975]))
+    layout = layout_of(tree)
+    own = tree["posterior"]["copy_probability"].mean(("chain", "draw")).values
+    first = own[layout["machine"].values == "model_1"].mean()
+    assert circles.get_xdata()[0] == pytest.approx(first)
+    assert len(circles.get_xdata()) == 2
+    with pytest.raises(ValueError, match="quantity must be one of log_odds_ratio, copy_prob"):
+        al.plot_cohort_groups(tree, "family", quantity="copying")
+
+
+def test_fits_without_covariates_have_none(cohort_tree: xr.DataTree) -> None:
+    with pytest.raises(ValueError, match="no covariate 'family'; fit it with covariates="):
+        al.benchmark.cohort_contrasts(cohort_tree, "family")
+
+
+def fits(worlds: list[World]) -> Iterator[xr.DataTree]:
+    """Each world fitted by one model, made ready once."""
+    counts = [al.data.cohort_counts(each.trials) for each in worlds]
+    table = family_table(worlds[0].trials)
+    model = al.models.cohort(counts[0], covariates={"machine": table})
+    layouts = [cohort_layout(each) for each in counts]
+    data = [
+        {
+            "human_data_4": each["n_trials"].values.reshape(len(HUMAN_ACCURACY), N_HUMANS + 1),
+            "shown": layout["shown"],
+            "right": layout["right"],
+        }
+        for each, layout in zip(counts, layouts, strict=True)
+    ]
+    column = xr.Dataset({"family": ("machine", FAMILIES)}, {"machine": table.index.to_list()})
+    for tree in al.inference.nuts_many(model, data, 800, 400, rng=1, target_accept=0.9):
+        tree["covariates"] = column
+        yield tree
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
+def test_family_effect_is_recovered(figure: Callable[[str], None]) -> None:
+    """Simulated from the copy model: families that differ in copying or not, and in accuracy.
+
+    Differences between the first and the last family, at equal accuracy. The study of 100 stands on
+    the card; here the number of intervals that hold the truth has a probability of 1e-3 to fall
+    below what is asked, if 95 of 100 do.
+    """
+    rng = np.random.default_rng(2026)
+    effects = [0.6, 0.0] * 20
+    worlds = [world(effect, rng) for effect in effects]
+    least = stats.binom.ppf(1e-3, 20, 0.95)
+    inside: dict[tuple[float, str], list[bool]] = {}
+    for effect, each, tree in zip(effects, worlds, fits(worlds), strict=True):
+        table = al.benchmark.cohort_contrasts(tree, "family", ["vit", "cnn"])
+        for _, row in table.set_index("quantity").drop(index="accuracy").iterrows():
+            true = np.diff(getattr(each, str(row.name))[[0, 2]])[0]
+            held = row["eti95_lb"] <= true <= row["eti95_ub"]
+            inside.setdefault((effect, str(row.name)), []).append(held)
+    for (effect, name), held in inside.items():
+        figure(f"family effect {2 * effect}: 95 % interval of {name} holds in {sum(held)} of 20")
+        assert sum(held) >= least, (effect, name)

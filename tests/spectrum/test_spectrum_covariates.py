@@ -1,0 +1,164 @@
+"""Covariates of the spectrum: what they move, and what is told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import integrate, special, stats
+
+import alikely as al
+from alikely.stats.mixtures import neighbour_probabilities
+
+CONTRAST = np.array([1.0, 0.5, 0.2])
+
+
+def spectrum() -> xr.Dataset:
+    return al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    people = {"age": [20, 30, 40, 60], "group": list("abab")}
+    names = [f"all:human_{i}" for i in range(1, 5)]
+    conditions = ["all:noise", "all:blur", "all:clean"]
+    return {
+        "condition": pd.DataFrame({"contrast": CONTRAST[::-1]}, index=conditions),
+        "human": pd.DataFrame(people, index=names),
+    }
+
+
+@pytest.fixture
+def tree(prior_chains: None) -> xr.DataTree:
+    return al.fit_spectrum(spectrum(), 2, covariates=tables(), n_draws=400)
+
+
+def flat(values: xr.DataArray) -> np.ndarray:
+    array = values.values
+    return array.reshape(-1, *array.shape[2:])
+
+
+def test_covariates_move_difficulty_and_ability(tree: xr.DataTree) -> None:
+    posterior = tree["posterior"].to_dataset()
+    slope = posterior["logit_accuracy_contrast"].values
+    conditions = ["all:clean", "all:blur", "all:noise"]
+    told = posterior["logit_accuracy_told"].sel(condition=conditions).values
+    np.testing.assert_allclose(told, slope[..., None] * (CONTRAST - CONTRAST.mean()))
+    names = [f"all:human_{i}" for i in range(1, 5)]
+    age, group = posterior["ability_age"].values, posterior["ability_group"].values
+    wanted = age[..., None] * (np.array([20, 30, 40, 60]) - 37.5) + np.tile(group, 2)
+    np.testing.assert_allclose(posterior["ability_told"].sel(person=names).values, wanted)
+    np.testing.assert_array_equal(
+        tree["covariates"].to_dataset()["age"].sel(person=names), [20, 30, 40, 60]
+    )
+
+
+def test_density_of_conditions_is_the_mixture_moved() -> None:
+    """The logit of a condition about the regimes and what is told of it, at a point."""
+    right, shown, at, who = (np.array(x) for x in zip(*[
+        (40, 60, 0, 0), (45, 60, 0, 1), (50, 60, 0, 2), (20, 60, 1, 0), (25, 60, 1, 1),
+        (9, 60, 2, 0), (12, 60, 2, 2),
+    ], strict=True))  # fmt: skip
+    table = pd.DataFrame({"contrast": CONTRAST})
+    model = al.models.spectrum(
+        right, shown, at, who, [True, False, False], 2, covariates={"condition": table}
+    )
+    rng = np.random.default_rng(1)
+    point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
+    names = ["logit_accuracy", "regime_weight", "regime_mean", "regime_sd",
+             "logit_accuracy_contrast"]  # fmt: skip
+    ease, weight, mean, sd, slope = model.compile_fn(
+        model.replace_rvs_by_values([model[name] for name in names]),
+        inputs=model.value_vars,
+        on_unused_input="ignore",
+    )(point)
+    told = slope * (CONTRAST - CONTRAST.mean())
+    parts = np.log(weight) + stats.norm.logpdf((ease - told)[:, None], mean, sd)
+    found = model.compile_logp(vars=[model["logit_accuracy"]], jacobian=False)(point)
+    assert found == pytest.approx(special.logsumexp(parts, axis=1).sum())
+
+
+def test_regimes_are_of_what_covariates_leave_open(tree: xr.DataTree) -> None:
+    posterior = tree["posterior"].to_dataset()
+    mixture = [flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
+    left = flat(posterior["logit_accuracy"] - posterior["logit_accuracy_told"])
+    wanted = neighbour_probabilities(left, *mixture).mean(axis=0)
+    table = al.spectrum.regime_probabilities(tree)
+    np.testing.assert_allclose(table["p_regime 1"], wanted[:, 0])
+
+
+def test_likelihood_of_a_condition_left_out_by_quadrature(tree: xr.DataTree) -> None:
+    """One person a condition: ease, ability and own part are one normal for each regime."""
+    one = tree.isel(chain=[0], draw=[7])
+    entries = one["constant_data"].to_dataset()
+    own = entries["person_of_entry"].values == entries["condition_of_entry"].values
+    kept = {
+        name: ("entry", entries[name].values[own])
+        for name in ("right", "shown", "condition_of_entry", "person_of_entry")
+    }
+    one["constant_data"] = entries.drop_dims("entry").assign(kept)
+    draw = one["posterior"].to_dataset().isel(chain=0, draw=0)
+    found = al.spectrum.condition_log_likelihood(one, 1).values.ravel()
+    weight, mean, sd = (draw[f"regime_{part}"].values for part in ("weight", "mean", "sd"))
+    for c in range(3):
+        ability = float(draw["ability_sd"][0 if entries["is_reference"].values[c] else 1])
+        spread = np.sqrt(sd**2 + ability**2 + float(draw["interaction_sd"]) ** 2)
+        told = float(draw["logit_accuracy_told"][c]) + float(draw["ability_told"][c])
+        right, shown = (int(kept[name][1][c]) for name in ("right", "shown"))
+
+        def density(
+            x: float, told: float = told, spread: Any = spread, of: Any = (right, shown)
+        ) -> float:
+            prior = (weight * stats.norm.pdf(x, mean + told, spread)).sum()
+            return float(prior * stats.binom.pmf(*of, special.expit(x)))
+
+        logit = special.logit((right + 0.5) / (shown + 1))
+        wanted = integrate.quad(density, -15, 15, points=[logit], limit=400)[0]
+        # The quadrature that the package uses is good to about a hundredth.
+        assert found[c] == pytest.approx(np.log(wanted), abs=0.02)
+
+
+def test_contrasts_are_in_logits_and_in_units_of_the_reference(tree: xr.DataTree) -> None:
+    posterior = tree["posterior"].to_dataset()
+    table = al.spectrum.covariate_contrasts(tree, "contrast", [1.0, 0.2]).set_index("quantity")
+    moved = 0.8 * posterior["logit_accuracy_contrast"]
+    assert table.loc["logit_accuracy", "difference"] == pytest.approx(float(moved.mean()))
+    units = moved / posterior["reference_sd"]
+    assert table.loc["delta", "eti95_lb"] == pytest.approx(float(units.quantile(0.025)))
+    ability = al.spectrum.covariate_contrasts(tree, "group").set_index("quantity")
+    groups = posterior["ability_group"]
+    difference = groups.sel(group="a") - groups.sel(group="b")
+    assert ability.index.tolist() == ["ability"]
+    assert ability.loc["ability", "difference"] == pytest.approx(float(difference.mean()))
+    with pytest.raises(ValueError, match="no covariate 'size'; it has contrast, age, group"):
+        al.spectrum.covariate_contrasts(tree, "size")
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "message"),
+    [
+        ("machine", pd.DataFrame({"a": [1, 2]}), "are of condition, human, got 'machine'"),
+        ("condition", pd.DataFrame({"gap": [1.0, 2.0]}, index=["all:clean", "all:blur"]),
+         "have no row for all:noise; add it"),
+        ("human", pd.DataFrame({"sd": [1, 2, 3, 4]}, index=tables()["human"].index),
+         "'sd' of human would take the name 'ability_sd'"),
+        ("human", pd.DataFrame({"gap": [1, 2, 3, 4]}, index=tables()["human"].index),
+         "'gap' of human would take the name 'gap'"),
+    ],
+)  # fmt: skip
+def test_bad_tables(kind: str, table: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.fit_spectrum(spectrum(), 2, covariates={kind: table})
+
+
+def test_priors_of_effects_by_argument() -> None:
+    model = al.models.spectrum(
+        [90, 80, 95, 40, 50, 30], [100] * 6, [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2],
+        [True, False], k=1,
+        covariates={"human": pd.DataFrame({"age": [20, 30, 40]})},
+        priors={"ability_age": pm.Normal.dist(0, 0.01)},
+    )  # fmt: skip
+    assert al.models.prior_texts(model)["ability_age"] == "Normal(0, 0.01)"
