@@ -39,23 +39,23 @@ def test_counts_equal_a_plain_loop(seed: int, no_response: Any) -> None:
     frame["right"] = frame["correct"].fillna(0) if no_response == "error" else frame["correct"]
     frame = frame.dropna(subset="right")
     table = joint_correctness(trials, "all", no_response=no_response)
+    places = dict(list(frame.groupby(["dataset", "condition"])))
+    wide = {
+        place: part.pivot(index="item", columns="observer", values="right")
+        for place, part in places.items()
+    }
+    names = ("dataset", "condition", "observer_a", "observer_b")
     seen = 0
-    for i in range(table.sizes["pair"]):
-        entry = table.isel(pair=i)
-        here = frame[
-            (frame["dataset"] == entry["dataset"].item())
-            & (frame["condition"] == entry["condition"].item())
-        ]
-        sides = [
-            here[here["observer"] == entry[name].item()].set_index("item")["right"]
-            for name in ("observer_a", "observer_b")
-        ]
-        both = pd.concat(sides, axis=1, join="inner").to_numpy()
+    for dataset, condition, a, b, cells in zip(
+        *(table[name].values.tolist() for name in (*names, "cells")), strict=True
+    ):
+        here = wide.get((dataset, condition), pd.DataFrame())
+        both = here.reindex(columns=[a, b]).dropna().to_numpy()
         expected = [
             int(((both == pattern).all(axis=1)).sum())
             for pattern in itertools.product((1, 0), repeat=2)
         ]
-        assert entry["cells"].values.tolist() == expected
+        assert cells == expected
         seen += sum(expected)
     assert seen == table["cells"].values.sum()
 
