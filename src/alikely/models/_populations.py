@@ -160,7 +160,7 @@ def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tu
     seen, information : tensor_like, shape (entry,)
         Values, and the inverse of their variance.
     group : ndarray of int, shape (entry,)
-        Positions of groups, each of which has an entry.
+        Positions of groups; nothing is seen of those without an entry.
     n : int
         Number of groups.
 
@@ -168,7 +168,7 @@ def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tu
     -------
     seen, information : tensor, shape (n,)
     """
-    total = sums(information + pt.zeros_like(seen), group, n)
+    total = sums(information + pt.zeros_like(seen), group, n) + TINY
     return sums(information * seen, group, n) / total, total
 
 
