@@ -13,7 +13,7 @@ from alikely.inference.convergence import convergence
 
 @pytest.mark.parametrize("n_draws", [10, 11, 12, 13, 100, 251])
 def test_figures_are_those_of_arviz(n_draws: int) -> None:
-    """Chains that stay, that jump to and fro, that repeat themselves, that disagree."""
+    """Chains that stay, that jump back and forth, that repeat themselves, that disagree."""
     rng = np.random.default_rng(n_draws)
     noise = rng.normal(size=(4, n_draws, 4))
     kinds = [
