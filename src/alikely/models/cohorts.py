@@ -113,6 +113,13 @@ def cohort(
     >>> dict(model.dim_lengths)["machine"].eval().item()
     6
     >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
+
+    Families of machines, whose effects are named after the column:
+
+    >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["machine"].values)
+    >>> model = al.models.cohort(counts, covariates={"machine": table})
+    >>> model.named_vars_to_dims["log_odds_ratio_family"]
+    ('family',)
     """
     layout = cohort_layout(counts)
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
