@@ -199,6 +199,18 @@ def test_without_covariates_the_model_is_the_same() -> None:
     assert "log_odds_ratio" not in plain.named_vars
 
 
+def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
+    trials = al.Trials.from_correct(
+        np.random.default_rng(1).integers(0, 2, (4, 40)),
+        kind=["human"] * 3 + ["model"],
+        dataset=np.repeat(["here", "there"], 20),
+    )
+    counts = al.data.cohort_counts(trials)
+    people = pd.DataFrame({"lab": np.repeat(["a", "b"], 3)}, index=counts["person"].values)
+    with pytest.raises(ValueError, match="'lab' of human is the same for all humans of a data set"):
+        al.models.cohort(counts, human_effects=True, covariates={"human": people})
+
+
 def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
     """Each machine as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), tree["layout"].to_dataset()

@@ -217,12 +217,19 @@ def _tables(
             "covariates of human need human_effects=True: humans that are alike have no effects"
         )
     of_machines = ("level", "log_odds_ratio")
-    return tables_for(
+    tables = tables_for(
         covariates,
         {kind: counts[DIMS[kind]].values.tolist() for kind in DIMS},
         {"machine": of_machines, "condition": of_machines, "human": ("human_effect",)},
         lambda: cohort(counts, human_effects=human_effects, saturated=True),
     )
+    for name, column in tables.get("human", pd.DataFrame()).items():
+        if (column.groupby(counts["person_dataset"].values, sort=False).nunique() == 1).all():
+            raise ValueError(
+                f"covariate {name!r} of human is the same for all humans of a data set, within "
+                "which their effects sum to zero; leave it out"
+            )
+    return tables
 
 
 def _machines(layout: dict[str, Any], tables: dict[str, pd.DataFrame]) -> tuple[Any, Any]:
