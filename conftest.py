@@ -12,6 +12,7 @@ from typing import Any
 
 import hypothesis
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from filelock import FileLock
@@ -28,12 +29,17 @@ SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.fit_cohort",
     "alikely.calibration.ranks.sbc",
     "alikely.margins.noise.fit_observers",
+    "alikely.spectrum.covariates.covariate_contrasts",
     "alikely.spectrum.posterior.compare_regimes",
     "alikely.spectrum.posterior.fit_spectrum",
 }
 
 # What examples are given, by the comment that tells a reader how to get it.
-EXAMPLES = {"tree = al.fit_cohort": "cohort_tree", "ranks = al.calibration.sbc": "few_ranks"}
+EXAMPLES = {
+    "tree = al.fit_cohort(trials)": "cohort_tree",
+    "tree = al.fit_cohort(trials, cov": "family_tree",
+    "ranks = al.calibration.sbc": "few_ranks",
+}
 
 # Where fits of models that take long to compile are made.
 FITTED = (
@@ -82,6 +88,28 @@ def cohort_tree() -> Any:
     with pytest.MonkeyPatch.context() as monkeypatch:
         use_prior(monkeypatch)
         return _fit_cohort()
+
+
+@pytest.fixture(scope="session")
+def family_table() -> pd.DataFrame:
+    """Covariates of the six machines of the example."""
+    return pd.DataFrame(
+        {
+            "family": ["cnn", "vit", "cnn", "vit", "mlp", "mlp"],
+            "year": [2012, 2014, 2015, 2018, 2020, 2021],
+            "large": [True, False, True, False, True, True],
+        },
+        index=[f"model_{i}" for i in range(1, 7)],
+    )
+
+
+@pytest.fixture(scope="session")
+def family_tree(family_table: pd.DataFrame) -> Any:
+    """As `cohort_tree`, with covariates of the machines."""
+    trials = al.load_example().select(condition=["blur", "noise"])
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        use_prior(monkeypatch)
+        return al.fit_cohort(trials, covariates={"machine": family_table}, n_draws=400)
 
 
 def _fit_cohort() -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,33 +112,15 @@ def test_copy_probability_of_the_table_with_its_margins_and_odds_ratio() -> None
         assert found == pytest.approx(table_of(odds, human, machine)[1], abs=1e-7)
 
 
-def families() -> pd.DataFrame:
-    """Covariates of the six machines of the example."""
-    return pd.DataFrame(
-        {
-            "family": ["cnn", "vit", "cnn", "vit", "mlp", "mlp"],
-            "year": [2012, 2014, 2015, 2018, 2020, 2021],
-            "large": [True, False, True, False, True, True],
-        },
-        index=[f"model_{i}" for i in range(1, 7)],
-    )
-
-
-@functools.cache
-def fit() -> xr.DataTree:
-    trials = al.load_example().select(condition=["blur", "noise"])
-    return al.fit_cohort(trials, covariates={"machine": families()}, n_draws=400)
+@pytest.fixture
+def table(family_table: pd.DataFrame) -> pd.DataFrame:
+    return family_table.copy()
 
 
 @pytest.fixture
-def table() -> pd.DataFrame:
-    return families()
-
-
-@pytest.fixture
-def tree(prior_chains: None) -> xr.DataTree:
+def tree(family_tree: xr.DataTree) -> xr.DataTree:
     """A fit by draws of the prior: what is made of draws does not hang on what they are."""
-    return fit()
+    return family_tree
 
 
 def test_effects_are_named_after_the_table(tree: xr.DataTree, table: pd.DataFrame) -> None:
@@ -220,6 +202,18 @@ def test_without_covariates_the_model_is_the_same() -> None:
     counts = al.data.cohort_counts(al.load_example())
     plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
     assert _written_out(plain, False) == _written_out(empty, False)
+
+
+def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
+    trials = al.Trials.from_correct(
+        np.random.default_rng(1).integers(0, 2, (4, 40)),
+        kind=["human"] * 3 + ["model"],
+        dataset=np.repeat(["here", "there"], 20),
+    )
+    counts = al.data.cohort_counts(trials)
+    people = pd.DataFrame({"lab": np.repeat(["a", "b"], 3)}, index=counts["person"].values)
+    with pytest.raises(ValueError, match="'lab' of human is the same for all humans of a data set"):
+        al.models.cohort(counts, human_effects=True, covariates={"human": people})
 
 
 def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
@@ -325,7 +319,11 @@ def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("covariate", "values", "message"),
     [
-        ("famly", None, "no covariate 'famly'; it has family, year, large; did you mean 'family'"),
+        (
+            "familyy",
+            None,
+            "no covariate 'familyy'; it has family, year, large; did you mean 'family'",
+        ),
         ("family", ["vit", "rnn"], "'family' has the groups cnn, vit, mlp; got 'rnn'"),
         ("family", ["vit"], "a contrast needs at least 2 values of 'family'"),
         ("year", ["old", "new"], "'year' is numeric; values must be finite numbers"),
@@ -350,6 +348,13 @@ def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
     assert len(circles.get_xdata()) == 2
     with pytest.raises(ValueError, match="quantity must be one of log_odds_ratio, copy_prob"):
         al.plot_cohort_groups(tree, "family", quantity="copying")
+
+
+def test_a_saved_fit_says_the_same(tree: xr.DataTree, tmp_path: Path) -> None:
+    tree.to_netcdf(tmp_path / "fit.nc")
+    with xr.open_datatree(tmp_path / "fit.nc") as read:
+        found = al.benchmark.cohort_contrasts(read, "family")
+    pd.testing.assert_frame_equal(found, al.benchmark.cohort_contrasts(tree, "family"))
 
 
 def test_fits_without_covariates_have_none(cohort_tree: xr.DataTree) -> None:

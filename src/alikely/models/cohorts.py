@@ -132,6 +132,13 @@ def cohort(
     >>> dict(model.dim_lengths)["machine"].eval().item()
     6
     >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
+
+    Families of machines, whose effects are named after the column:
+
+    >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["machine"].values)
+    >>> model = al.models.cohort(counts, covariates={"machine": table})
+    >>> model.named_vars_to_dims["log_odds_ratio_family"]
+    ('family',)
     """
     layout = cohort_layout(counts)
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
@@ -237,12 +244,19 @@ def _tables(
             "covariates of human need human_effects=True: humans that are alike have no effects"
         )
     of_machines = ("level", "log_odds_ratio")
-    return tables_for(
+    tables = tables_for(
         covariates,
         {kind: counts[DIMS[kind]].values.tolist() for kind in DIMS},
         {"machine": of_machines, "condition": of_machines, "human": ("human_effect",)},
         lambda: cohort(counts, human_effects=human_effects, saturated=True),
     )
+    for name, column in tables.get("human", pd.DataFrame()).items():
+        if (column.groupby(counts["person_dataset"].values, sort=False).nunique() == 1).all():
+            raise ValueError(
+                f"covariate {name!r} of human is the same for all humans of a data set, within "
+                "which their effects sum to zero; leave it out"
+            )
+    return tables
 
 
 def _machines(

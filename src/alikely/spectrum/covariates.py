@@ -57,10 +57,13 @@ def covariate_contrasts(
     Examples
     --------
     >>> import alikely as al
-    >>> table = pd.DataFrame({"contrast": [1.0, 0.5, 0.2]}, index=spectrum["condition"])
-    ... # doctest: +SKIP
-    >>> tree = al.fit_spectrum(spectrum, 1, covariates={"condition": table})  # doctest: +SKIP
-    >>> covariate_contrasts(tree, "contrast", [1.0, 0.2])  # doctest: +SKIP
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> table = pd.DataFrame({"strength": [0.0, 1.0, 3.0]}, index=spectrum["condition"].values)
+    >>> tree = al.fit_spectrum(
+    ...     spectrum, 1, covariates={"condition": table}, n_draws=400, rng=1
+    ... )
+    >>> covariate_contrasts(tree, "strength", [3, 0])["quantity"].tolist()
+    ['logit_accuracy', 'delta']
     """
     check_interval(ci_prob, ci_kind)
     column = covariate_values(tree, covariate)
