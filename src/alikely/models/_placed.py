@@ -81,7 +81,7 @@ def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: s
         logp=lambda value, mean, sd, *_: pm.logp(pm.Normal.dist(mean, sd), value),
         random=lambda mean, sd, *_, rng, size: rng.normal(mean, sd, size),
         support_point=lambda rv, size, mean, *_: pt.zeros_like(rv) + mean,
-        class_name="NormalStrength",
+        class_name="InformedNormal",
         transform=Informed(),
         dims=dims,
     )

@@ -15,7 +15,6 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
-from pymc.logprob.transforms import Transform
 from scipy import special
 from scipy.interpolate import CubicSpline
 
@@ -30,7 +29,6 @@ __all__ = [
     "check_margins",
     "check_task",
     "expected_strength",
-    "informed_strength",
     "log_m_afc",
     "log_odds",
     "log_odds_spline",
@@ -135,50 +133,6 @@ def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any
     width = pm.HalfNormal("margin_sd", 2)
     pm.Normal("observed_margins", centre, width, observed=z, dims="item")
     return mean + sd * rho * (z - centre) / width
-
-
-def informed_strength(name: str, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
-    """Normal strengths of items; what the counts say of them only shapes the coordinates."""
-    return pm.CustomDist(
-        name,
-        mean,
-        sd,
-        seen,
-        information,
-        logp=lambda value, mean, sd, *_: pm.logp(pm.Normal.dist(mean, sd), value),
-        random=lambda mean, sd, *_, rng, size: rng.normal(mean, sd, size),
-        support_point=lambda rv, size, mean, *_: pt.zeros_like(rv) + mean,
-        class_name="NormalStrength",
-        transform=_Informed(),
-        dims="item",
-    )
-
-
-class _Informed(Transform):
-    """Coordinates of strengths whose posterior is about standard normal, whatever their spread.
-
-    A normal approximation to the likelihood of each item's counts, combined with the strength's
-    conditional normal prior, gives a mean and a standard deviation; the coordinate is the distance
-    from that mean in these units. It changes how fast chains mix, not what they sample.
-    """
-
-    name = "informed"
-
-    def _place(self, inputs: Any) -> tuple[Any, Any]:
-        mean, sd, seen, information = inputs[-4:]
-        weight = sd**2 * information
-        return (mean + weight * seen) / (1 + weight), sd / pt.sqrt(1 + weight)
-
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        mean, sd = self._place(inputs)
-        return (value - mean) / sd
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        mean, sd = self._place(inputs)
-        return mean + sd * value
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        return pt.log(self._place(inputs)[1]) + pt.zeros_like(value)
 
 
 def seen_strength(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]:

@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._placed import informed
 from alikely.models._strengths import (
     FLOOR,
     check_margins,
     expected_strength,
-    informed_strength,
     refuse_extremes,
     seen_strength,
 )
@@ -123,12 +123,12 @@ def class_criteria(
         shown = k.sum(axis=1)
         seen = seen_strength(k[pt.arange(k.shape[0]), t], shown, n_classes, "m_afc")
         if x is None:
-            strength = informed_strength("strength", mean, sd, *seen)
+            strength = informed("strength", mean, sd, *seen, "item")
         else:
             rho = pm.Uniform("rho", -1, 1)
             expected = expected_strength(x, mean, sd, rho)
             apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
-            strength = informed_strength("strength", expected, apart, *seen)
+            strength = informed("strength", expected, apart, *seen, "item")
         p = answer_probabilities(criterion, strength, t)
         pm.Multinomial("observed_answers", n=shown, p=p, observed=k, dims=both)
     return with_priors(model, priors)

@@ -19,6 +19,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._placed import informed
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -26,7 +27,6 @@ from alikely.models._strengths import (
     check_margins,
     check_task,
     expected_strength,
-    informed_strength,
     log_m_afc,
     log_odds,
     refuse_extremes,
@@ -127,13 +127,13 @@ def item_margins(
         if x is not None:
             expected = expected_strength(x, mean, sd, rho)
             seen = seen_strength(k, n, m, link)
-            strength = informed_strength("strength", expected, sd * apart, *seen)
+            strength = informed("strength", expected, sd * apart, *seen, "item")
         else:
             seen = seen_strength(k[0], n[0], m, link)
-            first = informed_strength("strength_first", mean[0], sd[0], *seen)
+            first = informed("strength_first", mean[0], sd[0], *seen, "item")
             expected = mean[1] + sd[1] * rho * (first - mean[0]) / sd[0]
             seen = seen_strength(k[1], n[1], m, link)
-            second = informed_strength("strength_second", expected, sd[1] * apart, *seen)
+            second = informed("strength_second", expected, sd[1] * apart, *seen, "item")
             strength = pm.Deterministic("strength", pt.stack([first, second]), dims=dims)
         odds = log_odds(strength, m, link)
         pm.Binomial("observed_right", n=n, logit_p=odds, observed=k, dims=dims)

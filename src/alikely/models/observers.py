@@ -20,6 +20,7 @@ from scipy import special
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._placed import informed
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -27,7 +28,6 @@ from alikely.models._strengths import (
     check_margins,
     check_task,
     expected_strength,
-    informed_strength,
     log_odds,
     log_odds_spline,
     refuse_extremes,
@@ -172,16 +172,16 @@ def observer_margins(
         sd = pm.Gamma("strength_sd", 2, 4 / 3)
         seen = seen_strength(right_data.sum(axis=0), shown_data.sum(axis=0), m, link)
         if x is None:
-            strength = informed_strength("strength", mean, sd, *seen)
+            strength = informed("strength", mean, sd, *seen, "item")
         else:
             rho = pm.Uniform("rho", -1, 1)
             expected = expected_strength(x, mean, sd, rho)
             apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
-            strength = informed_strength("strength", expected, apart, *seen)
+            strength = informed("strength", expected, apart, *seen, "item")
         # Spreads are kept off zero: observers who are all alike make a funnel.
-        informed = bool(n.sum(axis=1).mean() >= MANY_ANSWERS)
-        ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), informed)
-        log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), informed)
+        many = bool(n.sum(axis=1).mean() >= MANY_ANSWERS)
+        ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), many)
+        log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), many)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
         variances = [sd**2, pt.constant(noise_variance(m, link))]
         if stable:
@@ -202,9 +202,9 @@ def observer_margins(
     return with_priors(model, priors)
 
 
-def _effects(name: str, sd: Any, informed: bool) -> Any:
+def _effects(name: str, sd: Any, many: bool) -> Any:
     """Effects of observers that sum to zero."""
-    if informed:
+    if many:
         return pm.ZeroSumNormal(name, sd, dims="observer")
     deviate = pm.ZeroSumNormal(f"{name}_deviate", 1, dims="observer")
     return pm.Deterministic(name, sd * deviate, dims="observer")
