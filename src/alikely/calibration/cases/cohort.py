@@ -56,10 +56,7 @@ def _data_of_humans(
     truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
 ) -> Values:
     """Trials of an ease of their own, and humans some of whom are better than others."""
-    total, share = truth["human_spread_sd"], truth["human_spread_dataset_share"]
-    deviation = np.sqrt(share) * truth["human_spread_dataset"]
-    deviation = deviation + np.sqrt(1 - share) * truth["human_spread_condition"]
-    spread = np.exp(truth["human_spread_mean"] + total * deviation)
+    spread = np.exp(truth["human_spread_condition"])
     # Averaging over trials flattens a logistic curve; levels are those of accuracies.
     level = truth["human_level"] * np.sqrt(1 + 0.346 * spread**2)
     ease = rng.normal(size=(len(level), N_TRIALS, 1))
