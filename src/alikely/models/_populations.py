@@ -135,7 +135,9 @@ def _levels(seen: _Humans, n: int) -> Any:
     return informed("human_level", mean, sd, seen.level, seen.level_information, "condition")
 
 
-def _by_dataset(name, center, counts, seen, information) -> Any:
+def _by_dataset(
+    name: str, center: tuple[float, float], counts: xr.Dataset, seen: Any, information: Any
+) -> Any:
     """Parameter of each condition around that of its data set."""
     datasets = counts["dataset"].values.tolist()
     names = list(dict.fromkeys(datasets))
@@ -160,7 +162,7 @@ def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tu
     seen, information : tensor_like, shape (entry,)
         Values, and the inverse of their variance.
     group : ndarray of int, shape (entry,)
-        Positions of groups, each of which has an entry.
+        Positions of groups; nothing is seen of those without an entry.
     n : int
         Number of groups.
 
@@ -168,7 +170,7 @@ def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tu
     -------
     seen, information : tensor, shape (n,)
     """
-    total = sums(information + pt.zeros_like(seen), group, n)
+    total = sums(information + pt.zeros_like(seen), group, n) + TINY
     return sums(information * seen, group, n) / total, total
 
 
@@ -178,7 +180,7 @@ def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
 
 
 def _count_likelihood(
-    counts, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
+    counts: xr.Dataset, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
 ) -> Any:
     """Multinomial number of right humans, one variable for each number of humans.
 
