@@ -234,20 +234,25 @@ def test_the_table_says_what_was_not_run(toy: Path, monkeypatch: pytest.MonkeyPa
     (folder / index.SECONDS).unlink(missing_ok=True)
     evidence = json.loads((folder / "calibration.json").read_text())
     one = evidence | {"passed": False, "n_simulations": 1_200}
-    one["settings"] = {"tune": 1_000, "target_accept": 0.95, "thin": 5}
+    one["settings"] = {"tune": 20, "target_accept": 0.95, "thin": 5}
     without = {"n_simulations": 1_150, "passed": True, "outside_alone": []}
     one["divergences"] = {"simulations": 50, "share": 0.04167, "without": without}
     (folder / "calibration.json").write_text(json.dumps(one | {"branches": {}}))
     first, second = index._branches(folder, "independence")
     assert first == (
-        "| independence | default | **outside** | 1,200 | 1,000, 0.95 | 4.2% | inside | "
+        "| independence | default | **outside** | 1,200 | 20, 0.95 | 4.2% | inside | "
         "not timed | not timed |"
     )
     assert second == "| independence | prior | not run |  |  |  |  |  |  |"
     (folder / index.SECONDS).write_text(json.dumps({"cold": 12.34, "warm": 5.0}))
     assert index._branches(folder, "independence")[0].endswith("| inside | 12.3 | 5.0 |")
+    one["settings"]["tune"] = 500
+    (folder / "calibration.json").write_text(json.dumps(one))
+    assert (
+        "| **outside**, other settings | 1,200 | 500," in index._branches(folder, "independence")[0]
+    )
     monkeypatch.setattr(index, "is_of", lambda *_: False)
-    assert "| recalibrate | 1,200 |" in index._branches(folder, "independence")[0]
+    assert "| recalibrate, other settings | 1,200 |" in index._branches(folder, "independence")[0]
 
 
 def test_seconds_are_medians_of_processes(

@@ -122,6 +122,9 @@ def _verdict(found: dict[str, Any] | None, name: str, branch: str) -> list[str]:
     divergences, settings = found["divergences"], found["settings"]
     without = divergences["without"]
     ranks = _inside(found["passed"]) if is_of(found, name, branch) else "recalibrate"
+    case = CASES[name].of(branch)
+    if (settings["tune"], settings["target_accept"]) != (case.tune, case.target_accept):
+        ranks += ", other settings"
     return [
         ranks,
         f"{found['n_simulations']:,}",
@@ -170,7 +173,8 @@ code is in `src/alikely/models`, the test that each is put to in `src/alikely/ca
 
 A branch is a form that a model takes by its options or by the size of the data: deviates in units
 of a spread, for instance, where few data are behind an effect, effects themselves where many are.
-Each is sampled with the warm-up and mean acceptance that the front door which fits it asks for.
+Each is sampled with the warm-up and mean acceptance that the front door which fits it asks for;
+"other settings": it was not when these simulations were made.
 Simulations with a divergent transition are counted, and the others judged apart; where that says
 "not judged", the others are too few, or the ranks were not kept. The ranks are in `ranks.npz` of
 each model; `python -m alikely.calibration verdict <name>` works the verdict out again from them.
