@@ -107,16 +107,14 @@ def test_rasch_population_against_brute_force() -> None:
     counts = cohort_counts(trials)
     model = al.models.cohort(counts, human_effects=True)
     point = {name: rng.normal(0, 0.5, np.shape(v)) for name, v in model.initial_point().items()}
-    wanted = [model[n] for n in ("human_level", "human_effect", "human_spread_mean",
-              "human_spread_sd", "human_spread_dataset_share", "human_spread_dataset",
-              "human_spread_condition",
+    wanted = [model[n] for n in ("human_level", "human_effect", "human_spread_condition",
               "human_accuracy", "human_error_consistency", "right_alone", "copy_probability",
               "row_probability", "error_consistency", "accuracy")]  # fmt: skip
     fn = model.compile_fn(
         model.replace_rvs_by_values(wanted), inputs=model.value_vars, on_unused_input="ignore"
     )
-    (level, effect, mean, sd, share, shared, own, mu, ec, alone, c, rows, alike, acc) = fn(point)
-    spread = np.exp(mean + sd * (np.sqrt(share) * shared[0] + np.sqrt(1 - share) * own[0]))
+    level, effect, width, mu, ec, alone, c, rows, alike, acc = fn(point)
+    spread = np.exp(width[0])
     intercept = level[0] * np.sqrt(1 + 0.346 * spread**2)
 
     def expect(f: Any) -> float:

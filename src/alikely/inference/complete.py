@@ -11,6 +11,7 @@ References
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -155,7 +156,10 @@ def extended(
             said = pm.sample_prior_predictive(n_draws, model, random_seed=before)
             groups |= _chosen(said, asked)
         if "posterior_predictive" in asked:
-            own = xr.DataTree.from_dict({"posterior": _of_model(posterior, model)})
+            # With the data, or PyMC takes them for others than those of the fit.
+            own = xr.DataTree.from_dict(
+                {"posterior": _of_model(posterior, model), **data_groups(model)}
+            )
             said = pm.sample_posterior_predictive(own, model, random_seed=after, progressbar=False)
             groups |= _chosen(said, asked)
         for name, compute in (
@@ -182,12 +186,14 @@ def _chosen(tree: xr.DataTree, asked: Sequence[str]) -> dict[str, xr.Dataset]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without PyMC's lists of what it draws."""
+    """Without PyMC's lists of what it draws, and without word of functions that stay Python's."""
     logger = logging.getLogger("pymc.sampling.forward")
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Numba will use object mode", UserWarning)
+            yield
     finally:
         logger.setLevel(level)
 
