@@ -100,7 +100,7 @@ slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
-@pytest.mark.filterwarnings("ignore:.*Pareto:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*look discrete:UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
 @pytest.mark.parametrize("door", [consistency, *(slow(door) for door in DOORS[1:])])
 def test_arviz_takes_what_a_door_leaves(door):

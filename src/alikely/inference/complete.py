@@ -138,7 +138,7 @@ def extended(
     --------
     >>> import alikely as al
     >>> model = al.models.independence([100, 20, 20, 20])
-    >>> tree = al.inference.nuts(model, n_draws=400, rng=1)
+    >>> tree = al.inference.nuts(model, rng=1)
     >>> sorted(set(extended(tree, model, ["log_likelihood"]).children) - set(tree.children))
     ['log_likelihood']
     """
