@@ -387,14 +387,14 @@ def fits(worlds: list[World]) -> Iterator[xr.DataTree]:
 def test_family_effect_is_recovered(figure: Callable[[str], None]) -> None:
     """Simulated from the copy model: families that differ in copying or not, and in accuracy.
 
-    Differences between the first and the last family, at equal accuracy. The study of 100 stands on
+    Differences between the first and the last family, at equal accuracy. A larger study stands on
     the card; here the number of intervals that hold the truth has a probability of 1e-3 to fall
     below what is asked, if 95 of 100 do.
     """
     rng = np.random.default_rng(2026)
-    effects = [0.6, 0.0] * 20
+    effects = [0.6, 0.0] * N_WORLDS
     worlds = [world(effect, rng) for effect in effects]
-    least = stats.binom.ppf(1e-3, 20, 0.95)
+    least = stats.binom.ppf(1e-3, N_WORLDS, 0.95)
     inside: dict[tuple[float, str], list[bool]] = {}
     for effect, each, tree in zip(effects, worlds, fits(worlds), strict=True):
         table = al.benchmark.cohort_contrasts(tree, "family", ["vit", "cnn"])
@@ -403,5 +403,7 @@ def test_family_effect_is_recovered(figure: Callable[[str], None]) -> None:
             held = row["eti95_lb"] <= true <= row["eti95_ub"]
             inside.setdefault((effect, str(row.name)), []).append(held)
     for (effect, name), held in inside.items():
-        figure(f"family effect {2 * effect}: 95 % interval of {name} holds in {sum(held)} of 20")
+        figure(
+            f"family effect {2 * effect}: 95 % interval of {name} holds in {sum(held)} of {len(held)}"
+        )
         assert sum(held) >= least, (effect, name)

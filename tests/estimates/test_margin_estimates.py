@@ -346,7 +346,10 @@ def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
     [
         ({"group": "lab"}, "group must name a label of observers"),
         ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
-        ({"model": "x", "n_draws": 4}, "model must be 'items', 'observers', or a pymc.Model; got 'x'"),
+        (
+            {"model": "x", "n_draws": 4},
+            "model must be 'items', 'observers', or a pymc.Model; got 'x'",
+        ),
         ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
         ({"m": None, "n_draws": 4}, "correctness only: give the number of alternatives"),
         ({"pairs": "human-human"}, "needs at least two observers of kind 'human'"),
