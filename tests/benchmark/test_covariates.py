@@ -23,6 +23,8 @@ from alikely.models.cohorts import cohort_layout
 
 FAMILIES = np.repeat(["cnn", "hybrid", "vit"], 4)
 N_TRIALS, N_HUMANS = 120, 4
+# Of each kind: intervals that hold in half of the cases fail four times in five.
+N_WORLDS = 12
 HUMAN_ACCURACY = np.array([0.75, 0.65, 0.85])
 HUMAN_CONSISTENCY = 0.45
 
