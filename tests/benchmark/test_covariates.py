@@ -405,7 +405,6 @@ def test_family_effect_is_recovered(figure: Callable[[str], None]) -> None:
             held = row["eti95_lb"] <= true <= row["eti95_ub"]
             inside.setdefault((effect, str(row.name)), []).append(held)
     for (effect, name), held in inside.items():
-        figure(
-            f"family effect {2 * effect}: 95 % interval of {name} holds in {sum(held)} of {len(held)}"
-        )
+        told = f"family effect {2 * effect}: 95 % interval of {name}"
+        figure(f"{told} holds in {sum(held)} of {len(held)}")
         assert sum(held) >= least, (effect, name)
