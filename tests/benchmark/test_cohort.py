@@ -163,7 +163,9 @@ def test_rasch_population_against_brute_force() -> None:
 def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     """With one human the population is unknown, but error consistency with that human is not."""
     trials = al.simulate.cohort([0.9], [0.7], 0.7, 0.6, n_humans=1, n_trials=2000, rng=3)
-    model = al.models.cohort(cohort_counts(trials))
+    # As wide as the prior of a pair: the two are to differ in the model alone.
+    wide = {"log_odds_ratio_mean": (0, 4), "log_odds_ratio_sd": 1.0}
+    model = al.models.cohort(cohort_counts(trials), priors=wide)
     tree = al.inference.nuts(model, n_draws=8000, rng=1, target_accept=0.99)
     cohort = tree["posterior"]["error_consistency"].values.ravel()
     exact = al.error_consistency(trials, "human-model", n_null=0, n_draws=8000, rng=1)
