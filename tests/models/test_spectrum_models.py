@@ -216,10 +216,10 @@ def test_two_regimes_predict_better_than_one(trees: dict[int, xr.DataTree]) -> N
     table = al.spectrum.compare_regimes(trees)
     assert table["n_regimes"].tolist() == [2, 1]
     assert table["elpd_diff"].tolist()[0] == 0
-    # Twice its standard error, about: of fits of these data, not of their draws, which move it by
-    # some hundredths.
-    assert table["elpd_diff"].tolist()[1] == pytest.approx(-12.5, abs=0.5)
-    assert table["diff_se"].tolist()[1] == pytest.approx(6.3, abs=0.3)
+    # Twice its standard error, about. Fits of other seeds gave -13.13 and -12.35, so that the draws
+    # of one move it by about .4: four times that, and an eighth of it for the standard error.
+    assert table["elpd_diff"].tolist()[1] == pytest.approx(-12.7, abs=1.6)
+    assert table["diff_se"].tolist()[1] == pytest.approx(6.3, abs=0.5)
     assert table["weight"].sum() == pytest.approx(1)
     # Left out one at a time, conditions are predicted worse than when they are seen.
     seen = condition_log_likelihood(trees[2])
