@@ -135,35 +135,7 @@ def spectrum(
         pm.Data("condition_of_entry", at.astype(np.int64), dims="entry")
         pm.Data("person_of_entry", who.astype(np.int64), dims="entry")
         pm.Data("is_reference", reference, dims="condition")
-        # Sure whatever regimes there are, unlike the mean of any of them.
-        centre = pm.Normal(
-            "ease_mean", 0.5, 1.5, transform=Placed(start.centre, start.centre_error)
-        )
-        if k > 1:
-            names = regime_names(k)
-            model.add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
-            gap_start = np.diff(start.mean)
-            gap = pm.Gamma(
-                "gap",
-                4,
-                4 * k / RANGE,
-                dims="boundary",
-                transform=Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
-            )
-            weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
-            above = pt.concatenate([[0.0], pt.cumsum(gap)])
-            means = centre - pt.sum(weight * above) + above
-        else:
-            weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
-            means = centre[None]
-        mean = pm.Deterministic("regime_mean", means, dims="regime")
-        width = pm.LogNormal(
-            "regime_sd",
-            np.log(RANGE / (4 * k)),
-            0.4,
-            dims="regime",
-            transform=Placed(np.log(start.width), start.width_error),
-        )
+        weight, mean, width = _regimes(k, start)
         # Glass measures in the spread of the reference because distortions may change spreads.
         ability_sd = pm.HalfNormal("ability_sd", 0.5, dims="population")
         spread = ability_sd[np.where(reference[at], 0, 1)]
@@ -185,6 +157,38 @@ def spectrum(
         )
         _in_reference_units(logit[values], shown_data[values], ease, at[values], mean)
     return with_priors(model, priors)
+
+
+def _regimes(k: int, start: _Start) -> tuple[Any, Any, Any]:
+    """Weights, increasing means and widths of the regimes, in the model of the context."""
+    # Sure whatever regimes there are, unlike the mean of any of them.
+    centre = pm.Normal("ease_mean", 0.5, 1.5, transform=Placed(start.centre, start.centre_error))
+    if k > 1:
+        names = regime_names(k)
+        pm.modelcontext(None).add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
+        gap_start = np.diff(start.mean)
+        gap = pm.Gamma(
+            "gap",
+            4,
+            4 * k / RANGE,
+            dims="boundary",
+            transform=Placed(np.log(gap_start), start.mean_error[1:] / gap_start),
+        )
+        weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
+        above = pt.concatenate([[0.0], pt.cumsum(gap)])
+        means = centre - pt.sum(weight * above) + above
+    else:
+        weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
+        means = centre[None]
+    mean = pm.Deterministic("regime_mean", means, dims="regime")
+    width = pm.LogNormal(
+        "regime_sd",
+        np.log(RANGE / (4 * k)),
+        0.4,
+        dims="regime",
+        transform=Placed(np.log(start.width), start.width_error),
+    )
+    return weight, mean, width
 
 
 def _shown(right: Any, shown: Any) -> tuple[Any, Any]:
