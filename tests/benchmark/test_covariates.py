@@ -199,6 +199,7 @@ def test_covariates_of_humans_move_their_effects() -> None:
     np.testing.assert_allclose(effect, wanted)
 
 
+@pytest.mark.slow
 def test_without_covariates_the_model_is_the_same() -> None:
     """Evidence of the catalogue is of its log density."""
     counts = al.data.cohort_counts(al.load_example())

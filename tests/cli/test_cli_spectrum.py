@@ -64,6 +64,7 @@ def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {"alignment.csv", "machines.png"} <= {p.name for p in tmp_path.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("chains")
 def test_with_the_generative_model(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -126,6 +126,11 @@ ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
 }
 
 
+def some_slow(names: Iterable[str], *slow: str) -> list[Any]:
+    """Models by name; those whose graphs take longest to make in the long part of the tests."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+
+
 def evaluated(model: pm.Model, data: pm.Model, point: dict[str, Any]) -> list[NDArray[Any]]:
     """Log density, term by term, and all that is saved, with the data of another model."""
     from pytensor.compile.mode import Mode
@@ -160,7 +165,7 @@ def test_every_model_of_the_catalogue_is_here() -> None:
     assert known == set(CASES)
 
 
-@pytest.mark.parametrize("name", ONE_FOR_ALL)
+@pytest.mark.parametrize("name", some_slow(ONE_FOR_ALL, "cohort", "cohort, human effects"))
 def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     """One data set poured into the model of another gives what a model of its own would."""
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
@@ -202,7 +207,10 @@ def size(model: pm.Model, variable: Any) -> int:
     return np.size(model.initial_point()[model.rvs_to_values[variable].name])
 
 
-@pytest.mark.parametrize("name", ["item_margins", "item_margins, two groups", "observer_margins"])
+@pytest.mark.parametrize(
+    "name",
+    some_slow(["item_margins", "item_margins, two groups", "observer_margins"], "observer_margins"),
+)
 def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     """Coordinates of strengths hang on the counts, and so does where they start."""
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
@@ -241,6 +249,7 @@ def test_chains_start_where_counts_place_variables() -> None:
         assert 0.5 < np.abs(away).max() <= 1 + 1e-9
 
 
+@pytest.mark.slow
 def test_levels_start_near_what_counts_show() -> None:
     """Within one unit of a coordinate: their standard error, and what the prior takes off."""
     counts = cohort_counts(al.load_example())
