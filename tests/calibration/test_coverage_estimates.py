@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -162,9 +163,11 @@ def test_posterior_of_similarity_is_right_under_its_own_prior() -> None:
 
 def test_equal_systems_are_at_the_end_of_the_scale() -> None:
     study = estimate_coverage(SIMILARITY, one(SIMILARITY, np.inf, 4, 40, 0), n_datasets=10, rng=4)
-    drawn = study[study["method"].isin(["bootstrap", "posterior", "posterior hdi"])]
-    assert (drawn["coverage"] == 0).all()
-    assert (drawn["bias"] < 0).all()
+    rows = study[study["ci_prob"] == 0.95].set_index("method")
+    assert rows.loc["bootstrap", "coverage"] == 0
+    # 95 % of 10, less four times the Monte-Carlo error: one end of the scale can be missed once.
+    assert rows.loc["posterior", "coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 10)
+    assert (rows["bias"] < 0).all()
 
 
 def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,6 +223,8 @@ def test_chains_of_rows_go_the_way_of_the_door(monkeypatch: pytest.MonkeyPatch) 
         }
     )
     monkeypatch.setattr(coverage_estimates, "nuts_many", fake_chains(lambda _: fixed, seen))
+    exact_rows = functools.partial(coverage_estimates.compare, sampler="exact")
+    monkeypatch.setattr(coverage_estimates, "compare", exact_rows)
     study = estimate_coverage(
         SIMILARITY, one(SIMILARITY), n_datasets=n, n_draws=1_000, nuts=True, rng=8
     ).set_index(["method", "ci_prob"])

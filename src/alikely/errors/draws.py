@@ -28,6 +28,8 @@ __all__ = ["chained", "label_draws", "row_draws"]
 
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
+# Ways to draw that are not exact.
+SAMPLERS = ("nuts", "gibbs")
 # Patterns of labels that stand for the prior.
 PATTERNS = 256
 
@@ -209,7 +211,7 @@ def chained(
     metric : Metric
         Gives the name of the variable.
     sampler : str
-        ``"nuts"``, or else the draws are taken to be exact.
+        ``"nuts"`` or ``"gibbs"``, or else the draws are taken to be exact.
     joint : bool
         Whether draws of different pairs belong together.
 
@@ -222,7 +224,7 @@ def chained(
     return xr.Dataset(
         {metric.name: (("chain", "draw", "pair"), shaped)},
         coords={"pair": table["pair"].values},
-        attrs={"sampler": "nuts" if sampler == "nuts" else "exact", "joint": int(joint)},
+        attrs={"sampler": sampler if sampler in SAMPLERS else "exact", "joint": int(joint)},
     )
 
 

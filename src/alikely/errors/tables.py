@@ -291,7 +291,7 @@ def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
 def class_comparison(
     table: xr.Dataset, *, alpha: float, mixture: Mixture, base: float
 ) -> dict[str, tuple[Any, NDArray[Any]]]:
-    """Divergences of pairs, those that equal observers would show, and Bayes factors of equality.
+    """Divergences of pairs, as a whole and of each true class.
 
     Parameters
     ----------
@@ -303,17 +303,12 @@ def class_comparison(
     Returns
     -------
     dict
-        ``n_joint_errors, n_errors_a, n_errors_b, divergence, expected_divergence,
-        excess_divergence, log_bayes_factor`` (pair), and ``class_divergence,
-        class_log_bayes_factor, class_errors_a, class_errors_b`` (pair, class); coord ``class``.
+        ``n_joint_errors, n_errors_a, n_errors_b, divergence`` (pair), and ``class_divergence,
+        class_errors_a, class_errors_b`` (pair, class).
     """
     n_pairs, k = table.sizes["pair"], table.sizes["class"]
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
-    by_pair = {name: np.full(n_pairs, np.nan) for name in ("divergence", "expected_divergence")}
-    by_class = {
-        name: np.full((n_pairs, k), np.nan)
-        for name in ("class_divergence", "class_log_bayes_factor")
-    }
+    divergence, by_class = np.full(n_pairs, np.nan), np.full((n_pairs, k), np.nan)
     count = {
         name: np.zeros((n_pairs, k), dtype=np.int64)
         for name in ("class_errors_a", "class_errors_b")
@@ -322,22 +317,17 @@ def class_comparison(
         rows = dense_rows(block)
         for p, (a, b) in enumerate(zip(block.a, block.b, strict=True), block.rows.start):
             both = rows[a], rows[b]
-            by_pair["divergence"][p] = errors.error_divergence(*both, **options)
-            by_pair["expected_divergence"][p] = errors.expected_divergence(*both, **options)
-            by_class["class_divergence"][p] = errors.class_divergence(*both, **options)
-            factor = errors.same_distribution_bayes_factor(*both, alpha=alpha)
-            by_class["class_log_bayes_factor"][p] = factor
+            divergence[p] = errors.error_divergence(*both, **options)
+            by_class[p] = errors.class_divergence(*both, **options)
             for name, row in zip(count, both, strict=True):
                 count[name][p] = row.sum(axis=1)
-    excess = by_pair["divergence"] - by_pair["expected_divergence"]
     sums = {
         "n_joint_errors": table["cells"].values[:, 3],
         "n_errors_a": count["class_errors_a"].sum(axis=1),
         "n_errors_b": count["class_errors_b"].sum(axis=1),
-        **by_pair,
-        "excess_divergence": excess,
-        "log_bayes_factor": by_class["class_log_bayes_factor"].sum(axis=1),
+        "divergence": divergence,
     }
     return {name: ("pair", values) for name, values in sums.items()} | {
-        name: (("pair", "class"), values) for name, values in {**by_class, **count}.items()
+        name: (("pair", "class"), values)
+        for name, values in {"class_divergence": by_class, **count}.items()
     }

@@ -80,12 +80,14 @@ class Found(NamedTuple):
 class Drawn(NamedTuple):
     """Groups of the result that the posterior gives, and what its reader should know, by entry.
 
-    Chains leave their fits besides, as from `alikely.inference.nuts`, by what each is of.
+    Chains leave their fits besides, as from `alikely.inference.nuts`, by what each is of; some
+    posteriors variables to stand beside the estimates.
     """
 
     groups: Mapping[str, xr.Dataset]
     remarks: NDArray[Any] | None = None
     fits: Mapping[str, xr.DataTree] = {}
+    variables: Mapping[str, Any] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +133,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     if ask.n_draws and metric.draws:
         drawn = kind.draw(table, metric, estimates, ask, posterior_seed)
         groups |= {name: group for name, group in drawn.groups.items() if name not in groups}
+        estimates = estimates.assign(drawn.variables)
         if drawn.remarks is not None:
             estimates["posterior_remark"] = ("pair", drawn.remarks)
         groups |= fit_groups(drawn.fits)

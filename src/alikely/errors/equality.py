@@ -1,0 +1,287 @@
+"""Are the error rows of two systems equal: what equal ones would show, a test, a Bayes factor.
+
+Two systems that answered the same items have equal rows if, of every item on which both erred, it
+could as well have been the other one that gave either label. Items on which they gave the same say
+nothing then, and hold the divergence down however many they are.
+
+References
+----------
+.. [PS10] Pesarin, Salmaso (2010). Permutation tests for complex data. doi:10.1002/9780470689516
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import Block, blocks
+from alikely.errors.paired import PairedErrors, paired_errors, plug_in
+from alikely.metrics import Metric
+from alikely.metrics.rows import Mixture
+from alikely.stats.multiplicity import adjusted_p_values
+
+__all__ = ["equality", "expected_by_class", "log_bayes_factors"]
+
+N_PERMUTATIONS = 999
+# Of copies among agreements, to the last digit that is shown.
+EM_STEPS = 50
+
+
+def equality(
+    table: xr.Dataset, metric: Metric, n_permutations: int = N_PERMUTATIONS, rng: RandomState = None
+) -> dict[str, NDArray[np.float64]]:
+    """What equal rows would show of each pair of a table, and whether these are equal.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    metric : Metric
+        Class-level error similarity, with its options.
+    n_permutations : int
+        Of the test; 0 for none.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    dict of ndarray
+        Of shape (pair,): ``expected_divergence``, ``log_bayes_factor`` (nats, positive for equal
+        rows), ``p_equal`` and, over all pairs, ``p_equal_adjusted`` (Benjamini-Hochberg); NaN for
+        pairs without errors, p-values also for pairs of which one system made none.
+        ``class_log_bayes_factor`` (pair, class).
+    """
+    n_pairs = table.sizes["pair"]
+    out = {name: np.full(n_pairs, np.nan) for name in ("expected_divergence", "log_bayes_factor")}
+    by_class = np.zeros((n_pairs, table.sizes["class"]))
+    p_equal = np.full(n_pairs, np.nan)
+    groups = list(blocks(table))
+    jobs = [
+        (block, metric.options, n_permutations, seed)
+        for block, seed in zip(groups, seed_sequence(rng).spawn(len(groups)), strict=True)
+    ]
+    for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
+        out["expected_divergence"][block.rows] = found.expected
+        by_class[block.rows, found.classes] = found.log_bayes_factors
+        out["log_bayes_factor"][block.rows] = by_class[block.rows].sum(axis=1)
+        p_equal[block.rows] = found.p_equal
+    out["log_bayes_factor"][np.isnan(out["expected_divergence"])] = np.nan
+    return {
+        **out,
+        "class_log_bayes_factor": by_class,
+        "p_equal": p_equal,
+        "p_equal_adjusted": adjusted_p_values(p_equal),
+    }
+
+
+class _Found(NamedTuple):
+    expected: Floats
+    log_bayes_factors: Floats
+    classes: NDArray[np.intp]
+    p_equal: Floats
+
+
+def _of_block(
+    block: Block, options: Any, n_permutations: int, seed: np.random.SeedSequence
+) -> _Found:
+    data = paired_errors(block)
+    expected = expected_by_class(data, **options).sum(axis=1)
+    totals = data.of_a.sum(axis=(1, 2)), data.of_b.sum(axis=(1, 2))
+    none = totals[0] + totals[1] == 0
+    p_equal = np.full(len(none), np.nan)
+    if n_permutations:
+        rng = np.random.default_rng(seed)
+        for pair in np.flatnonzero((totals[0] > 0) & (totals[1] > 0)):
+            p_equal[pair] = _p_equal(block, data, int(pair), options, n_permutations, rng)
+    factors = log_bayes_factors(data, options["alpha"])
+    return _Found(np.where(none, np.nan, expected), factors, data.classes, p_equal)
+
+
+def expected_by_class(
+    data: PairedErrors, *, alpha: float, mixture: Mixture, base: float
+) -> NDArray[np.float64]:
+    """Mean divergence of equal rows, given all that does not tell the systems apart.
+
+    Parameters
+    ----------
+    data : PairedErrors
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`.
+
+    Returns
+    -------
+    ndarray, shape (pair, class)
+        They sum to the mean divergence. Exact: of each label, `a` has its share of what both gave,
+        half of those that one of them gave on items where the other gave another label, each by
+        the toss of a coin, and of the labels given on items of one alone as many as fall to it when
+        these are dealt out [PS10]_.
+    """
+    out = np.zeros(data.unseen.shape)
+    options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
+    alone = data.alone_a + data.alone_b
+    apart = data.apart_a + data.apart_b
+    of_a, of_b = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
+    total = of_a + of_b
+    whole = total.sum(axis=-1)
+    n_alone = data.alone_a.sum(axis=-1), data.alone_b.sum(axis=-1)
+    for pair, true in zip(*np.nonzero(total), strict=True):
+        n_a, n_b = int(of_a[pair, true]), int(of_b[pair, true])
+        dealt = int(n_alone[0][pair, true]), int(n_alone[0][pair, true] + n_alone[1][pair, true])
+        labels = np.flatnonzero(data.of_a[pair, true] + data.of_b[pair, true])
+        unseen = int(data.unseen[pair, true])
+        k = unseen + len(labels)
+        none = np.zeros(1)
+        row = unseen * _of_label(none, none, n_a, n_b, k, **options)
+        for label in labels:
+            tossed, here = int(apart[pair, true, label]), int(alone[pair, true, label])
+            fixed = int(data.agreed[pair, true, label])
+            mass = _tossed_and_dealt(tossed, here, *dealt)
+            got = fixed + np.arange(len(mass))
+            rest = 2 * fixed + tossed + here - got
+            row += mass @ _of_label(got, rest, n_a, n_b, k, **options)
+        out[pair, true] = row[0] * total[pair, true] / whole[pair]
+    return out
+
+
+def _tossed_and_dealt(tossed: int, here: int, drawn: int, pool: int) -> Floats:
+    """Probabilities of 0, 1, ... labels for `a`: of coins, and of labels dealt from a pool."""
+    coins = stats.binom.pmf(np.arange(tossed + 1), tossed, 0.5)
+    if not here:
+        return np.asarray(coins)
+    cards = stats.hypergeom.pmf(np.arange(here + 1), pool, here, drawn)
+    return np.convolve(coins, cards)
+
+
+def _of_label(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    n_a: int,
+    n_b: int,
+    k: int,
+    *,
+    alpha: float,
+    mixture: Mixture,
+    base: float,
+) -> Floats:
+    """What one of k labels adds to the divergence of a row, for numbers of errors with it."""
+    p, q = (a + alpha) / (n_a + alpha * k), (b + alpha) / (n_b + alpha * k)
+    middle = (p + q) / 2 if mixture == "mean" else (a + b + alpha) / (n_a + n_b + alpha * k)
+    return np.asarray((p * np.log(p / middle) + q * np.log(q / middle)) / 2 / np.log(base))
+
+
+def _p_equal(
+    block: Block,
+    data: PairedErrors,
+    pair: int,
+    options: Any,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> float:
+    """Share of permutations whose divergence is at least that observed, it among them."""
+    seen = data.of_a[pair] + data.of_b[pair] > 0
+    labels = np.concatenate([seen, data.unseen[pair][:, None]], axis=-1).astype(np.float64)
+
+    def total(*rows: NDArray[Any]) -> Floats:
+        one, other = (np.pad(row, [(0, 0)] * (row.ndim - 1) + [(0, 1)]) for row in rows)
+        return np.asarray(plug_in(one, other, labels, **options).sum(axis=(-2, -1)))
+
+    under = total(*_permuted(block, data, pair, n_permutations, rng))
+    here = total(data.of_a[pair], data.of_b[pair])
+    # Equal ones may differ in the last digit, by the order of sums.
+    return float((1 + (under >= here * (1 - 1e-9)).sum()) / (1 + n_permutations))
+
+
+def _permuted(
+    block: Block, data: PairedErrors, pair: int, n: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Errors of both systems of a pair, with labels that could have been the other's exchanged."""
+    sides = block.a[pair], block.b[pair]
+    wrong_a, wrong_b = (block.correct[side] == 0 for side in sides)
+    of_a, of_b = (_places(block, data, pair, side) for side in sides)
+    cells = data.agreed[pair].shape
+    counts = [np.tile(data.agreed[pair].ravel(), (n, 1)).astype(np.float64) for _ in range(2)]
+    apart = np.flatnonzero(wrong_a & wrong_b & (of_a != of_b))
+    swapped = rng.random((n, len(apart))) < 0.5
+    _add(counts[0], np.where(swapped, of_b[apart], of_a[apart]))
+    _add(counts[1], np.where(swapped, of_a[apart], of_b[apart]))
+    # By true class, and those of `a` first, which deals as many to it as are its own.
+    order = np.lexsort((wrong_b, block.truth))
+    alone = order[(wrong_a != wrong_b)[order]]
+    keys = block.truth[alone] + rng.random((n, len(alone)))
+    dealt = np.where(wrong_a, of_a, of_b)[alone][np.argsort(keys, axis=1)]
+    _add(counts[0], dealt[:, wrong_a[alone]])
+    _add(counts[1], dealt[:, wrong_b[alone]])
+    return counts[0].reshape(-1, *cells), counts[1].reshape(-1, *cells)
+
+
+def _add(counts: Floats, at: NDArray[np.intp]) -> None:
+    n, width = counts.shape
+    code = np.arange(n)[:, None] * width + at
+    counts += np.bincount(code.ravel(), minlength=n * width).reshape(n, width)
+
+
+def _places(block: Block, data: PairedErrors, pair: int, side: int) -> NDArray[np.intp]:
+    """Where a system's answer to each trial stands in the cells of a pair; -1 if it is no error."""
+    k = block.n_classes
+    codes = [
+        block.truth.astype(np.intp) * k + block.response[each]
+        for each in (block.a[pair], block.b[pair], side)
+    ]
+    wrong = [block.correct[each] == 0 for each in (block.a[pair], block.b[pair], side)]
+    cells = np.unique(np.concatenate([codes[0][wrong[0]], codes[1][wrong[1]]]))
+    row = np.searchsorted(data.classes, cells // k)
+    place = row * data.agreed.shape[-1] + np.arange(len(cells)) - np.searchsorted(row, row)
+    found = np.full(len(block.truth), -1)
+    found[wrong[2]] = place[np.searchsorted(cells, codes[2][wrong[2]])]
+    return found
+
+
+def log_bayes_factors(data: PairedErrors, alpha: float) -> NDArray[np.float64]:
+    """Log Bayes factor of equal rows against two independent ones, on errors that are not copied.
+
+    Parameters
+    ----------
+    data : PairedErrors
+    alpha : float
+        Parameter of the Dirichlet prior of every row.
+
+    Returns
+    -------
+    ndarray, shape (pair, class)
+        Nats. How many agreements were copies is not known: the most likely numbers under equal rows
+        are taken off both systems' counts, as if they were. That makes it a plug-in; the test has
+        no such weakness.
+    """
+    copies = _copies(data, alpha)
+    k = (data.of_a + data.of_b > 0).sum(axis=-1) + data.unseen
+
+    def evidence(counts: Floats) -> Floats:
+        terms = (special.gammaln(counts + alpha) - special.gammaln(alpha)).sum(axis=-1)
+        n = counts.sum(axis=-1)
+        return np.asarray(terms + special.gammaln(alpha * k) - special.gammaln(n + alpha * k))
+
+    one, other = data.of_a - copies, data.of_b - copies
+    return evidence(one + other) - evidence(one) - evidence(other)
+
+
+def _copies(data: PairedErrors, alpha: float) -> Floats:
+    """Expected numbers of copies among agreements, by expectation and maximisation."""
+    k = ((data.of_a + data.of_b > 0).sum(axis=-1) + data.unseen)[..., None]
+    both = np.maximum(data.both, 1)[..., None]
+    copies = data.agreed / 2
+    for _ in range(EM_STEPS):
+        n = copies.sum(axis=-1, keepdims=True)
+        share = n / both
+        copied = (copies + alpha) / (n + alpha * k)
+        own = data.of_a + data.of_b - 2 * copies
+        row = (own + alpha) / (own.sum(axis=-1, keepdims=True) + alpha * k)
+        by_copy, by_chance = share * copied, (1 - share) * row**2
+        copies = data.agreed * by_copy / np.maximum(by_copy + by_chance, 1e-300)
+    return np.asarray(copies)

@@ -1,0 +1,196 @@
+"""Errors of pairs of systems that may have answered the same items: counts and divergences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely.data.blocks import Block
+from alikely.metrics.rows import Mixture
+
+__all__ = ["PairedErrors", "divergence", "paired_errors", "plug_in"]
+
+Counts = NDArray[np.int64]
+# Labels that neither system gave stand one by one up to so many; beyond, several in one.
+UNSEEN = 32
+
+
+class PairedErrors(NamedTuple):
+    """Errors of pairs by true class and label, told apart by whether both systems erred.
+
+    Only classes on which some pair erred are there, and of the labels those that one of the two
+    gave: where a pair and class have fewer of them than others, the last places are empty.
+
+    Attributes
+    ----------
+    agreed : ndarray of int, shape (pair, class, label)
+        Both erred, and gave this label.
+    apart_a, apart_b : ndarray of int, shape (pair, class, label)
+        Both erred, with different labels: the labels of `a` and of `b`.
+    alone_a, alone_b : ndarray of int, shape (pair, class, label)
+        Errors on items that the other got right, or did not see.
+    unseen : ndarray of int, shape (pair, class)
+        Number of labels that neither gave.
+    classes : ndarray of int, shape (class,)
+        True classes, by their number in the block.
+    """
+
+    agreed: Counts
+    apart_a: Counts
+    apart_b: Counts
+    alone_a: Counts
+    alone_b: Counts
+    unseen: Counts
+    classes: NDArray[np.intp]
+
+    @property
+    def of_a(self) -> Counts:
+        """All errors of `a`."""
+        return self.agreed + self.apart_a + self.alone_a
+
+    @property
+    def of_b(self) -> Counts:
+        """All errors of `b`."""
+        return self.agreed + self.apart_b + self.alone_b
+
+    @property
+    def both(self) -> Counts:
+        """Items on which both erred, (pair, class)."""
+        return (self.agreed + self.apart_a).sum(axis=-1)
+
+    def take(self, pairs: NDArray[np.intp]) -> PairedErrors:
+        """Some of the pairs, or the same several times."""
+        # Read back as a list: its parts are of one type, its fields not.
+        return PairedErrors._make([*(part[pairs] for part in self[:-1]), self.classes])
+
+
+def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> PairedErrors:
+    """Count the errors of pairs of a block.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table with labels.
+    pairs : ndarray of int, optional
+        Positions of pairs; all if not given.
+
+    Returns
+    -------
+    PairedErrors
+    """
+    k = block.n_classes
+    a, b = (side if pairs is None else side[pairs] for side in (block.a, block.b))
+    wrong = block.correct == 0
+    both = wrong[a] & wrong[b]
+    pair, trial = np.nonzero(both)
+    label_a, label_b = block.response[a[pair], trial], block.response[b[pair], trial]
+    same = label_a == label_b
+    found = [(pair[same], trial[same], label_a[same])]
+    found += [(pair[~same], trial[~same], label[~same]) for label in (label_a, label_b)]
+    for side in (a, b):
+        pair, trial = np.nonzero(wrong[side] & ~both)
+        found.append((pair, trial, block.response[side[pair], trial]))
+    codes = [(p * k + block.truth[t]) * k + label for p, t, label in found]
+    cells, place = np.unique(np.concatenate(codes), return_inverse=True)
+    of_pair, of_class = np.divmod(cells // k, k)
+    classes, column = np.unique(of_class, return_inverse=True)
+    row = of_pair * len(classes) + column
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    within = np.arange(len(cells)) - np.repeat(first, np.diff([*first, len(cells)]))
+    shape = (len(a), len(classes), int(within.max(initial=-1)) + 1)
+    at = row * shape[-1] + within
+    parts, start = [], 0
+    for code in codes:
+        places = at[place[start : start + len(code)]]
+        parts.append(np.bincount(places, minlength=int(np.prod(shape))).reshape(shape))
+        start += len(code)
+    seen = np.bincount(row, minlength=shape[0] * shape[1]).reshape(shape[:2])
+    return PairedErrors._make([*parts, k - 1 - seen, classes])
+
+
+def unseen_cells(unseen: Counts) -> Floats:
+    """Lay labels that neither gave out in cells, up to 32 of them.
+
+    Parameters
+    ----------
+    unseen : ndarray of int, shape (pair, class)
+
+    Returns
+    -------
+    ndarray of float64, shape (pair, class, cell)
+        How many labels each cell stands for; 0: for none.
+    """
+    n = min(int(unseen.max(initial=0)), UNSEEN)
+    one_by_one = np.arange(n) < unseen[..., None]
+    return np.where(unseen[..., None] > n, unseen[..., None] / max(n, 1), one_by_one)
+
+
+def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> Floats:
+    """Jensen-Shannon divergence of rows.
+
+    Parameters
+    ----------
+    p, q : ndarray, shape (..., label)
+        Distributions.
+    part : ndarray, shape (..., 1), or float
+        Weight of `p` in their mixture.
+    base : float
+        Of the logarithm.
+
+    Returns
+    -------
+    ndarray, shape (...)
+    """
+    middle = part * p + (1 - part) * q
+    with np.errstate(all="ignore"):
+        # Below that a share adds nothing, and its ratios lose all digits.
+        parts = np.where(p > TINY, p * np.log(p / middle), 0)
+        parts += np.where(q > TINY, q * np.log(q / middle), 0)
+    # Each half counts alike also where the mixture is weighted, as in `alikely.metrics.rows`.
+    return np.maximum(parts.sum(axis=-1) / 2, 0) / np.log(base)
+
+
+TINY = 1e-200
+
+
+def plug_in(
+    errors_a: NDArray[np.integer],
+    errors_b: NDArray[np.integer],
+    labels: Floats,
+    *,
+    alpha: float,
+    mixture: Mixture,
+    base: float,
+) -> Floats:
+    """Divergence of smoothed rows, label by label: `alikely.metrics.rows.row_divergence` sums it.
+
+    Parameters
+    ----------
+    errors_a, errors_b : ndarray of int, shape (..., class, cell)
+    labels : ndarray, shape (..., class, cell)
+        How many labels each cell stands for; errors counted there are of one of them.
+    alpha, mixture, base
+        As in `alikely.metrics.errors.error_divergence`.
+
+    Returns
+    -------
+    ndarray, shape (..., class, cell)
+        They sum to the class-level error divergence.
+    """
+    a, b = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
+    n_a, n_b = a.sum(axis=-1, keepdims=True), b.sum(axis=-1, keepdims=True)
+    prior = alpha * labels.sum(axis=-1, keepdims=True)
+
+    def added(x: Floats | float, y: Floats | float) -> Floats:
+        p, q = (x + alpha) / (n_a + prior), (y + alpha) / (n_b + prior)
+        middle = (p + q) / 2 if mixture == "mean" else (x + y + alpha) / (n_a + n_b + prior)
+        return (p * np.log(p / middle) + q * np.log(q / middle)) / 2
+
+    per_label = added(a, b) * (labels > 0) + added(0, 0) * np.maximum(labels - 1, 0)
+    weight = n_a + n_b
+    total = weight.sum(axis=-2, keepdims=True)
+    share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+    return share * per_label / np.log(base)

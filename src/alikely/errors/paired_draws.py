@@ -1,0 +1,229 @@
+"""Class-level error similarity of systems that may have answered the same items, with its limits.
+
+References
+----------
+.. [T06] Teh, Jordan, Beal, Blei (2006). Hierarchical Dirichlet processes.
+   doi:10.1198/016214506000000302
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import arviz_stats as azs
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import blocks, cluster_numbers
+from alikely.errors.limits import (
+    Limits,
+    Simulated,
+    at,
+    frequent,
+    largest,
+    limits,
+    mixing,
+    observed,
+    simulate,
+)
+from alikely.errors.paired import PairedErrors, divergence, paired_errors
+from alikely.errors.sweep import Chain
+from alikely.inference.evaluation import evaluator
+from alikely.metrics import Metric, errors
+
+__all__ = ["CHAINS", "PairedDraws", "paired_row_draws"]
+
+CHAINS = 2
+WARM_UP, SWEEPS = 150, 250
+# Cells of all pairs and classes that are worked on at a time.
+CELLS = 60_000
+# Draws of an influence over trials that are held at a time.
+CHUNK = 8_000_000
+
+
+class PairedDraws(NamedTuple):
+    """Draws of the similarity of pairs.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (draw, pair)
+        Their quantiles are the limits; draws of different pairs belong together. NaN for pairs
+        without errors.
+    model : xarray.Dataset
+        ``error_similarity`` and ``copy_probability`` (chain, draw, pair): the posterior of the
+        model itself; the latter NaN where systems have no item in common on which both erred.
+    r_hat : ndarray, shape (pair,)
+        Of the model's chains, the larger one of the divergence and of the spread of rows.
+    """
+
+    values: NDArray[np.float32]
+    model: xr.Dataset
+    r_hat: Floats
+
+
+class _Sampled(NamedTuple):
+    limits: Limits
+    posterior: Floats  # (chain, draw, pair), of the divergence
+    copying: Floats
+    spread: Floats
+
+
+def paired_row_draws(
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    rng: RandomState = None,
+    cluster: str | None = None,
+) -> PairedDraws:
+    """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
+
+    Rows of two systems that answered the same items are paired: where both erred, one may have
+    copied the other, or what misled both. The model is `alikely.models.paired_errors`, sampled by
+    Gibbs sweeps [T06]_; limits come from it, and from data sets that are simulated from populations
+    near by (`alikely.errors.limits`).
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    n_draws : int
+        Number of draws.
+    metric : Metric
+        Class-level error similarity, with its options.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same draws on any number of workers.
+    cluster : str, optional
+        As in `alikely.error_consistency`: what ties draws of different pairs.
+
+    Returns
+    -------
+    PairedDraws
+
+    Notes
+    -----
+    Every pair has chains and limits of its own. What draws of different pairs have in common, when
+    they share systems and items, is that of sums of influences of items on both, weighted at
+    random: a Gaussian copula.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> table = al.data.joint_correctness(trials, labels=True)
+    >>> drawn = paired_row_draws(table, 1000, al.metrics.get_metric("CLES"), rng=1)
+    >>> drawn.values.shape, dict(drawn.model.sizes)
+    ((1000, 6), {'chain': 2, 'draw': 250, 'pair': 6})
+    """
+    n_pairs = table.sizes["pair"]
+    values = np.full((n_draws, n_pairs), np.nan, dtype=np.float32)
+    shape = (CHAINS, SWEEPS, n_pairs)
+    similarity, copying, spread = np.full((3, *shape), np.nan)
+    sampling_seed, tying_seed = seed_sequence(rng).spawn(2)
+    jobs = list(_jobs(table))
+    seeds = sampling_seed.spawn(len(jobs))
+    options = [dict(metric.options)] * len(jobs)
+    found = in_parallel(
+        _sampled, ((data, o, seed) for (_, data), o, seed in zip(jobs, options, seeds, strict=True))
+    )
+    ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
+    for (at_pairs, _), one in zip(jobs, found, strict=True):
+        values[:, at_pairs] = errors.error_similarity(at(one.limits, ranks[:, at_pairs].T).T)
+        similarity[..., at_pairs] = errors.error_similarity(one.posterior)
+        copying[..., at_pairs], spread[..., at_pairs] = one.copying, one.spread
+    dims = ("chain", "draw", "pair")
+    model = xr.Dataset(
+        {"error_similarity": (dims, similarity), "copy_probability": (dims, copying)},
+        coords={"pair": table["pair"].values},
+    )
+    r_hats = azs.rhat(xr.Dataset({"of_rows": (dims, similarity), "of_spread": (dims, spread)}))
+    r_hat = np.fmax(r_hats["of_rows"].values, r_hats["of_spread"].values)
+    return PairedDraws(values, model, r_hat)
+
+
+def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
+    """Errors of some pairs at a time, and where they stand in the table."""
+    for block in blocks(table):
+        wrong = (block.correct == 0).any(axis=1)
+        pairs = np.flatnonzero(wrong[block.a] | wrong[block.b])
+        # Labels and classes are at most as many as errors.
+        n_errors = int((block.correct == 0).sum(axis=1).max(initial=0))
+        per_pair = min(block.n_classes**2, 2 * n_errors) * CHAINS
+        step = max(1, CELLS // max(per_pair, 1))
+        for start in range(0, len(pairs), step):
+            some = pairs[start : start + step]
+            yield block.rows.start + some, paired_errors(block, some)
+
+
+def _sampled(data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence) -> _Sampled:
+    """Chains of some pairs: the posterior, and limits from populations near by."""
+    n_pairs = len(data.agreed)
+    chain = Chain(data.take(np.tile(np.arange(n_pairs), CHAINS)), np.random.default_rng(seed))
+    totals = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
+    mixture, base = options["mixture"], options["base"]
+    weight = (totals[0] + totals[1]) / (totals[0] + totals[1]).sum(axis=-1, keepdims=True)
+    part = mixing(totals, mixture)
+    weight = np.concatenate([weight] * CHAINS)
+    part = np.concatenate([part] * CHAINS) if isinstance(part, np.ndarray) else part
+    share = frequent(chain.data)
+    posterior, copying, spread = np.empty((3, SWEEPS, CHAINS * n_pairs))
+    made = []
+    for _ in range(WARM_UP):
+        chain.sweep()
+    for number in range(SWEEPS):
+        chain.sweep()
+        drawn = chain.drawn()
+        posterior[number] = (weight * divergence(*drawn.rows, part, base)).sum(axis=-1)
+        spread[number] = chain.log_spread
+        copying[number] = chain.copied_share()
+        made.append(simulate(chain, drawn, number, share, **options))
+    first = slice(0, n_pairs)
+    seen = observed(data, drawn.labels[first], share[first], **options)
+    together = Simulated(*(_by_pair(np.array(part)) for part in zip(*made, strict=True)))
+    found = limits(
+        seen, together, _by_pair(posterior), largest(totals, weight[first], mixture, base)
+    )
+    by_chain = (x.reshape(SWEEPS, CHAINS, n_pairs).transpose(1, 0, 2) for x in (
+        posterior, copying, spread
+    ))  # fmt: skip
+    return _Sampled(found, *by_chain)
+
+
+def _by_pair(draws: Floats) -> Floats:
+    """Chains one after the other: (draw, chain * pair) to (chain * draw, pair)."""
+    return np.concatenate(np.split(draws, CHAINS, axis=1))
+
+
+def _tied_ranks(
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    seed: np.random.SeedSequence,
+    cluster: str | None,
+) -> Floats:
+    """Ranks of draws of each pair, in (0, 1), that hang together as estimates do over items."""
+    rng = np.random.default_rng(seed)
+    of_trial = (
+        np.arange(table.sizes["trial"]) if cluster is None else cluster_numbers(table, cluster)
+    )
+    total = np.zeros((n_draws, table.sizes["pair"]))
+    n_clusters = int(of_trial.max(initial=-1)) + 1
+    step = max(1, CHUNK // max(n_clusters, 1))
+    slopes = [(block, evaluator(block, metric).slopes()) for block in blocks(table)]
+    for start in range(0, n_draws, step):
+        rows = slice(start, min(start + step, n_draws))
+        multipliers = rng.standard_normal((rows.stop - rows.start, n_clusters))
+        for block, slope in slopes:
+            total[rows, block.rows] = (
+                multipliers[:, of_trial[block.trials]] @ np.nan_to_num(slope).T
+            )
+    # Without any slope, as where all errors are alike, nothing ties a pair to others.
+    loose = ~total.any(axis=0)
+    total[:, loose] = rng.standard_normal((n_draws, int(loose.sum())))
+    # Slopes are of the similarity, ranks of the divergence.
+    return (stats.rankdata(-total, axis=0) - 0.5) / n_draws

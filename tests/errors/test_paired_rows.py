@@ -1,0 +1,338 @@
+"""Errors of pairs on shared items: counts, Gibbs sweeps, limits, and tests of equal rows."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import stats
+
+import alikely as al
+from alikely.data.blocks import Block, blocks
+from alikely.errors import limits
+from alikely.errors.equality import equality, expected_by_class, log_bayes_factors
+from alikely.errors.paired import PairedErrors, divergence, paired_errors, plug_in, unseen_cells
+from alikely.errors.paired_draws import _tied_ranks, paired_row_draws
+from alikely.errors.sweep import Chain, log_gamma_shares
+from alikely.errors.tables import dense_rows
+from alikely.inference.influence import covariance
+from alikely.metrics import errors
+from alikely.metrics.similarity import error_similarity_metric
+
+OPTIONS: list[dict[str, Any]] = [
+    {"alpha": 0.5, "mixture": "mean", "base": 2},
+    {"alpha": 0.2, "mixture": "pooled", "base": np.e},
+]
+
+
+@functools.cache
+def example() -> xr.Dataset:
+    return al.data.joint_correctness(al.load_example(), labels=True)
+
+
+def noise() -> Block:
+    return list(blocks(example()))[-1]
+
+
+def packed(*dense: NDArray[np.int64]) -> PairedErrors:
+    """Dense counts (pair, class, label): agreed, apart of both, alone of both."""
+    seen = sum(dense) > 0
+    order = np.argsort(~seen, axis=-1, kind="stable")
+    width = int(seen.sum(axis=-1).max())
+    parts = [np.take_along_axis(part, order, -1)[..., :width] for part in dense]
+    return PairedErrors._make([*parts, (~seen).sum(axis=-1), np.arange(seen.shape[1])])
+
+
+def test_counts_equal_a_plain_loop() -> None:
+    block = noise()
+    found = paired_errors(block)
+    for pair in range(0, len(block.a), 7):
+        a, b = block.a[pair], block.b[pair]
+        for row, true in enumerate(found.classes):
+            wanted: dict[int, list[int]] = {}
+            for trial in np.flatnonzero(block.truth == true):
+                x, y = (int(block.response[side, trial]) for side in (a, b))
+                wrong = [block.correct[side, trial] == 0 for side in (a, b)]
+                if all(wrong) and x == y:
+                    wanted.setdefault(x, [0] * 5)[0] += 1
+                elif all(wrong):
+                    wanted.setdefault(x, [0] * 5)[1] += 1
+                    wanted.setdefault(y, [0] * 5)[2] += 1
+                elif any(wrong):
+                    label = x if wrong[0] else y
+                    wanted.setdefault(label, [0] * 5)[3 if wrong[0] else 4] += 1
+            listed = np.stack([part[pair, row] for part in found[:5]], axis=-1)
+            n = len(wanted)
+            assert listed[:n].tolist() == [wanted[label] for label in sorted(wanted)]
+            assert not listed[n:].any()
+            assert found.unseen[pair, row] == block.n_classes - 1 - n
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
+    """Also where labels that nobody gave share cells."""
+    block = noise()
+    rows, data = dense_rows(block), paired_errors(block)
+    wanted = [
+        errors.error_divergence(rows[a], rows[b], **options)
+        for a, b in zip(block.a, block.b, strict=True)
+    ]
+    seen = (data.of_a + data.of_b > 0).astype(float)
+    for rest in (unseen_cells(data.unseen), data.unseen[..., None].astype(float)):
+        labels = np.concatenate([seen, rest], axis=-1)
+        pad = [(0, 0), (0, 0), (0, rest.shape[-1])]
+        both = (np.pad(part, pad) for part in (data.of_a, data.of_b))
+        found = plug_in(*both, labels, **options).sum(axis=(-2, -1))
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_divergence_of_rows() -> None:
+    p, q = np.array([[0.5, 0.5, 0.0]]), np.array([[0.0, 0.5, 0.5]])
+    np.testing.assert_allclose(divergence(p, q, 0.5), 0.5)
+    assert divergence(p, p, 0.5) == 0
+    np.testing.assert_allclose(divergence(p, q, 0.5, np.e), 0.5 * np.log(2))
+
+
+def test_shares_of_small_parameters_are_dirichlet() -> None:
+    """Moments, also where gamma variates would all underflow."""
+    parameters = np.array([1e-4, 3e-4, 0.0, 6e-4])
+    drawn = log_gamma_shares(np.tile(parameters, (20_000, 1)), np.random.default_rng(1))
+    np.testing.assert_allclose(drawn.sum(axis=1), 1)
+    assert not drawn[:, 2].any()
+    p = parameters / parameters.sum()
+    np.testing.assert_allclose(drawn.mean(axis=0), p, rtol=0, atol=4 * 0.5 / np.sqrt(20_000))
+    assert not log_gamma_shares(np.zeros((1, 3)), np.random.default_rng(1)).any()
+
+
+def from_the_prior(
+    n: int, both: int, alone: tuple[int, int], rng: np.random.Generator, k: int = 3, t: int = 2
+) -> tuple[dict[str, NDArray[np.float64]], PairedErrors]:
+    """Parameters of `alikely.errors.sweep` from their prior, and errors, item by item."""
+    log_spread = np.log(np.abs(rng.normal(0, 2, n)))
+    concentration = 1 / (np.exp(2 * (log_spread[:, None] + rng.normal(0, 0.15, (n, t)))) + 1e-6)
+    log_base = rng.normal(0, 1.5, n)
+    common = log_gamma_shares(np.tile(np.exp(log_base)[:, None, None], (1, t, k)), rng)
+    own = [log_gamma_shares(k * concentration[..., None] * common, rng) for _ in range(2)]
+    copied = log_gamma_shares(0.5 * k * common, rng)
+    mean, sureness = rng.uniform(0, 1, n), np.exp(rng.normal(np.log(8), 1.5, n))
+    copying = rng.beta((sureness * mean)[:, None], (sureness * (1 - mean))[:, None], (n, t))
+    parts = np.zeros((5, n, t, k), dtype=np.int64)
+    n_copies = rng.binomial(both, copying)
+    parts[0] += rng.multinomial(n_copies, copied)
+    pairs = own[0][..., :, None] * own[1][..., None, :]
+    joint = rng.multinomial(both - n_copies, pairs.reshape(n, t, k * k)).reshape(n, t, k, k)
+    same = np.diagonal(joint, axis1=-2, axis2=-1)
+    parts[0] += same
+    parts[1] += joint.sum(axis=-1) - same
+    parts[2] += joint.sum(axis=-2) - same
+    for place, (number, row) in enumerate(zip(alone, own, strict=True), start=3):
+        parts[place] += rng.multinomial(np.full((n, t), number), row)
+    truth = {"log_spread": log_spread, "log_base": log_base, "mean_copying": mean}
+    return truth, packed(*parts)
+
+
+@pytest.mark.parametrize("alone", [(5, 20), (0, 0)])
+def test_sweeps_are_calibrated(alone: tuple[int, int]) -> None:
+    """Ranks of what the data were drawn from, among draws far apart, are uniform."""
+    n, ranked = 1_000, 19
+    rng = np.random.default_rng(5)
+    truth, data = from_the_prior(n, 15, alone, rng)
+    chain = Chain(data, rng)
+    below = dict.fromkeys(truth, np.zeros(n, dtype=int))
+    for number in range(15 * (ranked + 1)):
+        chain.sweep()
+        if number >= 15 and number % 15 == 14:
+            for name, value in truth.items():
+                below[name] = below[name] + (getattr(chain, name) < value)
+    for name, rank in below.items():
+        counts = np.bincount(rank, minlength=ranked + 1)
+        # Three quantities, two designs.
+        assert stats.chisquare(counts).pvalue > 0.01 / 6, (name, counts)
+
+
+def test_equal_systems_reach_similarity_1_and_others_do_not() -> None:
+    rng = np.random.default_rng(2)
+    n, t, k, each = 40, 6, 7, 150
+    row = rng.dirichlet(np.ones(k), (n, t))
+    other = 0.6 * row + 0.4 * np.roll(row, 1, axis=-1)
+    none = np.zeros((n, t, k), dtype=np.int64)
+    for rows, wanted in (((row, row), 0.0), ((row, other), 1.0)):
+        alone = [rng.multinomial(each, one) for one in rows]
+        low, high = limits_of(packed(none, none, none, *alone), rng)
+        truth = divergence(*rows, 0.5).mean(axis=1)
+        # A limit is missed on either side once in 40; four standard errors below .95.
+        assert ((low <= truth) & (truth <= high)).mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)
+        share = (low > 0).mean()
+        assert share == 1 if wanted else share < 0.05 + 4 * np.sqrt(0.05 * 0.95 / n)
+
+
+def limits_of(
+    data: PairedErrors, rng: np.random.Generator, n_draws: int = 300
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Limits of 95 % for the divergence of pairs, by one chain each."""
+    options = OPTIONS[0]
+    chain = Chain(data, rng)
+    share = limits.frequent(data)
+    weight = (data.of_a + data.of_b).sum(axis=-1)
+    weight = weight / weight.sum(axis=-1, keepdims=True)
+    made, posterior = [], []
+    for number in range(-100, n_draws):
+        chain.sweep()
+        if number >= 0:
+            drawn = chain.drawn()
+            made.append(limits.simulate(chain, drawn, number, share, **options))
+            posterior.append((weight * divergence(*drawn.rows, 0.5)).sum(axis=-1))
+    seen = limits.observed(data, drawn.labels, share, **options)
+    together = limits.Simulated(*(np.array(part) for part in zip(*made, strict=True)))
+    most = limits.largest((data.of_a.sum(-1), data.of_b.sum(-1)), weight, "mean", 2)
+    np.testing.assert_allclose(most, 1)
+    found = limits.limits(seen, together, np.array(posterior), most)
+    low, high = limits.at(found, np.tile([0.025, 0.975], (len(weight), 1))).T
+    return low, high
+
+
+def test_limits_rise_with_probability() -> None:
+    _, data = from_the_prior(6, 10, (10, 10), np.random.default_rng(3))
+    options = OPTIONS[0]
+    chain = Chain(data, np.random.default_rng(4))
+    share, made = limits.frequent(data), []
+    for number in range(60):
+        chain.sweep()
+        made.append(limits.simulate(chain, chain.drawn(), number, share, **options))
+    seen = limits.observed(data, chain.drawn().labels, share, **options)
+    together = limits.Simulated(*(np.array(part) for part in zip(*made, strict=True)))
+    found = limits.limits(seen, together, together.divergence, np.ones(6))
+    wanted = np.linspace(0.001, 0.999, 99)
+    values = limits.at(found, np.tile(wanted, (6, 1)))
+    assert (np.diff(values, axis=1) >= 0).all()
+    assert (values >= 0).all()
+    assert (values <= 1).all()
+
+
+def few_pairs() -> xr.Dataset:
+    names = ("human_1", "human_2", "model_1", "model_2")
+    trials = al.load_example().select(condition="noise", observer=names)
+    return al.data.joint_correctness(trials, labels=True)
+
+
+def test_quantiles_of_draws_are_the_wider_limits() -> None:
+    table, metric = few_pairs(), al.metrics.get_metric("CLES")
+    drawn = paired_row_draws(table, 1_000, metric, rng=1)
+    again = paired_row_draws(table, 1_000, metric, rng=1)
+    np.testing.assert_array_equal(drawn.values, again.values)
+    model = drawn.model["error_similarity"].values.reshape(-1, table.sizes["pair"])
+    low, high = np.quantile(drawn.values, [0.025, 0.975], axis=0)
+    inner_low, inner_high = np.quantile(model, [0.025, 0.975], axis=0)
+    # Quantiles of draws lie between two of them.
+    assert (low <= inner_low + 1e-3).all()
+    assert (high >= inner_high - 1e-3).all()
+
+
+def test_draws_of_pairs_hang_together_as_their_influences_do() -> None:
+    table, metric = few_pairs(), al.metrics.get_metric("CLES")
+    ranks = _tied_ranks(table, 4_000, metric, np.random.SeedSequence(3), None)
+    wanted = covariance(table, metric).values
+    scale = np.sqrt(np.diag(wanted))
+    # Rank correlations of a Gaussian copula, to four standard errors of 4,000 draws.
+    expected = 6 / np.pi * np.arcsin(wanted / np.outer(scale, scale) / 2)
+    found = np.corrcoef(ranks, rowvar=False)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 / np.sqrt(4_000))
+    assert np.abs(expected - np.eye(len(expected))).max() > 0.1  # or nothing is tied
+    np.testing.assert_allclose(np.sort(ranks, axis=0)[:, 0], (np.arange(4_000) + 0.5) / 4_000)
+
+
+def brute_force(data: PairedErrors, items: list[tuple[int, int]], k: int) -> float:
+    """Mean divergence over all ways to exchange labels of equal systems, of one class."""
+    agreed = data.agreed[0, 0].astype(float)
+    alone = [
+        *np.repeat(np.arange(k), data.alone_a[0, 0]),
+        *np.repeat(np.arange(k), data.alone_b[0, 0]),
+    ]
+    n_a = int(data.alone_a.sum())
+    found = []
+    for swaps in itertools.product((0, 1), repeat=len(items)):
+        for mine in itertools.combinations(range(len(alone)), n_a):
+            rows = np.tile(agreed, (2, 1))
+            for swap, item in zip(swaps, items, strict=True):
+                rows[0, item[swap]] += 1
+                rows[1, item[1 - swap]] += 1
+            for place, label in enumerate(alone):
+                rows[int(place not in mine), label] += 1
+            one = plug_in(rows[:1], rows[1:], np.ones((1, k)), **OPTIONS[0])
+            found.append(one.sum())
+    return float(np.mean(found))
+
+
+def test_expected_divergence_of_equal_rows_by_brute_force() -> None:
+    items = [(0, 1), (1, 2), (0, 2)]
+    k = 3
+    agreed, alone_a, alone_b = np.array([4, 1, 0]), np.array([1, 0, 2]), np.array([0, 2, 1])
+    apart = [np.bincount([item[side] for item in items], minlength=k) for side in (0, 1)]
+    data = PairedErrors._make([
+        *(part[None, None] for part in (agreed, *apart, alone_a, alone_b)),
+        np.zeros((1, 1), dtype=int), np.zeros(1, dtype=int),
+    ])  # fmt: skip
+    found = expected_by_class(data, **OPTIONS[0])
+    np.testing.assert_allclose(found, [[brute_force(data, items, k)]], rtol=1e-12)
+
+
+def test_on_other_items_it_is_what_it_was() -> None:
+    """Without an item in common nothing is paired: the mean over all ways to deal labels out."""
+    rng = np.random.default_rng(6)
+    rows = rng.multinomial(12, np.ones(3) / 3, (2, 4))
+    none = np.zeros((1, 4, 3), dtype=np.int64)
+    data = packed(none, none, none, rows[:1], rows[1:])
+    full = [np.zeros((4, 4), dtype=int) for _ in rows]
+    for square, row in zip(full, rows, strict=True):
+        square[~np.eye(4, dtype=bool)] = row.ravel()
+    found = expected_by_class(data, **OPTIONS[0]).sum()
+    np.testing.assert_allclose(found, errors.expected_divergence(*full), rtol=1e-12)
+    factors = errors.same_distribution_bayes_factor(*full)
+    np.testing.assert_allclose(log_bayes_factors(data, 0.5)[0], factors, rtol=1e-12)
+
+
+def trials_of(labels: NDArray[Any], truth: NDArray[Any]) -> xr.Dataset:
+    trials = al.Trials.from_arrays(labels, truth)
+    return al.data.joint_correctness(trials, labels=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("copying", "power"), [(0.0, False), (0.8, False), (0.8, True)])
+def test_p_values_keep_their_level(copying: float, power: bool) -> None:
+    """Of equal systems a twentieth has p below .05, whatever is copied; few others do not."""
+    rng = np.random.default_rng(7)
+    n_sets, n_items = 400, 240
+    names = np.array(["ant", "bee", "cat", "dog"])
+    truth = np.arange(n_items) % 4
+    confused = np.array([0.6, 0.3, 0.1])
+    other = confused[::-1] if power else confused
+    p_values = []
+    for _ in range(n_sets):
+        given = []
+        for share in (confused, other):
+            shift = 1 + rng.choice(3, n_items, p=share)
+            given.append(np.where(rng.random(n_items) < 0.5, truth, (truth + shift) % 4))
+        copied = (given[0] != truth) & (given[1] != truth) & (rng.random(n_items) < copying)
+        given[1] = np.where(copied, given[0], given[1])
+        table = trials_of(names[np.array(given)], names[truth])
+        p_values.append(equality(table, error_similarity_metric(), 199, rng)["p_equal"][0])
+    share = np.mean(np.array(p_values) <= 0.05)
+    if power:
+        assert share > 0.9
+    else:
+        assert abs(share - 0.05) < 4 * np.sqrt(0.05 * 0.95 / n_sets)
+
+
+def test_who_makes_no_error_has_no_test() -> None:
+    names = np.array(["ant", "bee", "cat"])
+    truth = np.arange(12) % 3
+    given = np.stack([names[truth], names[(truth + 1) % 3], names[truth]])
+    found = equality(trials_of(given, names[truth]), error_similarity_metric(), 19, 1)
+    assert np.isnan(found["p_equal"]).all()
+    assert np.isnan(found["expected_divergence"]).tolist() == [False, True, False]
+    assert equality(trials_of(given, names[truth]), error_similarity_metric(), 0, 1)
