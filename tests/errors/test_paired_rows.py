@@ -15,7 +15,7 @@ from scipy import stats
 import alikely as al
 from alikely.data.blocks import Block, blocks
 from alikely.errors import limits
-from alikely.errors.equality import equality, expected_by_class, log_bayes_factors
+from alikely.errors.equal_rows import equality, expected_by_class, log_bayes_factors
 from alikely.errors.paired import PairedErrors, divergence, paired_errors, plug_in, unseen_cells
 from alikely.errors.paired_draws import _tied_ranks, paired_row_draws
 from alikely.errors.sweep import Chain, log_gamma_shares

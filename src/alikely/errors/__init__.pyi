@@ -5,6 +5,9 @@ from .conditions import condition_divergences as condition_divergences
 from .conditions import condition_map as condition_map
 from .draws import label_draws as label_draws
 from .draws import row_draws as row_draws
+from .equal_rows import equality as equality
+from .paired_draws import PairedDraws as PairedDraws
+from .paired_draws import paired_row_draws as paired_row_draws
 from .posteriors import error_divergence_draws as error_divergence_draws
 from .posteriors import error_row_draws as error_row_draws
 from .posteriors import joint_error_log_likelihood as joint_error_log_likelihood
@@ -19,6 +22,7 @@ from .tables import joint_errors as joint_errors
 
 __all__ = [
     "ChainDraws",
+    "PairedDraws",
     "agreement_of_classes",
     "class_comparison",
     "class_copying_draws",
@@ -27,12 +31,14 @@ __all__ = [
     "dense",
     "dense_joint_errors",
     "dense_rows",
+    "equality",
     "error_divergence_draws",
     "error_row_draws",
     "error_rows",
     "joint_error_log_likelihood",
     "joint_errors",
     "label_draws",
+    "paired_row_draws",
     "replicated_agreement",
     "row_draws",
     "shared_base_draws",

@@ -84,8 +84,8 @@ def paired_row_draws(
     """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
 
     Rows of two systems that answered the same items are paired: where both erred, one may have
-    copied the other, or what misled both. The model is `alikely.models.paired_errors`, sampled by
-    Gibbs sweeps [T06]_; limits come from it, and from data sets that are simulated from populations
+    copied the other, or the same misled both. The model is that of `alikely.errors.sweep`, sampled
+    by Gibbs sweeps [T06]_; limits come from it, and from data sets that are simulated from populations
     near by (`alikely.errors.limits`).
 
     Parameters

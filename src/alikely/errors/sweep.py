@@ -1,9 +1,19 @@
 """Gibbs sampling of paired error rows: no compilation, all pairs and classes at once.
 
-The model is that of `alikely.models.paired_errors`. What a sweep draws, in its order: how far rows
-are from what both have in common, with the rows themselves integrated out; how many tables of a
-Chinese restaurant the errors would sit at, which makes the common rows conjugate [T06]_; the common
-rows; the rows; copy probabilities; and which agreements were copies.
+The model, for each true class t of K wrong labels: systems a and b have error rows of their own
+around a common row m, and on an item on which both err one label may stand for both, copied or
+caused by the item, with probability c::
+
+    m[t] ~ Dirichlet(a0)                      log a0 ~ Normal(0, 1.5)
+    own_a[t], own_b[t] ~ Dirichlet(k K m[t])  k = exp(l + v[t])**-2, exp(l) ~ HalfNormal(2),
+                                              v[t] ~ Normal(0, .15)
+    copied[t] ~ Dirichlet(.5 K m[t])
+    c[t] ~ Beta(s u, s (1 - u))               u ~ Uniform(0, 1), log s ~ Normal(log 8, 1.5)
+
+What a sweep draws, in its order: how far rows are from what both have in common (l, v), with the
+rows themselves integrated out; how many tables of a Chinese restaurant the errors would sit at,
+which makes the common rows conjugate [T06]_; the common rows; the rows; copy probabilities; and
+which agreements were copies.
 
 References
 ----------
@@ -24,7 +34,6 @@ from alikely.errors.paired import PairedErrors, unseen_cells
 
 __all__ = ["COPIED", "Chain", "Drawn", "log_gamma_shares"]
 
-# Priors, as in `alikely.models.paired_errors`.
 SPREAD = 2.0
 CLASS_SD = 0.15
 # Mean Dirichlet parameter of the rows of what is copied.

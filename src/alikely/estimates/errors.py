@@ -13,7 +13,7 @@ from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
-from alikely.errors.equality import N_PERMUTATIONS, equality
+from alikely.errors.equal_rows import N_PERMUTATIONS, equality
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.consistency import counted
