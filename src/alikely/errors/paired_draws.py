@@ -85,8 +85,8 @@ def paired_row_draws(
 
     Rows of two systems that answered the same items are paired: where both erred, one may have
     copied the other, or the same misled both. The model is that of `alikely.errors.sweep`, sampled
-    by Gibbs sweeps [T06]_; limits come from it, and from data sets that are simulated from populations
-    near by (`alikely.errors.limits`).
+    by Gibbs sweeps [T06]_; limits come from it, and from data sets that are simulated from
+    populations near by (`alikely.errors.limits`).
 
     Parameters
     ----------
