@@ -147,16 +147,20 @@ class Chain:
 
     def _draw_spread(self, own: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
         """Steps of random walks; rows are integrated out."""
+        singles = [
+            _still_there(counts, where) for counts, where in zip(own, self.sparse, strict=False)
+        ]
+        n_own = [counts.sum(axis=-1) for counts in own]
 
         def likelihood(log_spread: Floats, deviation: Floats) -> Floats:
             total = self._concentration(log_spread, deviation)
             parameters = (total[..., None] * self.common).ravel()
             out = np.zeros(total.shape)
-            for counts, where in zip(own, self.sparse, strict=False):
-                cell, n = parameters[where.cells], counts.ravel()[where.cells]
-                gained = gammaln(cell + n) - gammaln(cell)
-                out += np.bincount(where.row, gained, out.size).reshape(out.shape)
-                out += gammaln(total) - gammaln(total + counts.sum(axis=-1))
+            for (cells, row, number), n in zip(singles, n_own, strict=True):
+                # A gamma function over another, factor by factor: there are few.
+                gained = np.log(parameters[cells] + number)
+                out += np.bincount(row, gained, out.size).reshape(out.shape)
+                out += gammaln(total) - gammaln(total + n)
             return out
 
         def prior(log_spread: Floats) -> Floats:
@@ -181,12 +185,10 @@ class Chain:
 
     def _tables(self, counts: NDArray[np.int64], where: _Sparse, parameters: Floats) -> Floats:
         """Draw the number of tables of each cell."""
-        parameter = parameters.ravel()[where.cells][where.of]
-        here = where.number < counts.ravel()[where.cells][where.of]
-        opened = self.rng.random(len(here)) * (parameter + where.number) < parameter
-        out = np.zeros(counts.size)
-        out[where.cells] = np.bincount(where.of, opened & here, len(where.cells))
-        return out.reshape(counts.shape)
+        cells, _, number = _still_there(counts, where)
+        parameter = parameters.ravel()[cells]
+        opened = self.rng.random(len(cells)) * (parameter + number) < parameter
+        return np.bincount(cells, opened, counts.size).reshape(counts.shape)
 
     def _draw_common(self, tables: Floats) -> None:
         n_pairs, n_classes, width = tables.shape
@@ -322,6 +324,15 @@ def log_gamma_shares(parameters: Floats, rng: np.random.Generator) -> Floats:
 def _with_rest(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Counts with a last cell for all labels that neither system gave."""
     return np.pad(counts, [(0, 0)] * (counts.ndim - 1) + [(0, 1)])
+
+
+def _still_there(
+    counts: NDArray[np.int64], where: _Sparse
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Single ones of counts that are as large as those listed, or smaller: cell, row, number."""
+    here = where.number < counts.ravel()[where.cells][where.of]
+    of = where.of[here]
+    return where.cells[of], where.row[of], where.number[here]
 
 
 def _sparse(counts: NDArray[np.int64]) -> _Sparse:
