@@ -34,7 +34,10 @@ from alikely.calibration.verdicts import (
 
 CARDS = Path(__file__).parents[2] / "models"
 KEPT = [
-    (path.parent.name, branch)
+    # The bands of thousands of ranks take half a minute.
+    pytest.param(
+        path.parent.name, branch, marks=[pytest.mark.slow] * (path.parent.name == "copying")
+    )
     for path in sorted(CARDS.glob(f"*/{RANKS}"))
     for branch in kept_branches(path)
 ]

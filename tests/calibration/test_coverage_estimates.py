@@ -153,8 +153,16 @@ def test_truth_of_margins_is_that_of_very_many_items(rho: float, n_answers: int,
     assert abs(margin_consistency(share, margin) - truth) <= 4 * error
 
 
+@pytest.fixture
+def exact_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Independent conjugate rows in place of the default."""
+    compare = functools.partial(coverage_estimates.compare, sampler="exact")
+    monkeypatch.setattr(coverage_estimates, "compare", compare)
+
+
+@pytest.mark.usefixtures("exact_rows")
 def test_posterior_of_similarity_is_right_under_its_own_prior() -> None:
-    """Rows from Dirichlet(1/2), the prior of the door: central intervals cover as promised."""
+    """Rows from Dirichlet(1/2), the prior of exact rows: central intervals cover as promised."""
     study = estimate_coverage(SIMILARITY, one(SIMILARITY, 0.5, 4, 40, 0), n_datasets=100, rng=3)
     for _, row in study[study["method"] == "posterior"].iterrows():
         p = row["ci_prob"]
@@ -212,6 +220,7 @@ def fake_chains(trees: Callable[[dict[str, Any]], xr.Dataset], seen: list[Any]) 
     return run
 
 
+@pytest.mark.usefixtures("exact_rows")
 def test_chains_of_rows_go_the_way_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     """Uniform base and concentration 1/2 in every draw: the exact posterior of the door."""
     k, n, seen = 4, 10, []
@@ -223,8 +232,6 @@ def test_chains_of_rows_go_the_way_of_the_door(monkeypatch: pytest.MonkeyPatch) 
         }
     )
     monkeypatch.setattr(coverage_estimates, "nuts_many", fake_chains(lambda _: fixed, seen))
-    exact_rows = functools.partial(coverage_estimates.compare, sampler="exact")
-    monkeypatch.setattr(coverage_estimates, "compare", exact_rows)
     study = estimate_coverage(
         SIMILARITY, one(SIMILARITY), n_datasets=n, n_draws=1_000, nuts=True, rng=8
     ).set_index(["method", "ci_prob"])
