@@ -33,12 +33,15 @@ __all__ = [
 
 # Populations go from equal systems (0) to those drawn (1), and on to such as have less in common.
 FURTHEST = 1.75
+# Power of a system's part in a label that its share is taken to, one step beyond: at the far end
+# rows have next to nothing in common, so that every estimate lies among those simulated.
 APART = 4.0
 # Fractions of these spread evenly over [0, 1), together, too.
 GOLDEN, PLASTIC = 0.6180339887498949, 0.7548776662466927
 # Of three populations, one differs in all labels, one in frequent labels, one in some true classes.
 KINDS = 3
 GRID = np.linspace(0, 1, 401)
+# Probability in either tail from which on the wider answer stands alone: limits of 90 % and more.
 TAIL = 0.05
 TINY = 1e-300
 

@@ -11,11 +11,13 @@ from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
 from alikely.metrics.rows import Mixture
 
-__all__ = ["PairedErrors", "divergence", "paired_errors", "plug_in"]
+__all__ = ["PairedErrors", "divergence", "paired_errors", "plug_in", "unseen_cells"]
 
 Counts = NDArray[np.int64]
 # Labels that neither system gave stand one by one up to so many; beyond, several in one.
 UNSEEN = 32
+# Shares below add nothing to a divergence, and their ratios lose all digits.
+TINY = 1e-200
 
 
 class PairedErrors(NamedTuple):
@@ -63,7 +65,6 @@ class PairedErrors(NamedTuple):
 
     def take(self, pairs: NDArray[np.intp]) -> PairedErrors:
         """Some of the pairs, or the same several times."""
-        # Read back as a list: its parts are of one type, its fields not.
         return PairedErrors._make([*(part[pairs] for part in self[:-1]), self.classes])
 
 
@@ -146,14 +147,10 @@ def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> F
     """
     middle = part * p + (1 - part) * q
     with np.errstate(all="ignore"):
-        # Below that a share adds nothing, and its ratios lose all digits.
         parts = np.where(p > TINY, p * np.log(p / middle), 0)
         parts += np.where(q > TINY, q * np.log(q / middle), 0)
     # Each half counts alike also where the mixture is weighted, as in `alikely.metrics.rows`.
     return np.maximum(parts.sum(axis=-1) / 2, 0) / np.log(base)
-
-
-TINY = 1e-200
 
 
 def plug_in(
