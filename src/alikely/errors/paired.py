@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
 from alikely.metrics.rows import Mixture
 
-__all__ = ["PairedErrors", "divergence", "paired_errors", "plug_in", "unseen_cells"]
+__all__ = ["PairedErrors", "divergence", "paired_errors", "plug_in", "stacked", "unseen_cells"]
 
 Counts = NDArray[np.int64]
 # Labels that neither system gave stand one by one up to so many; beyond, several in one.
@@ -110,6 +111,39 @@ def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> Paired
         start += len(code)
     seen = np.bincount(row, minlength=shape[0] * shape[1]).reshape(shape[:2])
     return PairedErrors._make([*parts, k - 1 - seen, classes])
+
+
+def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:
+    """Pairs of different blocks in one.
+
+    Parameters
+    ----------
+    parts : sequence of PairedErrors
+        Each with true classes of its own.
+
+    Returns
+    -------
+    PairedErrors
+        Classes are numbered anew; those that a block lacks are without errors there.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    n_classes, width = (max(part.agreed.shape[axis] for part in parts) for axis in (1, 2))
+    counts = [
+        np.concatenate([
+            np.pad(part[number], [
+                (0, 0), (0, n_classes - part[number].shape[1]), (0, width - part[number].shape[2])
+            ])
+            for part in parts
+        ])
+        for number in range(5)
+    ]  # fmt: skip
+    # A class without errors has any number of labels.
+    unseen = [
+        np.pad(part.unseen, [(0, 0), (0, n_classes - part.unseen.shape[1])], constant_values=1)
+        for part in parts
+    ]
+    return PairedErrors._make([*counts, np.concatenate(unseen), np.arange(n_classes)])
 
 
 def unseen_cells(unseen: Counts) -> Floats:

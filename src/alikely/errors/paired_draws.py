@@ -32,7 +32,7 @@ from alikely.errors.limits import (
     observed,
     simulate,
 )
-from alikely.errors.paired import PairedErrors, divergence, paired_errors
+from alikely.errors.paired import PairedErrors, divergence, paired_errors, stacked
 from alikely.errors.sweep import Chain
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric, errors
@@ -60,11 +60,15 @@ class PairedDraws(NamedTuple):
         model itself; the latter NaN where systems have no item in common on which both erred.
     r_hat : ndarray, shape (pair,)
         Of the model's chains, the larger one of the divergence and of the spread of rows.
+    bounded : ndarray, shape (pair,)
+        How sure it is that systems are no further apart than rows which share next to nothing: an
+        interval that asks for more ends where no label is common. NaN for pairs without errors.
     """
 
     values: NDArray[np.float32]
     model: xr.Dataset
     r_hat: Floats
+    bounded: Floats
 
 
 class _Sampled(NamedTuple):
@@ -124,6 +128,7 @@ def paired_row_draws(
     values = np.full((n_draws, n_pairs), np.nan, dtype=np.float32)
     shape = (CHAINS, SWEEPS, n_pairs)
     similarity, copying, spread = np.full((3, *shape), np.nan)
+    bounded = np.full(n_pairs, np.nan)
     sampling_seed, tying_seed = seed_sequence(rng).spawn(2)
     jobs = list(_jobs(table))
     seeds = sampling_seed.spawn(len(jobs))
@@ -136,6 +141,7 @@ def paired_row_draws(
         values[:, at_pairs] = errors.error_similarity(at(one.limits, ranks[:, at_pairs].T).T)
         similarity[..., at_pairs] = errors.error_similarity(one.posterior)
         copying[..., at_pairs], spread[..., at_pairs] = one.copying, one.spread
+        bounded[at_pairs] = one.limits.confidence[:, -2]
     dims = ("chain", "draw", "pair")
     model = xr.Dataset(
         {"error_similarity": (dims, similarity), "copy_probability": (dims, copying)},
@@ -143,11 +149,32 @@ def paired_row_draws(
     )
     r_hats = azs.rhat(xr.Dataset({"of_rows": (dims, similarity), "of_spread": (dims, spread)}))
     r_hat = np.fmax(r_hats["of_rows"].values, r_hats["of_spread"].values)
-    return PairedDraws(values, model, r_hat)
+    return PairedDraws(values, model, r_hat, bounded)
 
 
 def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
     """Errors of some pairs at a time, and where they stand in the table."""
+    held: list[tuple[NDArray[np.intp], PairedErrors]] = []
+    cells = 0
+    for at_pairs, data in _pieces(table):
+        if held and cells + data.agreed.size > CELLS // CHAINS:
+            yield _together(held)
+            held, cells = [], 0
+        held.append((at_pairs, data))
+        cells += data.agreed.size
+    if held:
+        yield _together(held)
+
+
+def _together(
+    held: list[tuple[NDArray[np.intp], PairedErrors]],
+) -> tuple[NDArray[np.intp], PairedErrors]:
+    at_pairs, data = zip(*held, strict=True)
+    return np.concatenate(at_pairs), stacked(data)
+
+
+def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
+    """Errors of pairs of one block each, as many pairs as fit into a job."""
     for block in blocks(table):
         wrong = (block.correct == 0).any(axis=1)
         pairs = np.flatnonzero(wrong[block.a] | wrong[block.b])

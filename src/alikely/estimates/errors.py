@@ -37,6 +37,8 @@ FOR_CHAINS = ("priors", "model", "include")
 HELD = "independent rows hold similarity down: use sampler='auto'"
 # Above, chains of a pair may not have seen all of its posterior.
 R_HAT = 1.1
+NOT_MET = "chains have not met"
+UNBOUNDED = "errors do not bound it: the lower limit is that of rows without a common label"
 
 
 def misclassification_agreement(
@@ -393,16 +395,23 @@ def _draw_paired(
     sides = interval(
         drawn.model[metric.name].values.reshape(-1, table.sizes["pair"]), ask.ci_prob, "eti"
     )
-    remarks = np.where(drawn.r_hat > R_HAT, [
-        f"chains have not met (r_hat {r_hat:.2f})" for r_hat in drawn.r_hat
-    ], "").astype(object)  # fmt: skip
+    remarks = [
+        "; ".join(_remarks(r_hat, bounded, ask.ci_prob))
+        for r_hat, bounded in zip(drawn.r_hat, drawn.bounded, strict=True)
+    ]
     copying = drawn.model["copy_probability"].mean(("chain", "draw")).values
     beside = {"model_low": sides[:, 0], "model_high": sides[:, 1], "copy_probability": copying}
     return Drawn(
         {"posterior": chained(drawn.values, table, metric, "gibbs"), "rows": drawn.model},
-        remarks,
+        np.array(remarks, dtype=object),
         variables={name: ("pair", values) for name, values in beside.items()},
     )
+
+
+def _remarks(r_hat: float, bounded: float, ci_prob: float) -> list[str]:
+    """What cannot be trusted about the interval of a pair."""
+    found = [f"{NOT_MET} (r_hat {r_hat:.2f})"] if r_hat > R_HAT else []
+    return found + ([UNBOUNDED] if bounded < (1 + ci_prob) / 2 else [])
 
 
 def _model_name(ask: Ask, of_chains: str, exact: str) -> str:

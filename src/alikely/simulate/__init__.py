@@ -7,8 +7,10 @@ from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
+from alikely.simulate.shared import ErrorPopulation, shared_errors
 
 __all__ = [
+    "ErrorPopulation",
     "cell_probabilities",
     "cohort",
     "copy_cell_probabilities",
@@ -21,4 +23,5 @@ __all__ = [
     "observers",
     "pattern_cells",
     "pattern_probabilities",
+    "shared_errors",
 ]
