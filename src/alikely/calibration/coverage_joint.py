@@ -1,0 +1,187 @@
+"""Coverage of statements about several pairs: differences and means of error similarity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState
+from alikely.calibration.coverage_rows import (
+    BATCH,
+    CI_PROB,
+    Design,
+    answers,
+    population,
+    true_similarity,
+)
+from alikely.calibration.studies import run_study
+from alikely.data.trials import Trials
+from alikely.estimates.comparison import difference, mean
+from alikely.estimates.errors import error_similarity
+from alikely.estimates.result import Result
+
+__all__ = ["JOINT_DESIGNS", "joint_coverage", "joint_coverage_summary"]
+
+MACHINES, HUMANS = ["A", "B"], ["h1", "h2", "h3", "h4"]
+# Systems follow what items suggest by different shares of what a design says.
+FOLLOWS = (0.6, 1.0)
+JOINT_DESIGNS: dict[str, Design] = {
+    "no copying": Design(),
+    "copying .5": Design(copying=0.5),
+    "copying .8": Design(copying=0.8),
+    "16 classes, 12 errors, .5": Design(16, 12, 0.5),
+    "kinds of items, copying .3": Design(copying=0.3, n_kinds=4),
+    "Zipf, copying .5": Design(copying=0.5, zipf=1.0),
+    "nearly equal, copying .5": Design(copying=0.5, concentration=20.0),
+}
+# Names, and the entries whose mean is meant; of two, the difference of their means.
+STATEMENTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "difference of two pairs": (
+        {"observer_a": "A", "observer_b": "h1"},
+        {"observer_a": "B", "observer_b": "h1"},
+    ),
+    "mean over humans": ({"observer_a": "A", "observer_b": HUMANS},),
+    "difference of means": (
+        {"observer_a": "A", "observer_b": HUMANS},
+        {"observer_a": "B", "observer_b": HUMANS},
+    ),
+    "mean of human pairs": ({"observer_a": HUMANS, "observer_b": HUMANS},),
+}
+
+
+def joint_coverage(
+    designs: dict[str, Design] | None = None,
+    *,
+    n_datasets: int = 200,
+    n_draws: int = 1_000,
+    folder: str | Path | None = None,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> pd.DataFrame:
+    """Intervals of differences and means of similarities of two machines and four humans.
+
+    Parameters
+    ----------
+    designs : mapping of str to Design, optional
+        By name; `JOINT_DESIGNS` if not given. Systems follow what items suggest by .6 to 1 of what
+        the design says.
+    n_datasets, n_draws : int
+        Data sets of each design, a multiple of 50; draws and replicates for each.
+    folder, rng, progressbar
+        As in `alikely.calibration.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per design, data set, statement and method (``"posterior"``: that of the door's
+        draws, ``"bootstrap"`` and ``"analytic"``): ``truth, lower, upper`` (95 %).
+
+    Raises
+    ------
+    ValueError
+        If `n_datasets` is not a multiple of 50.
+
+    Examples
+    --------
+    >>> few = {"few": Design(4, 5)}
+    >>> study = joint_coverage(few, n_datasets=50, n_draws=100, rng=1)  # doctest: +SKIP
+    """
+    if n_datasets < BATCH or n_datasets % BATCH:
+        raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
+    cells = [
+        {"design": name, **design._asdict(), "batch": batch, "n_draws": n_draws}
+        for name, design in (JOINT_DESIGNS if designs is None else designs).items()
+        for batch in range(n_datasets // BATCH)
+    ]
+    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    return table.drop(columns="n_draws")
+
+
+def _batch(
+    design: str, batch: int, n_draws: int, seed: Any, **setting: Any
+) -> list[dict[str, Any]]:
+    """Some data sets of a design, as conditions of one call of the door."""
+    world, systems = Design(**setting), [*MACHINES, *HUMANS]
+    data, drawing = seed.spawn(2)
+    rng = np.random.default_rng(data)
+    labels, truths, values = [], [], []
+    for _ in range(BATCH):
+        of = population(world, rng, len(systems))
+        of = of._replace(follows=of.follows * rng.uniform(*FOLLOWS, len(systems)))
+        drawn, truth = answers(world, of, rng)
+        labels.append(drawn)
+        truths.append(truth)
+        values.append(true_similarity(of, drawn, truth))
+    trials = Trials.from_arrays(
+        np.ma.concatenate(labels, axis=1),
+        np.concatenate(truths),
+        observers=systems,
+        classes=range(world.n_classes),
+        condition=np.repeat(np.arange(BATCH), [len(truth) for truth in truths]).tolist(),
+    )
+    result = error_similarity(
+        trials, n_resamples=n_draws, n_draws=n_draws, n_permutations=0, ci_prob=CI_PROB, rng=drawing
+    )
+    return [
+        {"dataset": BATCH * batch + i, **row}
+        for i in range(BATCH)
+        for row in _statements(result, str(i), values[i], systems)
+    ]
+
+
+def _statements(
+    result: Result, condition: str, value: Floats, systems: list[str]
+) -> list[dict[str, Any]]:
+    rows = []
+    of_pairs = pd.DataFrame(value, index=systems, columns=systems)
+    for statement, which in STATEMENTS.items():
+        entries = [{"condition": condition, **part} for part in which]
+        found = difference(result, *entries) if len(which) == 2 else mean(result, *entries)
+        truths = [_mean_of_pairs(of_pairs, part) for part in which]
+        truth = truths[0] - truths[1] if len(truths) == 2 else truths[0]
+        for method, row in found.iterrows():
+            rows.append(
+                {
+                    "statement": statement,
+                    "method": method,
+                    "truth": truth,
+                    "lower": row["eti95_lb"],
+                    "upper": row["eti95_ub"],
+                }
+            )
+    return rows
+
+
+def _mean_of_pairs(value: pd.DataFrame, which: dict[str, Any]) -> float:
+    sides = [np.atleast_1d(which[side]) for side in ("observer_a", "observer_b")]
+    # Within one group each pair counts once; it is there once, too.
+    pairs = {frozenset((a, b)) for a in sides[0] for b in sides[1] if a != b}
+    return float(np.mean([value.loc[tuple(pair)] for pair in pairs]))
+
+
+def joint_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
+    """Coverage and median width by design, statement and method.
+
+    Parameters
+    ----------
+    study : pandas.DataFrame
+        As from `joint_coverage`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``n_datasets, coverage, coverage_mcse, width``.
+    """
+    part = study[study["lower"].notna()]
+    part = part.assign(
+        coverage=part["truth"].between(part["lower"], part["upper"]),
+        width=part["upper"] - part["lower"],
+    )
+    by = part.groupby(["design", "statement", "method"], sort=False)
+    table = pd.DataFrame({"n_datasets": by.size(), "coverage": by["coverage"].mean()})
+    error = np.sqrt(table["coverage"] * (1 - table["coverage"]) / table["n_datasets"])
+    return table.assign(coverage_mcse=error, width=by["width"].median()).reset_index()
