@@ -7,6 +7,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from numpy.typing import NDArray
@@ -70,13 +71,50 @@ def test_counts_equal_a_plain_loop() -> None:
             n = len(wanted)
             assert listed[:n].tolist() == [wanted[label] for label in sorted(wanted)]
             assert not listed[n:].any()
-            assert found.unseen[pair, row] == block.n_classes - 1 - n
+            assert found.unseen[pair, row] == block.n_possible[pair] - 1 - n
+
+
+def of_pair(trials: al.Trials) -> dict[str, float]:
+    result = al.error_similarity(trials, [("x", "y")], n_resamples=50, n_draws=100, rng=1)
+    row = result.summary().iloc[0]
+    return {name: row[name] for name in (*BESIDE, "estimate", "se", "bootstrap_eti95_lb")}
+
+
+BESIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
+
+
+def test_bystanders_have_no_part_in_a_pair() -> None:
+    rng = np.random.default_rng(1)
+    truth = np.repeat(["a", "b", "c", "d"], 20)
+    answers = rng.choice(["a", "b", "c", "d"], (2, 80))
+    alone = al.Trials.from_arrays(answers, truth, observers=["x", "y"])
+    # One who gave no response, and a data set of other classes.
+    silent = np.append(answers, np.full((1, 80), None), axis=0)
+    others = pd.DataFrame({"observer": "z", "item": list("123456"), "truth": list("efghij")})
+    table = al.Trials.from_arrays(silent, truth, observers=["x", "y", "z"]).to_table()
+    others = others.assign(response="e", dataset="w", condition="all")
+    beside = al.Trials.from_table(pd.concat([table[list(others)], others]))
+    assert table["response"].isna().sum() == 80
+    assert of_pair(beside) == of_pair(alone)
+
+
+def test_named_classes_are_those_of_every_pair() -> None:
+    """That one could have answered so, and did not, makes what one did more alike."""
+    rng = np.random.default_rng(2)
+    truth, answers = np.repeat(["a", "b", "c"], 20), rng.choice(["a", "b", "c"], (2, 60))
+    few = al.Trials.from_arrays(answers, truth, observers=["x", "y"])
+    many = al.Trials.from_arrays(answers, truth, observers=["x", "y"], classes=list("abcdefgh"))
+    assert al.data.joint_correctness(few, labels=True)["n_classes"].values == 3
+    assert al.data.joint_correctness(many, labels=True)["n_classes"].values == 8
+    assert of_pair(many)["divergence"] != of_pair(few)["divergence"]
 
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
     """Also where labels that nobody gave share cells."""
     block = noise()
+    # Dense rows have all classes.
+    block = block._replace(n_possible=np.full(len(block.a), block.n_classes))
     rows, data = dense_rows(block), paired_errors(block)
     wanted = [
         errors.error_divergence(rows[a], rows[b], **options)

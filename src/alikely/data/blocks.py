@@ -37,6 +37,8 @@ class Block(NamedTuple):
         True classes; empty likewise.
     n_classes : int
         Number of classes; 0 in a table without labels.
+    n_possible : ndarray of int, shape (pair,)
+        How many of them the answers of each pair could be; empty in a table without labels.
     margins : ndarray of float, shape (observer, trial)
         Margins in a margin table, NaN where there is none; else empty.
     """
@@ -49,6 +51,7 @@ class Block(NamedTuple):
     response: NDArray[np.int32] = np.empty((0, 0), np.int32)
     truth: NDArray[np.int32] = np.empty(0, np.int32)
     n_classes: int = 0
+    n_possible: NDArray[np.int64] = np.empty(0, np.int64)
     margins: NDArray[np.float64] = np.empty((0, 0))
 
     def codes(self) -> NDArray[np.int8]:
@@ -100,6 +103,8 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
             block = block._replace(
                 response=response[here], truth=truth[members], n_classes=table.sizes["class"]
             )
+        if "n_classes" in table:
+            block = block._replace(n_possible=table["n_classes"].values[block.rows])
         yield block
 
 

@@ -136,7 +136,35 @@ def joint_correctness(
     for block in blocks(table):
         cells[block.rows] = _count(block)
     table["cells"] = (("pair", "cell"), cells)
-    return table.assign(answers(data, correct)) if labels else table
+    if not labels:
+        return table
+    table = table.assign(answers(data, correct))
+    return table.assign(n_classes=("pair", _n_classes(table)))
+
+
+def _n_classes(table: xr.Dataset) -> NDArray[np.int64]:
+    """Classes that each pair's answers could be.
+
+    Those that are true in its data set, those that either gave there, and those that are true
+    nowhere: these were named as admissible. What other observers do has no part in it.
+    """
+    response, truth = table["response"].values, table["truth"].values
+    names, k = table["class"].values, table.sizes["class"]
+    codes, of_trial = np.unique(table["trial_dataset"].values, return_inverse=True)
+    true = np.zeros((len(codes), k), dtype=bool)
+    true[of_trial, truth] = True
+    admissible = ~true.any(axis=0) & (names != SILENT)
+    given = np.zeros((len(response), len(codes), k), dtype=bool)
+    observer, trial = np.nonzero(response != LEFT_OUT)
+    given[observer, of_trial[trial], response[observer, trial]] = True
+    out = np.zeros(table.sizes["pair"], dtype=np.int64)
+    for block in blocks(table):
+        here = np.unique(of_trial[block.trials])
+        common = admissible | true[here].any(axis=0)
+        both = given[:, here].any(axis=1)
+        first, second = (table[name].values[block.rows] for name in ("first", "second"))
+        out[block.rows] = (both[first] | both[second] | common).sum(axis=1)
+    return out
 
 
 def cohort_counts(

@@ -110,7 +110,8 @@ def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> Paired
         parts.append(np.bincount(places, minlength=int(np.prod(shape))).reshape(shape))
         start += len(code)
     seen = np.bincount(row, minlength=shape[0] * shape[1]).reshape(shape[:2])
-    return PairedErrors._make([*parts, k - 1 - seen, classes])
+    possible = block.n_possible if pairs is None else block.n_possible[pairs]
+    return PairedErrors._make([*parts, possible[:, None] - 1 - seen, classes])
 
 
 def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:

@@ -19,6 +19,7 @@ from alikely._base.names import listed, nearest
 from alikely.data.blocks import Block, blocks
 from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
+from alikely.errors.paired import paired_errors, plug_in
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture
 
@@ -279,7 +280,7 @@ def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
     """
     count = np.zeros((2, table.sizes["pair"]), dtype=np.int64)
     for block in blocks(table):
-        n_errors = dense_rows(block).sum(axis=(1, 2))
+        n_errors = (block.correct == 0).sum(axis=1)
         count[:, block.rows] = n_errors[block.a], n_errors[block.b]
     return {
         "n_joint_errors": ("pair", table["cells"].values[:, 3]),
@@ -307,20 +308,27 @@ def class_comparison(
         class_errors_a, class_errors_b`` (pair, class).
     """
     n_pairs, k = table.sizes["pair"], table.sizes["class"]
-    options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
     divergence, by_class = np.full(n_pairs, np.nan), np.full((n_pairs, k), np.nan)
     count = {
         name: np.zeros((n_pairs, k), dtype=np.int64)
         for name in ("class_errors_a", "class_errors_b")
     }
     for block in blocks(table):
-        rows = dense_rows(block)
-        for p, (a, b) in enumerate(zip(block.a, block.b, strict=True), block.rows.start):
-            both = rows[a], rows[b]
-            divergence[p] = errors.error_divergence(*both, **options)
-            by_class[p] = errors.class_divergence(*both, **options)
-            for name, row in zip(count, both, strict=True):
-                count[name][p] = row.sum(axis=1)
+        data = paired_errors(block)
+        seen = data.of_a + data.of_b > 0
+        labels = np.concatenate([seen, data.unseen[..., None]], axis=-1).astype(np.float64)
+        rows = [np.pad(of, [(0, 0), (0, 0), (0, 1)]) for of in (data.of_a, data.of_b)]
+        # What a true class adds is its divergence by its share of the errors.
+        added = plug_in(*rows, labels, alpha=alpha, mixture=mixture, base=base).sum(axis=-1)
+        share = sum(rows).sum(axis=-1).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            share /= share.sum(axis=-1, keepdims=True)
+            each = added / np.where(share > 0, share, np.nan)
+        at = np.arange(block.rows.start, block.rows.stop)[:, None], data.classes
+        by_class[at] = each
+        divergence[block.rows] = np.where(np.isnan(share).any(axis=-1), np.nan, added.sum(axis=-1))
+        for name, row in zip(count, rows, strict=True):
+            count[name][at] = row.sum(axis=-1)
     sums = {
         "n_joint_errors": table["cells"].values[:, 3],
         "n_errors_a": count["class_errors_a"].sum(axis=1),

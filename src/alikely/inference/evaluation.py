@@ -225,30 +225,29 @@ def _rows(block: Block, metric: Metric) -> Evaluator:
     pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
     n_trials = len(block.truth)
 
-    def listed(
-        counts: list[Floats], a: int, b: int
-    ) -> tuple[Floats, Floats, NDArray[np.intp], int]:
+    def listed(counts: list[Floats], pair: int) -> tuple[Floats, Floats, NDArray[np.intp], int]:
+        a, b = pairs[pair]
         kinds = np.union1d(errors[a].kinds, errors[b].kinds)
         rows = []
         for observer in (a, b):
             row = np.zeros((len(counts[observer]), len(kinds)))
             row[:, np.searchsorted(kinds, errors[observer].kinds)] = counts[observer]
             rows.append(row)
-        return rows[0], rows[1], kinds // block.n_classes, block.n_classes
+        return rows[0], rows[1], kinds // block.n_classes, int(block.n_possible[pair])
 
     def values(weights: NDArray[np.floating]) -> Floats:
         transposed = weights.T.astype(np.float64)
         counts = [(observer.design @ transposed).T for observer in errors]
         out = np.empty((len(weights), len(pairs)))
-        for p, (a, b) in enumerate(pairs):
-            out[:, p] = metric.value(*listed(counts, a, b))
+        for p in range(len(pairs)):
+            out[:, p] = metric.value(*listed(counts, p))
         return out
 
     def slopes() -> Floats:
         counts = [observer.design.sum(axis=1)[None] for observer in errors]
         out = np.zeros((len(pairs), n_trials))
         for p, (a, b) in enumerate(pairs):
-            rows = listed(counts, a, b)
+            rows = listed(counts, p)
             if not rows[0].size:
                 out[p] = np.nan
                 continue
@@ -261,7 +260,7 @@ def _rows(block: Block, metric: Metric) -> Evaluator:
 
     def reasons() -> NDArray[np.object_]:
         counts = [observer.design.sum(axis=1)[None] for observer in errors]
-        found = [metric.reason(*listed(counts, a, b))[0] for a, b in pairs]
+        found = [metric.reason(*listed(counts, p))[0] for p in range(len(pairs))]
         return np.array(found, dtype=object)
 
     width = 6 * max((len(e.kinds) for e in errors), default=1) + sum(len(e.kinds) for e in errors)
