@@ -302,7 +302,7 @@ def _batch(
     )
     result = error_similarity(trials, n_resamples=n_draws, n_draws=n_draws, rng=drawing)
     frame = result.summary(CI_PROB)
-    inner = result.data["rows"]["error_similarity"].values.reshape(-1, len(frame))
+    inner = result.data["rows"].to_dataset()["error_similarity"].values.reshape(-1, len(frame))
     ends = {"auto": _bounds(result, "posterior", "eti"), "model": interval(inner, CI_PROB, "eti")}
     ends |= {"bootstrap": _bounds(result, "bootstrap", "eti"), "bca": _bounds(result, "bca", "ci")}
     ends["analytic"] = _bounds(result, "analytic", "ci")

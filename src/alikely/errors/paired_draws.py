@@ -9,9 +9,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import arviz_stats as azs
+import joblib
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -84,6 +86,7 @@ def paired_row_draws(
     metric: Metric,
     rng: RandomState = None,
     cluster: str | None = None,
+    folder: str | Path | None = None,
 ) -> PairedDraws:
     """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
 
@@ -104,6 +107,9 @@ def paired_row_draws(
         Source of randomness; the same seed gives the same draws on any number of workers.
     cluster : str, optional
         As in `alikely.error_consistency`: what ties draws of different pairs.
+    folder : str or path, optional
+        Where chains are kept as they are done, to be read there by a later call with the same
+        pairs, options and seed.
 
     Returns
     -------
@@ -133,8 +139,10 @@ def paired_row_draws(
     jobs = list(_jobs(table))
     seeds = sampling_seed.spawn(len(jobs))
     options = [dict(metric.options)] * len(jobs)
+    # Without a folder it keeps nothing.
+    sampled = joblib.Memory(folder, verbose=0).cache(_sampled)
     found = in_parallel(
-        _sampled, ((data, o, seed) for (_, data), o, seed in zip(jobs, options, seeds, strict=True))
+        sampled, ((data, o, seed) for (_, data), o, seed in zip(jobs, options, seeds, strict=True))
     )
     ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
     for (at_pairs, _), one in zip(jobs, found, strict=True):

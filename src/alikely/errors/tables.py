@@ -319,8 +319,10 @@ def class_comparison(
         labels = np.concatenate([seen, data.unseen[..., None]], axis=-1).astype(np.float64)
         rows = [np.pad(of, [(0, 0), (0, 0), (0, 1)]) for of in (data.of_a, data.of_b)]
         # What a true class adds is its divergence by its share of the errors.
-        added = plug_in(*rows, labels, alpha=alpha, mixture=mixture, base=base).sum(axis=-1)
-        share = sum(rows).sum(axis=-1).astype(np.float64)
+        added = plug_in(rows[0], rows[1], labels, alpha=alpha, mixture=mixture, base=base).sum(
+            axis=-1
+        )
+        share = (rows[0] + rows[1]).sum(axis=-1).astype(np.float64)
         with np.errstate(invalid="ignore"):
             share /= share.sum(axis=-1, keepdims=True)
             each = added / np.where(share > 0, share, np.nan)

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from alikely._base.random import RandomState
+from alikely.data.confusions import confusion_trials
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
@@ -25,10 +26,16 @@ from alikely.metrics.rows import Mixture
 from alikely.stats.intervals import CiKind, interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
 
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
+
+    Confusions = Mapping[str, ArrayLike | pd.DataFrame]
 
 __all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
 
@@ -38,6 +45,16 @@ HELD = "independent rows hold similarity down: use sampler='auto'"
 # Above, chains of a pair may not have seen all of its posterior.
 R_HAT = 1.1
 NOT_MET = "chains have not met"
+LOST = "same items, but not which: no interval without the trials"
+# What confusion matrices of systems that answered the same items do not tell.
+OF_PAIRING = (
+    "se",
+    "n_joint_errors",
+    "expected_divergence",
+    "excess_divergence",
+    "log_bayes_factor",
+    "class_log_bayes_factor",
+)
 UNBOUNDED = "errors do not bound it: the lower limit is that of rows without a common label"
 
 
@@ -144,7 +161,7 @@ def misclassification_agreement(
 
 
 def error_similarity(
-    trials: Trials | xr.Dataset,
+    trials: Trials | xr.Dataset | None = None,
     pairs: Pairs = "all",
     by: By = "condition",
     *,
@@ -155,6 +172,9 @@ def error_similarity(
     n_resamples: int = 10_000,
     n_draws: int = 4_000,
     n_permutations: int = N_PERMUTATIONS,
+    confusions: Confusions | None = None,
+    paired: bool | None = None,
+    folder: str | Path | None = None,
     sampler: Sampler = "auto",
     priors: Priors | None = None,
     model: AskedModel | None = None,
@@ -174,9 +194,9 @@ def error_similarity(
 
     Parameters
     ----------
-    trials : Trials or xarray.Dataset
+    trials : Trials or xarray.Dataset, optional
         Responses with class labels; or a table from `alikely.data.joint_correctness` with
-        ``labels=True``.
+        ``labels=True``. Leave it out if there are only `confusions`.
     pairs, by : str or sequence, and {"condition", "dataset"} or None
         As in `error_consistency`; ``by=None`` compares observers of different data sets too.
     no_response : {"error", "drop"}
@@ -190,6 +210,15 @@ def error_similarity(
         Posterior draws; 0 for none.
     n_permutations : int
         Of the test of equal rows; 0 for none.
+    confusions : mapping of str to array_like or pandas.DataFrame, optional
+        In place of trials: for each system its confusion matrix, counts of true classes (rows) by
+        answers (columns).
+    paired : bool, optional
+        Goes with `confusions`, which do not tell: whether the systems answered the same items. If
+        so, there is the estimate alone, since how far the same items make errors alike is lost.
+    folder : str or path, optional
+        Where chains of pairs are kept, a part at a time, so that a long analysis that was stopped
+        goes on there when it is asked for again with the same data, options and seed.
     sampler : {"auto", "exact", "nuts"}
         ``"auto"``: paired rows by Gibbs sweeps, with limits that hold on shared items as on others,
         see Notes. ``"nuts"``: rows around a shared base, `alikely.models.error_distributions`,
@@ -229,10 +258,10 @@ def error_similarity(
     Raises
     ------
     TypeError
-        If `trials` is neither.
+        If `trials` is neither, and there are no `confusions`.
     ValueError
-        If an option is invalid, there are no class labels, or the trials do not allow the
-        comparison; the message says why.
+        If an option is invalid, there are no class labels, or the trials or matrices do not allow
+        the comparison; the message says why.
 
     Notes
     -----
@@ -259,12 +288,19 @@ def error_similarity(
     >>> result.summary()[["estimate", "divergence", "expected_divergence"]].shape
     (18, 3)
     """
+    if confusions is not None:
+        trials = _of_confusions(trials, confusions, paired)
+    elif paired is not None:
+        raise ValueError(
+            "paired goes with confusions; trials tell themselves which items systems have in common"
+        )
+    lost = bool(paired)
     ask = Ask(
         pairs=pairs,
         by=by,
         no_response=no_response,
-        n_resamples=n_resamples,
-        n_draws=n_draws,
+        n_resamples=0 if lost else n_resamples,
+        n_draws=0 if lost else n_draws,
         sampler=sampler,
         cluster=cluster,
         ci_prob=ci_prob,
@@ -275,10 +311,35 @@ def error_similarity(
             "priors": priors,
             "model": model,
             "include": include,
-            "n_permutations": n_permutations,
+            "n_permutations": 0 if lost else n_permutations,
+            "folder": folder,
         },
     )
-    return analyse(trials, error_similarity_metric(alpha, mixture, base), ROWS, ask)
+    result = analyse(trials, error_similarity_metric(alpha, mixture, base), ROWS, ask)
+    return _estimate_alone(result) if lost else result
+
+
+def _of_confusions(trials: Any, confusions: Confusions, paired: bool | None) -> Trials:
+    if trials is not None:
+        raise ValueError("give trials or confusions, not both: trials hold all that matrices do")
+    if paired is None:
+        raise ValueError(
+            "confusion matrices do not tell whether systems answered the same items; say "
+            "paired=False if they did not, or paired=True if they did: then there is no interval, "
+            "unless you have the trials"
+        )
+    return confusion_trials(confusions)
+
+
+def _estimate_alone(result: Result) -> Result:
+    """A result without all that depends on which items systems had in common."""
+    found = result.data.copy()
+    estimates = found["estimates"].to_dataset()
+    for name in OF_PAIRING:
+        estimates[name] = xr.full_like(estimates[name], np.nan, dtype=np.float64)
+    remarks = np.full(estimates.sizes["pair"], LOST, dtype=object)
+    found["estimates"] = xr.DataTree(estimates.assign(remark=("pair", remarks)))
+    return Result(found)
 
 
 def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr.Dataset:
@@ -389,9 +450,16 @@ def _draw_rows(
 def _draw_paired(
     table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
 ) -> Drawn:
+    if ask.options.get("folder") is not None and ask.rng is None:
+        raise ValueError(
+            "folder keeps chains of a seed, and rng is None: every call would begin anew; give "
+            "a seed, such as rng=1"
+        )
     # Four chains of equal length, as all results have.
     n_draws = 4 * -(-ask.n_draws // 4)
-    drawn = paired_row_draws(table, n_draws, metric, seed, ask.cluster or None)
+    drawn = paired_row_draws(
+        table, n_draws, metric, seed, ask.cluster or None, ask.options.get("folder")
+    )
     sides = interval(
         drawn.model[metric.name].values.reshape(-1, table.sizes["pair"]), ask.ci_prob, "eti"
     )
@@ -432,5 +500,5 @@ ROWS = Kind(
     lambda metric, ask: _model_name(
         ask, "shared_base", "paired_errors" if ask.sampler == "auto" else "independent_rows"
     ),
-    (*FOR_CHAINS, "n_permutations"),
+    (*FOR_CHAINS, "n_permutations", "folder"),
 )

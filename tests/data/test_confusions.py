@@ -1,0 +1,94 @@
+"""Confusion matrices in place of trials: what is read, what is refused, what they cannot tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.data.confusions import confusion_trials
+from alikely.errors.tables import dense, error_rows
+
+NAMES = ["cat", "dog", "owl"]
+
+
+def matrices() -> dict[str, pd.DataFrame]:
+    rng = np.random.default_rng(1)
+    return {
+        name: pd.DataFrame(np.diag([30, 20, 25]) + rng.integers(0, 9, (3, 3)), NAMES, NAMES)
+        for name in ("a", "b", "c")
+    }
+
+
+def test_trials_have_the_matrices() -> None:
+    given = matrices()
+    trials = confusion_trials(given)
+    counts = dense(error_rows(trials), ("observer", "true_class", "response_class"))
+    for name, matrix in given.items():
+        wanted = matrix.to_numpy() * (1 - np.eye(3, dtype=int))
+        assert (counts.sel(observer=name).to_numpy() == wanted).all()
+        shown = trials.data.sel(observer=name)["correct"].values
+        assert (shown == 1).sum() == np.trace(matrix.to_numpy())
+
+
+def test_estimates_are_those_of_the_matrices() -> None:
+    """Whether systems saw the same items or not; intervals there are only if they did not."""
+    given = matrices()
+    apart = al.error_similarity(confusions=given, paired=False, n_resamples=100, n_draws=100, rng=1)
+    lost = al.error_similarity(confusions=given, paired=True, rng=1)
+    wanted = al.metrics.errors.error_divergence(given["a"].to_numpy(), given["b"].to_numpy())
+    for result in (apart, lost):
+        assert result.summary()["divergence"].iloc[0] == pytest.approx(wanted, rel=1e-12)
+    assert {"posterior", "bootstrap"} <= set(apart.data.children)
+    assert not {"posterior", "bootstrap"} & set(lost.data.children)
+    frame = lost.summary()
+    assert frame["note"].str.contains("no interval without the trials").all()
+    for name in ("se", "expected_divergence", "log_bayes_factor", "analytic_ci95_lb", "p_equal"):
+        assert frame[name].isna().all()
+        assert apart.summary()[name].notna().all()
+
+
+def test_matrices_of_arrays_take_names() -> None:
+    arrays = {name: matrix.to_numpy() for name, matrix in matrices().items()}
+    assert confusion_trials(arrays, NAMES).classes == NAMES
+    assert confusion_trials(arrays).classes == ["0", "1", "2"]
+
+
+GOOD = matrices()
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "one system": ({"a": GOOD["a"]}, "at least two systems, got 1"),
+    "not square": ({"a": GOOD["a"], "b": np.ones((2, 3))}, r"square, .* shape \(2, 3\)"),
+    "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts, and that of 'b' has -3"),
+    "rates": ({"a": GOOD["a"], "b": GOOD["b"] / 4}, r"has \d+\.\d+; rates do not tell"),
+    "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "'b' has entries that are no counts"),
+    "other classes": ({"a": GOOD["a"], "b": np.ones((4, 4))}, "same classes in the same order"),
+    "other order": ({"a": GOOD["a"], "b": GOOD["b"].iloc[::-1, ::-1]}, "same classes in the same"),
+    "columns": ({"a": GOOD["a"], "b": GOOD["b"].iloc[:, ::-1]}, "rows and columns of the table"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_bad_matrices_are_refused_in_a_line(case: str) -> None:
+    given, message = WRONG[case]
+    with pytest.raises(ValueError, match=message) as error:
+        confusion_trials(given)
+    assert "\n" not in str(error.value)
+
+
+def test_bad_options_are_refused() -> None:
+    with pytest.raises(TypeError, match="confusions must map names of systems"):
+        confusion_trials([[1, 2], [3, 4]])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="classes must name the 3 classes of 'a', got 2 names"):
+        confusion_trials({"a": GOOD["a"].to_numpy(), "b": GOOD["b"].to_numpy()}, ["x", "y"])
+    with pytest.raises(ValueError, match="say paired=False if they did not"):
+        al.error_similarity(confusions=GOOD)
+    with pytest.raises(ValueError, match="give trials or confusions, not both"):
+        al.error_similarity(al.load_example(), confusions=GOOD, paired=False)
+    with pytest.raises(ValueError, match="paired goes with confusions"):
+        al.error_similarity(al.load_example(), paired=True)
+    two = {name: matrix.iloc[:2, :2] for name, matrix in GOOD.items()}
+    with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be the other"):
+        al.error_similarity(confusions=two, paired=False)
