@@ -225,7 +225,7 @@ def limits_of(
             drawn = chain.drawn()
             made.append(limits.simulate(chain, drawn, number, share, **options))
             posterior.append((weight * divergence(*drawn.rows, 0.5)).sum(axis=-1))
-    seen = limits.observed(data, drawn.labels, share, **options)
+    seen = limits.observed(data, share, **options)
     together = limits.Simulated(*(np.array(part) for part in zip(*made, strict=True)))
     most = limits.largest((data.of_a.sum(-1), data.of_b.sum(-1)), weight, "mean", 2)
     np.testing.assert_allclose(most, 1)
@@ -242,7 +242,7 @@ def test_limits_rise_with_probability() -> None:
     for number in range(60):
         chain.sweep()
         made.append(limits.simulate(chain, chain.drawn(), number, share, **options))
-    seen = limits.observed(data, chain.drawn().labels, share, **options)
+    seen = limits.observed(data, share, **options)
     together = limits.Simulated(*(np.array(part) for part in zip(*made, strict=True)))
     found = limits.limits(seen, together, together.divergence, np.ones(6))
     wanted = np.linspace(0.001, 0.999, 99)

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import Block, blocks
-from alikely.errors.paired import PairedErrors, paired_errors, plug_in
+from alikely.errors.paired import PairedErrors, paired_errors
 from alikely.metrics import Metric
 from alikely.metrics.rows import Mixture
 from alikely.stats.multiplicity import adjusted_p_values
@@ -32,6 +32,9 @@ __all__ = ["equality", "expected_by_class", "log_bayes_factors"]
 N_PERMUTATIONS = 999
 # Of copies among agreements, to the last digit that is shown.
 EM_STEPS = 50
+# Labels of permutations that are held at a time.
+PERMUTED = 2_000_000
+TINY = 1e-12
 
 
 def equality(
@@ -152,19 +155,27 @@ def expected_by_class(
 
 def _tossed_and_dealt(tossed: int, here: int, drawn: int, pool: int) -> Floats:
     """Probabilities of 0, 1, ... labels for `a`: of coins, and of labels dealt from a pool."""
-    coins = stats.binom.pmf(np.arange(tossed + 1), tossed, 0.5)
+    coins = np.exp(_log_choose(tossed, np.arange(tossed + 1)) - tossed * np.log(2))
     if not here:
         return np.asarray(coins)
-    cards = stats.hypergeom.pmf(np.arange(here + 1), pool, here, drawn)
+    got = np.arange(max(0, drawn - (pool - here)), min(here, drawn) + 1)
+    cards = np.zeros(here + 1)
+    cards[got] = np.exp(
+        _log_choose(here, got) + _log_choose(pool - here, drawn - got) - _log_choose(pool, drawn)
+    )
     return np.convolve(coins, cards)
+
+
+def _log_choose(n: int, k: NDArray[np.integer] | int) -> Floats:
+    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
 
 def _of_label(
     a: NDArray[Any],
     b: NDArray[Any],
-    n_a: int,
-    n_b: int,
-    k: int,
+    n_a: NDArray[Any] | int,
+    n_b: NDArray[Any] | int,
+    k: NDArray[Any] | int,
     *,
     alpha: float,
     mixture: Mixture,
@@ -185,62 +196,60 @@ def _p_equal(
     rng: np.random.Generator,
 ) -> float:
     """Share of permutations whose divergence is at least that observed, it among them."""
-    seen = data.of_a[pair] + data.of_b[pair] > 0
-    labels = np.concatenate([seen, data.unseen[pair][:, None]], axis=-1).astype(np.float64)
-
-    def total(*rows: NDArray[Any]) -> Floats:
-        one, other = (np.pad(row, [(0, 0)] * (row.ndim - 1) + [(0, 1)]) for row in rows)
-        return np.asarray(plug_in(one, other, labels, **options).sum(axis=(-2, -1)))
-
-    under = total(*_permuted(block, data, pair, n_permutations, rng))
-    here = total(data.of_a[pair], data.of_b[pair])
-    # Equal ones may differ in the last digit, by the order of sums.
-    return float((1 + (under >= here * (1 - 1e-9)).sum()) / (1 + n_permutations))
+    one = data.take(np.array([pair]))
+    of_a, of_b = one.of_a[0], one.of_b[0]
+    true, label = np.nonzero(of_a + of_b)
+    # Neither what both gave of a label changes, nor how many errors a system made on a class: what
+    # a label adds depends on the number that falls to `a`.
+    most = (of_a + of_b)[true, label]
+    first = np.cumsum(most + 1) - most - 1
+    got = np.arange(len(first) + most.sum()) - np.repeat(first, most + 1)
+    n_a, n_b = of_a.sum(axis=-1), of_b.sum(axis=-1)
+    k = (of_a + of_b > 0).sum(axis=-1) + one.unseen[0]
+    of_cell = np.repeat(true, most + 1)
+    adds = (n_a + n_b)[of_cell] * _of_label(
+        got, np.repeat(most, most + 1) - got, n_a[of_cell], n_b[of_cell], k[of_cell], **options
+    )
+    here = adds[first + of_a[true, label]].sum()
+    step = max(1, PERMUTED // max(len(true), 1))
+    more = 0
+    for start in range(0, n_permutations, step):
+        counts = _permuted(block, one, pair, min(step, n_permutations - start), rng)
+        under = adds[first + counts[:, true, label]].sum(axis=-1)
+        # Equal ones may differ in the last digit, by the order of sums.
+        more += int((under >= here * (1 - 1e-9) - TINY).sum())
+    return (1 + more) / (1 + n_permutations)
 
 
 def _permuted(
-    block: Block, data: PairedErrors, pair: int, n: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Errors of both systems of a pair, with labels that could have been the other's exchanged."""
-    sides = block.a[pair], block.b[pair]
-    wrong_a, wrong_b = (block.correct[side] == 0 for side in sides)
-    of_a, of_b = (_places(block, data, pair, side) for side in sides)
-    cells = data.agreed[pair].shape
-    counts = [np.tile(data.agreed[pair].ravel(), (n, 1)).astype(np.float64) for _ in range(2)]
-    apart = np.flatnonzero(wrong_a & wrong_b & (of_a != of_b))
-    swapped = rng.random((n, len(apart))) < 0.5
-    _add(counts[0], np.where(swapped, of_b[apart], of_a[apart]))
-    _add(counts[1], np.where(swapped, of_a[apart], of_b[apart]))
-    # By true class, and those of `a` first, which deals as many to it as are its own.
-    order = np.lexsort((wrong_b, block.truth))
-    alone = order[(wrong_a != wrong_b)[order]]
-    keys = block.truth[alone] + rng.random((n, len(alone)))
-    dealt = np.where(wrong_a, of_a, of_b)[alone][np.argsort(keys, axis=1)]
-    _add(counts[0], dealt[:, wrong_a[alone]])
-    _add(counts[1], dealt[:, wrong_b[alone]])
-    return counts[0].reshape(-1, *cells), counts[1].reshape(-1, *cells)
+    block: Block, one: PairedErrors, pair: int, n: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Errors of `a`, with labels that could have been the other's exchanged: (n, class, cell)."""
+    counts = np.tile(one.agreed, (n, 1, 1))
+    pool, n_alone = (one.alone_a + one.alone_b)[0], one.alone_a[0].sum(axis=-1)
+    for row in np.flatnonzero(pool.sum(axis=-1)):
+        there = np.flatnonzero(pool[row])
+        counts[:, row, there] += rng.multivariate_hypergeometric(
+            pool[row, there], n_alone[row], size=n, method="marginals"
+        )
+    of_a, of_b = _apart(block, one, pair)
+    given = np.where(rng.random((n, len(of_a))) < 0.5, of_a, of_b)
+    width = counts[0].size
+    at = np.arange(n)[:, None] * width + given
+    return counts + np.bincount(at.ravel(), minlength=n * width).reshape(counts.shape)
 
 
-def _add(counts: Floats, at: NDArray[np.intp]) -> None:
-    n, width = counts.shape
-    code = np.arange(n)[:, None] * width + at
-    counts += np.bincount(code.ravel(), minlength=n * width).reshape(n, width)
-
-
-def _places(block: Block, data: PairedErrors, pair: int, side: int) -> NDArray[np.intp]:
-    """Where a system's answer to each trial stands in the cells of a pair; -1 if it is no error."""
-    k = block.n_classes
-    codes = [
-        block.truth.astype(np.intp) * k + block.response[each]
-        for each in (block.a[pair], block.b[pair], side)
-    ]
-    wrong = [block.correct[each] == 0 for each in (block.a[pair], block.b[pair], side)]
-    cells = np.unique(np.concatenate([codes[0][wrong[0]], codes[1][wrong[1]]]))
-    row = np.searchsorted(data.classes, cells // k)
-    place = row * data.agreed.shape[-1] + np.arange(len(cells)) - np.searchsorted(row, row)
-    found = np.full(len(block.truth), -1)
-    found[wrong[2]] = place[np.searchsorted(cells, codes[2][wrong[2]])]
-    return found
+def _apart(block: Block, one: PairedErrors, pair: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where in the cells of a pair both labels of each item stand on which these differ."""
+    k, sides = block.n_classes, (block.a[pair], block.b[pair])
+    wrong = [block.correct[side] == 0 for side in sides]
+    codes = [block.truth.astype(np.intp) * k + block.response[side] for side in sides]
+    cells = np.unique(np.concatenate([c[w] for c, w in zip(codes, wrong, strict=True)]))
+    row = np.searchsorted(one.classes, cells // k)
+    place = row * one.agreed.shape[-1] + np.arange(len(cells)) - np.searchsorted(row, row)
+    items = wrong[0] & wrong[1] & (codes[0] != codes[1])
+    of_a, of_b = (place[np.searchsorted(cells, c[items])] for c in codes)
+    return of_a, of_b
 
 
 def log_bayes_factors(data: PairedErrors, alpha: float) -> NDArray[np.float64]:

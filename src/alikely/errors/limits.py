@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely.errors.paired import PairedErrors, divergence, plug_in
+from alikely.errors.paired import PairedErrors, divergence, label_cells, plug_in
 from alikely.errors.sweep import COPIED, Chain, Drawn, log_gamma_shares
 from alikely.metrics.rows import Mixture
 
@@ -92,9 +92,10 @@ def frequent(data: PairedErrors) -> NDArray[np.float64]:
 
 
 def observed(
-    data: PairedErrors, labels: Floats, share: Floats, alpha: float, mixture: Mixture, base: float
+    data: PairedErrors, share: Floats, alpha: float, mixture: Mixture, base: float
 ) -> Simulated:
     """What is observed, in the terms of what is simulated."""
+    labels = label_cells(data)
     pad = [(0, 0), (0, 0), (0, labels.shape[-1] - share.shape[-1])]
     of_a, of_b = (np.pad(part, pad) for part in (data.of_a, data.of_b))
     head = np.pad(share < 0.5, pad)

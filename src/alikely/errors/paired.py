@@ -12,7 +12,15 @@ from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
 from alikely.metrics.rows import Mixture
 
-__all__ = ["PairedErrors", "divergence", "paired_errors", "plug_in", "stacked", "unseen_cells"]
+__all__ = [
+    "PairedErrors",
+    "divergence",
+    "label_cells",
+    "paired_errors",
+    "plug_in",
+    "stacked",
+    "unseen_cells",
+]
 
 Counts = NDArray[np.int64]
 # Labels that neither system gave stand one by one up to so many; beyond, several in one.
@@ -162,6 +170,21 @@ def unseen_cells(unseen: Counts) -> Floats:
     n = min(int(unseen.max(initial=0)), UNSEEN)
     one_by_one = np.arange(n) < unseen[..., None]
     return np.where(unseen[..., None] > n, unseen[..., None] / max(n, 1), one_by_one)
+
+
+def label_cells(data: PairedErrors) -> Floats:
+    """How many labels each cell stands for: those given, one by one, and then the others.
+
+    Parameters
+    ----------
+    data : PairedErrors
+
+    Returns
+    -------
+    ndarray of float64, shape (pair, class, cell)
+    """
+    seen = (data.of_a + data.of_b > 0).astype(np.float64)
+    return np.concatenate([seen, unseen_cells(data.unseen)], axis=-1)
 
 
 def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> Floats:

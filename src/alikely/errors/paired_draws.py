@@ -8,7 +8,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,9 +45,7 @@ __all__ = ["CHAINS", "PairedDraws", "paired_row_draws"]
 CHAINS = 2
 WARM_UP, SWEEPS = 150, 250
 # Cells of all pairs and classes that are worked on at a time.
-CELLS = 60_000
-# Draws of an influence over trials that are held at a time.
-CHUNK = 8_000_000
+CELLS = 30_000
 
 
 class PairedDraws(NamedTuple):
@@ -73,11 +72,11 @@ class PairedDraws(NamedTuple):
     bounded: Floats
 
 
-class _Sampled(NamedTuple):
-    limits: Limits
-    posterior: Floats  # (chain, draw, pair), of the divergence
+class _Run(NamedTuple):
+    posterior: Floats  # (draw, pair), of the divergence
     copying: Floats
     spread: Floats
+    made: Simulated
 
 
 def paired_row_draws(
@@ -136,20 +135,22 @@ def paired_row_draws(
     similarity, copying, spread = np.full((3, *shape), np.nan)
     bounded = np.full(n_pairs, np.nan)
     sampling_seed, tying_seed = seed_sequence(rng).spawn(2)
-    jobs = list(_jobs(table))
-    seeds = sampling_seed.spawn(len(jobs))
-    options = [dict(metric.options)] * len(jobs)
+    jobs, options = list(_jobs(table)), dict(metric.options)
+    seeds = iter(sampling_seed.spawn(CHAINS * len(jobs)))
     # Without a folder it keeps nothing.
-    sampled = joblib.Memory(folder, verbose=0).cache(_sampled)
+    run = joblib.Memory(folder, verbose=0).cache(_run)
     found = in_parallel(
-        sampled, ((data, o, seed) for (_, data), o, seed in zip(jobs, options, seeds, strict=True))
+        run, ((data, options, next(seeds)) for _, data in jobs for _ in range(CHAINS))
     )
     ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
-    for (at_pairs, _), one in zip(jobs, found, strict=True):
-        values[:, at_pairs] = errors.error_similarity(at(one.limits, ranks[:, at_pairs].T).T)
-        similarity[..., at_pairs] = errors.error_similarity(one.posterior)
-        copying[..., at_pairs], spread[..., at_pairs] = one.copying, one.spread
-        bounded[at_pairs] = one.limits.confidence[:, -2]
+    for at_pairs, data in jobs:
+        runs = list(itertools.islice(found, CHAINS))
+        one = _limits(data, options, runs)
+        values[:, at_pairs] = errors.error_similarity(at(one, ranks[:, at_pairs].T).T)
+        for chain, of in enumerate(runs):
+            similarity[chain][:, at_pairs] = errors.error_similarity(of.posterior)
+            copying[chain][:, at_pairs], spread[chain][:, at_pairs] = of.copying, of.spread
+        bounded[at_pairs] = one.confidence[:, -2]
     dims = ("chain", "draw", "pair")
     model = xr.Dataset(
         {"error_similarity": (dims, similarity), "copy_probability": (dims, copying)},
@@ -165,7 +166,7 @@ def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
     held: list[tuple[NDArray[np.intp], PairedErrors]] = []
     cells = 0
     for at_pairs, data in _pieces(table):
-        if held and cells + data.agreed.size > CELLS // CHAINS:
+        if held and cells + data.agreed.size > CELLS:
             yield _together(held)
             held, cells = [], 0
         held.append((at_pairs, data))
@@ -188,50 +189,47 @@ def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]
         pairs = np.flatnonzero(wrong[block.a] | wrong[block.b])
         # Labels and classes are at most as many as errors.
         n_errors = int((block.correct == 0).sum(axis=1).max(initial=0))
-        per_pair = min(block.n_classes**2, 2 * n_errors) * CHAINS
+        per_pair = min(block.n_classes**2, 2 * n_errors)
         step = max(1, CELLS // max(per_pair, 1))
         for start in range(0, len(pairs), step):
             some = pairs[start : start + step]
             yield block.rows.start + some, paired_errors(block, some)
 
 
-def _sampled(data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence) -> _Sampled:
-    """Chains of some pairs: the posterior, and limits from populations near by."""
-    n_pairs = len(data.agreed)
-    chain = Chain(data.take(np.tile(np.arange(n_pairs), CHAINS)), np.random.default_rng(seed))
+def _run(data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence) -> _Run:
+    """One chain of some pairs, and populations near its draws."""
+    chain = Chain(data, np.random.default_rng(seed))
     totals = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
-    mixture, base = options["mixture"], options["base"]
-    weight = (totals[0] + totals[1]) / (totals[0] + totals[1]).sum(axis=-1, keepdims=True)
-    part = mixing(totals, mixture)
-    weight = np.concatenate([weight] * CHAINS)
-    part = np.concatenate([part] * CHAINS) if isinstance(part, np.ndarray) else part
-    share = frequent(chain.data)
-    posterior, copying, spread = np.empty((3, SWEEPS, CHAINS * n_pairs))
+    weight, part = _weight(totals), mixing(totals, options["mixture"])
+    share = frequent(data)
+    posterior, copying, spread = np.empty((3, SWEEPS, len(data.agreed)))
     made = []
     for _ in range(WARM_UP):
         chain.sweep()
     for number in range(SWEEPS):
         chain.sweep()
         drawn = chain.drawn()
-        posterior[number] = (weight * divergence(*drawn.rows, part, base)).sum(axis=-1)
-        spread[number] = chain.log_spread
-        copying[number] = chain.copied_share()
+        apart = divergence(*drawn.rows, part, options["base"])
+        posterior[number] = (weight * apart).sum(axis=-1)
+        spread[number], copying[number] = chain.log_spread, chain.copied_share()
         made.append(simulate(chain, drawn, number, share, **options))
-    first = slice(0, n_pairs)
-    seen = observed(data, drawn.labels[first], share[first], **options)
-    together = Simulated(*(_by_pair(np.array(part)) for part in zip(*made, strict=True)))
-    found = limits(
-        seen, together, _by_pair(posterior), largest(totals, weight[first], mixture, base)
-    )
-    by_chain = (x.reshape(SWEEPS, CHAINS, n_pairs).transpose(1, 0, 2) for x in (
-        posterior, copying, spread
-    ))  # fmt: skip
-    return _Sampled(found, *by_chain)
+    together = Simulated(*(np.array(part) for part in zip(*made, strict=True)))
+    return _Run(posterior, copying, spread, together)
 
 
-def _by_pair(draws: Floats) -> Floats:
-    """Chains one after the other: (draw, chain * pair) to (chain * draw, pair)."""
-    return np.concatenate(np.split(draws, CHAINS, axis=1))
+def _weight(totals: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Floats:
+    errors_of_both = (totals[0] + totals[1]).astype(np.float64)
+    return errors_of_both / errors_of_both.sum(axis=-1, keepdims=True)
+
+
+def _limits(data: PairedErrors, options: dict[str, Any], runs: Sequence[_Run]) -> Limits:
+    """From all chains of some pairs."""
+    totals = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
+    seen = observed(data, frequent(data), **options)
+    made = (np.concatenate(part) for part in zip(*(run.made for run in runs), strict=True))
+    posterior = np.concatenate([run.posterior for run in runs])
+    most = largest(totals, _weight(totals), options["mixture"], options["base"])
+    return limits(seen, Simulated(*made), posterior, most)
 
 
 def _tied_ranks(
@@ -243,22 +241,25 @@ def _tied_ranks(
 ) -> Floats:
     """Ranks of draws of each pair, in (0, 1), that hang together as estimates do over items."""
     rng = np.random.default_rng(seed)
-    of_trial = (
-        np.arange(table.sizes["trial"]) if cluster is None else cluster_numbers(table, cluster)
-    )
     total = np.zeros((n_draws, table.sizes["pair"]))
-    n_clusters = int(of_trial.max(initial=-1)) + 1
-    step = max(1, CHUNK // max(n_clusters, 1))
-    slopes = [(block, evaluator(block, metric).slopes()) for block in blocks(table)]
-    for start in range(0, n_draws, step):
-        rows = slice(start, min(start + step, n_draws))
-        multipliers = rng.standard_normal((rows.stop - rows.start, n_clusters))
+    slopes = [(block, np.nan_to_num(evaluator(block, metric).slopes())) for block in blocks(table)]
+    if cluster is None:
         for block, slope in slopes:
-            total[rows, block.rows] = (
-                multipliers[:, of_trial[block.trials]] @ np.nan_to_num(slope).T
-            )
+            # Sums of normal multipliers are normal: only how they vary together matters.
+            root = slope if len(slope) > slope.shape[1] else _root(slope @ slope.T)
+            total[:, block.rows] = rng.standard_normal((n_draws, root.shape[1])) @ root.T
+    else:
+        of_trial = cluster_numbers(table, cluster)
+        multipliers = rng.standard_normal((n_draws, int(of_trial.max(initial=-1)) + 1))
+        for block, slope in slopes:
+            total[:, block.rows] = multipliers[:, of_trial[block.trials]] @ slope.T
     # Without any slope, as where all errors are alike, nothing ties a pair to others.
     loose = ~total.any(axis=0)
     total[:, loose] = rng.standard_normal((n_draws, int(loose.sum())))
     # Slopes are of the similarity, ranks of the divergence.
     return (stats.rankdata(-total, axis=0) - 0.5) / n_draws
+
+
+def _root(covariance: Floats) -> Floats:
+    size, axes = np.linalg.eigh(covariance)
+    return np.asarray(axes * np.sqrt(np.maximum(size, 0)))

@@ -312,11 +312,15 @@ def log_gamma_shares(parameters: Floats, rng: np.random.Generator) -> Floats:
     ndarray, shape (..., cell)
         Sums of 1; of a row whose parameters are all 0, zeros.
     """
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        logs = np.log(rng.standard_gamma(parameters + 1))
-        logs -= rng.standard_exponential(parameters.shape) / parameters
-        shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    shares = np.where(parameters > 0, np.nan_to_num(shares), 0)
+    there = parameters > 0
+    some = parameters[there]
+    with np.errstate(over="ignore"):
+        drawn = np.log(rng.standard_gamma(some + 1)) - rng.standard_exponential(some.shape) / some
+    logs = np.full(parameters.shape, -np.inf)
+    logs[there] = drawn
+    # A row without parameters has no largest one.
+    most = np.maximum(logs.max(axis=-1, keepdims=True, initial=-np.inf), np.finfo(np.float64).min)
+    shares = np.exp(logs - most)
     total = shares.sum(axis=-1, keepdims=True)
     return np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
 
