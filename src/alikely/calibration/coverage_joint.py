@@ -10,23 +10,19 @@ import pandas as pd
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import (
-    BATCH,
-    CI_PROB,
-    Design,
-    answers,
-    population,
-    true_similarity,
-)
+from alikely.calibration.coverage_rows import BATCH, CI_PROB, Design, data_sets
 from alikely.calibration.studies import run_study
-from alikely.data.trials import Trials
 from alikely.estimates.comparison import difference, mean
 from alikely.estimates.errors import error_similarity
 from alikely.estimates.result import Result
 
 __all__ = ["JOINT_DESIGNS", "joint_coverage", "joint_coverage_summary"]
 
-MACHINES, HUMANS = ["A", "B"], ["h1", "h2", "h3", "h4"]
+# Two machines and four humans, as `Trials.from_arrays` names them.
+MACHINES, HUMANS = (
+    ["observer_0", "observer_1"],
+    ["observer_2", "observer_3", "observer_4", "observer_5"],
+)
 # Systems follow what items suggest by different shares of what a design says.
 FOLLOWS = (0.6, 1.0)
 JOINT_DESIGNS: dict[str, Design] = {
@@ -41,13 +37,13 @@ JOINT_DESIGNS: dict[str, Design] = {
 # Names, and the entries whose mean is meant; of two, the difference of their means.
 STATEMENTS: dict[str, tuple[dict[str, Any], ...]] = {
     "difference of two pairs": (
-        {"observer_a": "A", "observer_b": "h1"},
-        {"observer_a": "B", "observer_b": "h1"},
+        {"observer_a": MACHINES[0], "observer_b": HUMANS[0]},
+        {"observer_a": MACHINES[1], "observer_b": HUMANS[0]},
     ),
-    "mean over humans": ({"observer_a": "A", "observer_b": HUMANS},),
+    "mean over humans": ({"observer_a": MACHINES[0], "observer_b": HUMANS},),
     "difference of means": (
-        {"observer_a": "A", "observer_b": HUMANS},
-        {"observer_a": "B", "observer_b": HUMANS},
+        {"observer_a": MACHINES[0], "observer_b": HUMANS},
+        {"observer_a": MACHINES[1], "observer_b": HUMANS},
     ),
     "mean of human pairs": ({"observer_a": HUMANS, "observer_b": HUMANS},),
 }
@@ -107,22 +103,7 @@ def _batch(
     """Some data sets of a design, as conditions of one call of the door."""
     world, systems = Design(**setting), [*MACHINES, *HUMANS]
     data, drawing = seed.spawn(2)
-    rng = np.random.default_rng(data)
-    labels, truths, values = [], [], []
-    for _ in range(BATCH):
-        of = population(world, rng, len(systems))
-        of = of._replace(follows=of.follows * rng.uniform(*FOLLOWS, len(systems)))
-        drawn, truth = answers(world, of, rng)
-        labels.append(drawn)
-        truths.append(truth)
-        values.append(true_similarity(of, drawn, truth))
-    trials = Trials.from_arrays(
-        np.ma.concatenate(labels, axis=1),
-        np.concatenate(truths),
-        observers=systems,
-        classes=range(world.n_classes),
-        condition=np.repeat(np.arange(BATCH), [len(truth) for truth in truths]).tolist(),
-    )
+    trials, values = data_sets(world, np.random.default_rng(data), len(systems), FOLLOWS)
     result = error_similarity(
         trials, n_resamples=n_draws, n_draws=n_draws, n_permutations=0, ci_prob=CI_PROB, rng=drawing
     )

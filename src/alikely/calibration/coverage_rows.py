@@ -286,20 +286,7 @@ def _batch(
     """Some data sets of a design, as conditions of one call of the door."""
     world = Design(concentration=float(concentration), **setting)
     data, drawing = seed.spawn(2)
-    rng = np.random.default_rng(data)
-    labels, truths, values = [], [], []
-    for _ in range(BATCH):
-        of = population(world, rng)
-        drawn, truth = answers(world, of, rng)
-        labels.append(drawn)
-        truths.append(truth)
-        values.append(float(true_similarity(of, drawn, truth)[0, 1]))
-    trials = Trials.from_arrays(
-        np.ma.concatenate(labels, axis=1),
-        np.concatenate(truths),
-        classes=range(world.n_classes),
-        condition=np.repeat(np.arange(BATCH), [len(truth) for truth in truths]).tolist(),
-    )
+    trials, values = data_sets(world, np.random.default_rng(data))
     result = error_similarity(trials, n_resamples=n_draws, n_draws=n_draws, rng=drawing)
     frame = result.summary(CI_PROB)
     inner = result.data["rows"].to_dataset()["error_similarity"].values.reshape(-1, len(frame))
@@ -311,7 +298,7 @@ def _batch(
         {
             "method": method,
             "dataset": BATCH * batch + i,
-            "truth": values[i],
+            "truth": values[i, 0, 1],
             "estimate": frame["estimate"].iloc[i],
             "lower": bounds[i, 0],
             "upper": bounds[i, 1],
@@ -322,6 +309,46 @@ def _batch(
         for method, bounds in ends.items()
         for i in range(BATCH)
     ]
+
+
+def data_sets(
+    design: Design,
+    rng: np.random.Generator,
+    n_systems: int = 2,
+    follows: tuple[float, float] = (1, 1),
+) -> tuple[Trials, Floats]:
+    """Draw data sets of a design, each of a population of its own, as conditions.
+
+    Parameters
+    ----------
+    design : Design
+    rng : numpy.random.Generator
+    n_systems : int
+    follows : (float, float)
+        Range of the share of what the design says by which systems follow what items suggest.
+
+    Returns
+    -------
+    trials : Trials
+        Of 50 conditions.
+    values : ndarray, shape (50, system, system)
+        True similarities.
+    """
+    labels, truths, values = [], [], []
+    for _ in range(BATCH):
+        of = population(design, rng, n_systems)
+        of = of._replace(follows=of.follows * rng.uniform(*follows, n_systems))
+        drawn, truth = answers(design, of, rng)
+        labels.append(drawn)
+        truths.append(truth)
+        values.append(true_similarity(of, drawn, truth))
+    trials = Trials.from_arrays(
+        np.ma.concatenate(labels, axis=1),
+        np.concatenate(truths),
+        classes=range(design.n_classes),
+        condition=np.repeat(np.arange(BATCH), [len(truth) for truth in truths]).tolist(),
+    )
+    return trials, np.array(values)
 
 
 def _bounds(result: Result, school: School, shown: str) -> Floats:

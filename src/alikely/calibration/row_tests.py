@@ -1,0 +1,119 @@
+"""Level and power of the test of equal error rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.random import RandomState
+from alikely.calibration.coverage_rows import BATCH, Design, data_sets
+from alikely.calibration.studies import run_study
+from alikely.data.tables import joint_correctness
+from alikely.errors.equal_rows import equality
+from alikely.metrics import get_metric
+
+__all__ = ["TESTED", "row_tests", "row_tests_summary"]
+
+# Eight of equal systems, for the level, and some of others, for the power.
+TESTED: dict[str, Design] = {
+    "equal, no copying": Design(concentration=np.inf),
+    "equal, copying .5": Design(copying=0.5, concentration=np.inf),
+    "equal, copying .8": Design(copying=0.8, concentration=np.inf),
+    "equal, 16 classes, 12 errors, .5": Design(16, 12, 0.5, concentration=np.inf),
+    "equal, kinds of items": Design(concentration=np.inf, n_kinds=4),
+    "equal, separate": Design(concentration=np.inf, shared=False),
+    "equal, Zipf, 250 errors": Design(8, 250, 0.3, concentration=np.inf, zipf=1.0),
+    "equal, second with a fifth": Design(8, 60, 0.5, concentration=np.inf, fewer=0.2),
+    "nearly equal, 50 errors": Design(copying=0.5, concentration=20.0),
+    "nearly equal, 250 errors": Design(8, 250, 0.5, concentration=20.0),
+    "different, 12 errors": Design(8, 12, 0.5),
+    "different, separate, 12 errors": Design(8, 12, shared=False),
+}
+LEVEL = 0.05
+
+
+def row_tests(
+    designs: dict[str, Design] | None = None,
+    *,
+    n_datasets: int = 1_000,
+    folder: str | Path | None = None,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> pd.DataFrame:
+    """P-values of equal rows from data sets of known truth.
+
+    Parameters
+    ----------
+    designs : mapping of str to Design, optional
+        By name; `TESTED` if not given.
+    n_datasets : int
+        Of each design, a multiple of 50.
+    folder, rng, progressbar
+        As in `alikely.calibration.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``design, truth`` (similarity) and ``p_equal`` of each data set.
+
+    Raises
+    ------
+    ValueError
+        If `n_datasets` is no multiple of 50.
+
+    Examples
+    --------
+    >>> study = row_tests({"few": Design(4, 5, concentration=np.inf)}, n_datasets=50, rng=1)
+    >>> row_tests_summary(study).columns.tolist()
+    ['design', 'n_datasets', 'divergence', 'rejected', 'rejected_mcse']
+    """
+    if n_datasets < BATCH or n_datasets % BATCH:
+        raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
+    cells = [
+        {"design": name, **design._asdict(), "batch": batch}
+        # JSON has no infinity.
+        | {"concentration": str(design.concentration)}
+        for name, design in (TESTED if designs is None else designs).items()
+        for batch in range(n_datasets // BATCH)
+    ]
+    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    return table[["design", "truth", "p_equal"]]
+
+
+def _batch(
+    design: str, batch: int, concentration: str, seed: Any, **setting: Any
+) -> list[dict[str, Any]]:
+    world = Design(concentration=float(concentration), **setting)
+    data, drawing = seed.spawn(2)
+    trials, values = data_sets(world, np.random.default_rng(data))
+    table = joint_correctness(trials, labels=True, disjoint=not world.shared)
+    found = equality(table, get_metric("error_similarity"), rng=drawing)
+    return [
+        {"truth": truth, "p_equal": p}
+        for truth, p in zip(values[:, 0, 1], found["p_equal"], strict=True)
+    ]
+
+
+def row_tests_summary(study: pd.DataFrame) -> pd.DataFrame:
+    """How often equal rows are rejected, at a level of .05.
+
+    Parameters
+    ----------
+    study : pandas.DataFrame
+        As from `row_tests`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``n_datasets``, the median ``divergence`` of the populations, ``rejected`` and its
+        Monte-Carlo error ``rejected_mcse``.
+    """
+    study = study[study["p_equal"].notna()]
+    by = study.assign(rejected=study["p_equal"] < LEVEL).groupby("design", sort=False)
+    table = pd.DataFrame({"n_datasets": by.size(), "divergence": 1 / by["truth"].median() - 1})
+    table["rejected"] = by["rejected"].mean()
+    error = np.sqrt(table["rejected"] * (1 - table["rejected"]) / table["n_datasets"])
+    return table.assign(rejected_mcse=error).reset_index()
