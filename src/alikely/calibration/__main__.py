@@ -19,10 +19,13 @@ from alikely.calibration.cards import MODEL_NAMES, calibration, is_of, reference
 from alikely.calibration.case import DEFAULT
 from alikely.calibration.cases import CASES
 from alikely.calibration.described import described, new_card, redescribe, unwritten
+from alikely.calibration.error_studies import TABLES, update_section, write_studies
 from alikely.calibration.index import SECONDS, STUDY, write_index
 from alikely.calibration.seconds import seconds
 from alikely.calibration.verdicts import RANKS, keep_ranks, kept_branches, kept_ranks, verdict
 
+# Whose card has the studies of error similarity.
+ROWS = "paired_errors"
 # What joblib takes for the number of cores, if it is set.
 CORES = "LOKY_MAX_CPU_COUNT"
 
@@ -38,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _run(given)
         if given.task == "verdict":
             return _verdict(given.catalogue, given.name)
+        if given.task == "rows":
+            return _rows(given.catalogue, given.text_only, given.work, given.seed)
         if given.task == "time":
             return _time(given.catalogue, given.name, given.repeats)
         return _index(given.catalogue, given.text_only, given.work, given.seed)
@@ -61,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     judge = tasks.add_parser("verdict", help="what the ranks that are kept say, worked out again")
     time = tasks.add_parser("time", help="seconds.json: seconds to the first draws")
     index = tasks.add_parser("index", help="README.md of the catalogue, with coverage of intervals")
+    rows = tasks.add_parser("rows", help="coverage and tests of error similarity, in the card")
     for task in (new, run, judge, time):
         task.add_argument("name", help="of the model, as in alikely.models")
     run.add_argument("--branch", default=DEFAULT, help="another form of the model, of its case")
@@ -69,13 +75,14 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=int, default=joblib.cpu_count(), help="processes; one a core if not given"
     )
     time.add_argument("--repeats", type=int, default=5, help="processes, cold and warm each (5)")
-    index.add_argument(
-        "--text-only", action="store_true", help="without the long study of coverage, as it stands"
-    )
-    for task in (run, index):
+    for task in (index, rows):
+        task.add_argument(
+            "--text-only", action="store_true", help="without the long studies, as they stand"
+        )
+    for task in (run, index, rows):
         task.add_argument("--seed", type=int, default=1, help="of all simulations (1)")
         task.add_argument("--work", type=Path, help="where finished parts are kept, to go on later")
-    for task in (new, run, judge, time, index):
+    for task in (new, run, judge, time, index, rows):
         task.add_argument(
             "--catalogue", type=Path, default=Path("models"), help="folder of all models (models)"
         )
@@ -187,6 +194,16 @@ def _time(catalogue: Path, name: str, repeats: int) -> int:
     found = seconds(name, repeats)
     write(folder / SECONDS, found)
     print(f"{name}: {found['cold']:.1f} s cold, {found['warm']:.1f} s warm, of processors")
+    return 0
+
+
+def _rows(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> int:
+    folder = _folder(catalogue, ROWS)
+    if not text_only:
+        write_studies(folder, work, seed)
+    elif lacking := [name for name in TABLES if not (folder / name).is_file()]:
+        raise ValueError(f"{folder} has no {lacking[0]}; leave out --text-only, to run its studies")
+    update_section(folder)
     return 0
 
 

@@ -1,0 +1,145 @@
+"""What studies say of the intervals and the test of error similarity, in its model's card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from alikely._base.files import write_file
+from alikely.calibration.coverage_joint import joint_coverage, joint_coverage_summary
+from alikely.calibration.coverage_rows import PROMISED, row_coverage, row_coverage_summary
+from alikely.calibration.row_tests import row_tests, row_tests_summary
+
+__all__ = ["section", "update_section", "write_studies"]
+
+TABLES = ("coverage.csv", "statements.csv", "tests.csv")
+HEAD, BEFORE = "## Coverage\n", "## Calibration\n"
+METHODS = ("auto", "model", "bootstrap", "bca", "analytic")
+SIGNIFICANT = 0.05
+DIGITS = 4
+
+
+def write_studies(folder: Path, work: Path | None = None, seed: int = 1) -> None:
+    """Run the studies, an hour or two, and write their tables.
+
+    Parameters
+    ----------
+    folder : path
+        Of the card.
+    work : path, optional
+        Where finished parts are kept.
+    seed : int
+        Of all studies.
+    """
+    rows, joint, tests = (None if work is None else work / name for name in TABLES)
+    found = (
+        row_coverage_summary(row_coverage(folder=rows, rng=seed, progressbar=True)),
+        joint_coverage_summary(joint_coverage(folder=joint, rng=seed, progressbar=True)),
+        row_tests_summary(row_tests(folder=tests, rng=seed, progressbar=True)),
+    )
+    for name, table in zip(TABLES, found, strict=True):
+        write_file(folder / name, table.round(DIGITS).to_csv(index=False))
+
+
+def update_section(folder: Path) -> None:
+    """Put the section into the card, before that of its calibration.
+
+    Parameters
+    ----------
+    folder : path
+        Of the card, with the tables of `write_studies`.
+    """
+    path = folder / "README.md"
+    before, _, rest = path.read_text().partition(BEFORE)
+    before = before.partition(HEAD)[0]
+    write_file(path, f"{before}{section(folder)}\n{BEFORE}{rest}")
+
+
+def section(folder: Path) -> str:
+    """What the tables say.
+
+    Parameters
+    ----------
+    folder : path
+        Of the card, with the tables of `write_studies`.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    rows, joint, tests = (pd.read_csv(folder / name) for name in TABLES)
+    return TEXT.format(
+        short=_short(rows),
+        rows="\n".join(_row_lines(rows)),
+        statements="\n".join(_statement_lines(joint)),
+        tests="\n".join(
+            f"| {row.design} | {row.n_datasets} | {row.divergence:.3f} | {row.rejected:.3f} |"
+            for row in tests.itertuples()
+        ),
+    )
+
+
+def _short(rows: pd.DataFrame) -> str:
+    """Designs in which intervals of the door fall short of what is promised."""
+    auto = rows[rows["method"] == "auto"]
+    fewer = auto[auto["p_short"] < SIGNIFICANT]
+    if fewer.empty:
+        return f"In no design is it significantly below {PROMISED:.2f} (Holm over designs)."
+    named = ", ".join(
+        f"{row.design} ({row.coverage:.3f}, {row.unbounded:.0%} unbounded)"
+        for row in fewer.itertuples()
+    )
+    return f"Significantly below {PROMISED:.2f} (Holm over designs) it is in: {named}."
+
+
+def _row_lines(rows: pd.DataFrame) -> list[str]:
+    lines = []
+    for design, part in rows.groupby("design", sort=False):
+        by = part.set_index("method")
+        auto = by.loc["auto"]
+        covered = " | ".join(f"{by.loc[name, 'coverage']:.3f}" for name in METHODS)
+        lines.append(
+            f"| {design} | {auto['n_datasets']:.0f} | {covered} | {auto['width']:.3f} | "
+            f"{auto['relative_width']:.2f} | {auto['unbounded']:.2f} | {auto['at_end']:.2f} |"
+        )
+    return lines
+
+
+def _statement_lines(joint: pd.DataFrame) -> list[str]:
+    wide = joint.pivot_table(
+        index=["design", "statement"], columns="method", values="coverage", sort=False
+    )
+    return [
+        f"| {design} | {statement} | {row['posterior']:.3f} | {row['bootstrap']:.3f} | "
+        f"{row['analytic']:.3f} |"
+        for (design, statement), row in wide.iterrows()
+    ]
+
+
+TEXT = """## Coverage
+Data sets of known truth (`alikely.calibration.coverage_rows`), each of a population of its own, go
+through `alikely.error_similarity`: share of 95 % intervals that hold the similarity. `auto` is the
+door's interval, `model` the posterior of this model alone. An interval that ends where no label is
+common is unbounded: it does not count as covering, and its row has a note. {short}
+
+| design | data sets | auto | model | bootstrap | BCa | analytic | median width | of model \
+| unbounded | holds 1 |
+|---|---|---|---|---|---|---|---|---|---|---|
+{rows}
+
+Differences and means over pairs that share systems and items, two machines and four humans
+(`alikely.calibration.coverage_joint`): coverage of 95 % intervals.
+
+| design | statement | posterior | bootstrap | analytic |
+|---|---|---|---|---|
+{statements}
+
+The test of equal rows (`p_equal`): how often it rejects at .05, equal systems first, with the
+median divergence of populations.
+
+| design | data sets | divergence | rejected |
+|---|---|---|---|
+{tests}
+"""
