@@ -2,18 +2,32 @@ from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
 from .coverage_estimates import estimate_coverage as estimate_coverage
+from .coverage_joint import joint_coverage as joint_coverage
+from .coverage_joint import joint_coverage_summary as joint_coverage_summary
+from .coverage_rows import RowDesign as RowDesign
+from .coverage_rows import row_coverage as row_coverage
+from .coverage_rows import row_coverage_summary as row_coverage_summary
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
+from .row_tests import row_tests as row_tests
+from .row_tests import row_tests_summary as row_tests_summary
 from .studies import run_study as run_study
 from .verdicts import kept_ranks as kept_ranks
 from .verdicts import verdict as verdict
 
 __all__ = [
+    "RowDesign",
     "coverage_study",
     "coverage_summary",
     "default_grid",
     "estimate_coverage",
+    "joint_coverage",
+    "joint_coverage_summary",
     "kept_ranks",
+    "row_coverage",
+    "row_coverage_summary",
+    "row_tests",
+    "row_tests_summary",
     "run_study",
     "sbc",
     "sbc_summary",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import BATCH, CI_PROB, Design, data_sets
+from alikely.calibration.coverage_rows import BATCH, CI_PROB, RowDesign, data_sets
 from alikely.calibration.studies import run_study
 from alikely.estimates.comparison import difference, mean
 from alikely.estimates.errors import error_similarity
@@ -25,14 +25,14 @@ MACHINES, HUMANS = (
 )
 # Systems follow what items suggest by different shares of what a design says.
 FOLLOWS = (0.6, 1.0)
-JOINT_DESIGNS: dict[str, Design] = {
-    "no copying": Design(),
-    "copying .5": Design(copying=0.5),
-    "copying .8": Design(copying=0.8),
-    "16 classes, 12 errors, .5": Design(16, 12, 0.5),
-    "kinds of items, copying .3": Design(copying=0.3, n_kinds=4),
-    "Zipf, copying .5": Design(copying=0.5, zipf=1.0),
-    "nearly equal, copying .5": Design(copying=0.5, concentration=20.0),
+JOINT_DESIGNS: dict[str, RowDesign] = {
+    "no copying": RowDesign(),
+    "copying .5": RowDesign(copying=0.5),
+    "copying .8": RowDesign(copying=0.8),
+    "16 classes, 12 errors, .5": RowDesign(16, 12, 0.5),
+    "kinds of items, copying .3": RowDesign(copying=0.3, n_kinds=4),
+    "Zipf, copying .5": RowDesign(copying=0.5, zipf=1.0),
+    "nearly equal, copying .5": RowDesign(copying=0.5, concentration=20.0),
 }
 # Names, and the entries whose mean is meant; of two, the difference of their means.
 STATEMENTS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -50,7 +50,7 @@ STATEMENTS: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def joint_coverage(
-    designs: dict[str, Design] | None = None,
+    designs: dict[str, RowDesign] | None = None,
     *,
     n_datasets: int = 200,
     n_draws: int = 1_000,
@@ -62,7 +62,7 @@ def joint_coverage(
 
     Parameters
     ----------
-    designs : mapping of str to Design, optional
+    designs : mapping of str to RowDesign, optional
         By name; `JOINT_DESIGNS` if not given. Systems follow what items suggest by .6 to 1 of what
         the design says.
     n_datasets, n_draws : int
@@ -83,7 +83,7 @@ def joint_coverage(
 
     Examples
     --------
-    >>> few = {"few": Design(4, 5)}
+    >>> few = {"few": RowDesign(4, 5)}
     >>> study = joint_coverage(few, n_datasets=50, n_draws=100, rng=1)  # doctest: +SKIP
     """
     if n_datasets < BATCH or n_datasets % BATCH:
@@ -101,7 +101,7 @@ def _batch(
     design: str, batch: int, n_draws: int, seed: Any, **setting: Any
 ) -> list[dict[str, Any]]:
     """Some data sets of a design, as conditions of one call of the door."""
-    world, systems = Design(**setting), [*MACHINES, *HUMANS]
+    world, systems = RowDesign(**setting), [*MACHINES, *HUMANS]
     data, drawing = seed.spawn(2)
     trials, values = data_sets(world, np.random.default_rng(data), len(systems), FOLLOWS)
     result = error_similarity(

@@ -28,7 +28,7 @@ from alikely.metrics import errors
 from alikely.simulate import ErrorPopulation, shared_errors
 from alikely.stats.intervals import bound_names, interval
 
-__all__ = ["DESIGNS", "PROMISED", "Design", "row_coverage", "row_coverage_summary"]
+__all__ = ["DESIGNS", "PROMISED", "RowDesign", "row_coverage", "row_coverage_summary"]
 
 # Of an item, for a system that errs as often as the other.
 WRONG = 0.5
@@ -44,7 +44,7 @@ PROMISED = 0.93
 AT_END = 0.001
 
 
-class Design(NamedTuple):
+class RowDesign(NamedTuple):
     """Populations of two systems, drawn anew for each data set.
 
     Attributes
@@ -81,55 +81,55 @@ class Design(NamedTuple):
 
 
 # The first twelve are those of the table that the method was chosen by; the others came later.
-DESIGNS: dict[str, Design] = {
-    "8 classes, no copying": Design(),
-    "8 classes, copying .5": Design(copying=0.5),
-    "8 classes, copying .8": Design(copying=0.8),
-    "8 classes, copying .95": Design(copying=0.95),
-    "16 classes, 12 errors, .5": Design(16, 12, 0.5),
-    "8 classes, 250 errors, .5": Design(8, 250, 0.5),
-    "16 classes, 20 errors in all": Design(16, 1.25, 0.5),
-    "kinds of items": Design(n_kinds=4),
-    "separate, 25 errors": Design(8, 25, shared=False),
-    "separate, 16 classes, unrelated": Design(16, 12, concentration=0.1, shared=False),
-    "separate, 16 classes, 100 errors": Design(16, 100, shared=False),
-    "kinds of items, copying .5": Design(copying=0.5, n_kinds=4),
-    "kinds, 16 classes, 12 errors": Design(16, 12, 0.3, n_kinds=3),
-    "kinds, 250 errors": Design(8, 250, 0.3, n_kinds=6),
-    "Zipf": Design(zipf=1.0, copying=0.5),
-    "Zipf, steeper, 200 errors": Design(8, 200, zipf=2.0, copying=0.3),
-    "Zipf, 32 classes, 60 errors": Design(32, 60, 0.5, zipf=1.0),
-    "Zipf, 32 classes, 20 errors": Design(32, 20, 0.2, zipf=1.0),
-    "32 classes, 5 errors": Design(32, 5, 0.5),
-    "4 classes, 300 errors": Design(4, 300, 0.5),
-    "3 classes, 20 errors": Design(3, 20, 0.5),
-    "16 classes, 500 errors": Design(16, 500, 0.5),
-    "nearly equal": Design(copying=0.5, concentration=20.0),
-    "nearly equal, 250 errors": Design(8, 250, 0.5, concentration=20.0),
-    "few labels a row": Design(16, 50, 0.5, base=0.2),
-    "second with a fifth of errors": Design(8, 60, 0.5, fewer=0.2),
-    "second with a tenth, no copying": Design(16, 60, concentration=2.0, fewer=0.1),
-    "unrelated, no copying": Design(8, 50, concentration=0.1),
-    "equal, no copying": Design(concentration=np.inf),
-    "equal, copying .8": Design(copying=0.8, concentration=np.inf),
-    "equal, 16 classes, 12 errors, .5": Design(16, 12, 0.5, concentration=np.inf),
-    "equal, kinds of items": Design(concentration=np.inf, n_kinds=4),
-    "equal, separate": Design(concentration=np.inf, shared=False),
-    "equal, Zipf, 250 errors": Design(8, 250, 0.3, concentration=np.inf, zipf=1.0),
-    "equal, second with a fifth": Design(8, 60, 0.5, concentration=np.inf, fewer=0.2),
-    "equal, 16 classes, 20 errors in all": Design(16, 1.25, 0.5, concentration=np.inf),
+DESIGNS: dict[str, RowDesign] = {
+    "8 classes, no copying": RowDesign(),
+    "8 classes, copying .5": RowDesign(copying=0.5),
+    "8 classes, copying .8": RowDesign(copying=0.8),
+    "8 classes, copying .95": RowDesign(copying=0.95),
+    "16 classes, 12 errors, .5": RowDesign(16, 12, 0.5),
+    "8 classes, 250 errors, .5": RowDesign(8, 250, 0.5),
+    "16 classes, 20 errors in all": RowDesign(16, 1.25, 0.5),
+    "kinds of items": RowDesign(n_kinds=4),
+    "separate, 25 errors": RowDesign(8, 25, shared=False),
+    "separate, 16 classes, unrelated": RowDesign(16, 12, concentration=0.1, shared=False),
+    "separate, 16 classes, 100 errors": RowDesign(16, 100, shared=False),
+    "kinds of items, copying .5": RowDesign(copying=0.5, n_kinds=4),
+    "kinds, 16 classes, 12 errors": RowDesign(16, 12, 0.3, n_kinds=3),
+    "kinds, 250 errors": RowDesign(8, 250, 0.3, n_kinds=6),
+    "Zipf": RowDesign(zipf=1.0, copying=0.5),
+    "Zipf, steeper, 200 errors": RowDesign(8, 200, zipf=2.0, copying=0.3),
+    "Zipf, 32 classes, 60 errors": RowDesign(32, 60, 0.5, zipf=1.0),
+    "Zipf, 32 classes, 20 errors": RowDesign(32, 20, 0.2, zipf=1.0),
+    "32 classes, 5 errors": RowDesign(32, 5, 0.5),
+    "4 classes, 300 errors": RowDesign(4, 300, 0.5),
+    "3 classes, 20 errors": RowDesign(3, 20, 0.5),
+    "16 classes, 500 errors": RowDesign(16, 500, 0.5),
+    "nearly equal": RowDesign(copying=0.5, concentration=20.0),
+    "nearly equal, 250 errors": RowDesign(8, 250, 0.5, concentration=20.0),
+    "few labels a row": RowDesign(16, 50, 0.5, base=0.2),
+    "second with a fifth of errors": RowDesign(8, 60, 0.5, fewer=0.2),
+    "second with a tenth, no copying": RowDesign(16, 60, concentration=2.0, fewer=0.1),
+    "unrelated, no copying": RowDesign(8, 50, concentration=0.1),
+    "equal, no copying": RowDesign(concentration=np.inf),
+    "equal, copying .8": RowDesign(copying=0.8, concentration=np.inf),
+    "equal, 16 classes, 12 errors, .5": RowDesign(16, 12, 0.5, concentration=np.inf),
+    "equal, kinds of items": RowDesign(concentration=np.inf, n_kinds=4),
+    "equal, separate": RowDesign(concentration=np.inf, shared=False),
+    "equal, Zipf, 250 errors": RowDesign(8, 250, 0.3, concentration=np.inf, zipf=1.0),
+    "equal, second with a fifth": RowDesign(8, 60, 0.5, concentration=np.inf, fewer=0.2),
+    "equal, 16 classes, 20 errors in all": RowDesign(16, 1.25, 0.5, concentration=np.inf),
     # Divergences are near .05 in these.
-    ".05 apart, 250 errors": Design(8, 250, 0.3, concentration=1.1),
-    ".05 apart, 250 errors, separate": Design(8, 250, concentration=5.3, shared=False),
+    ".05 apart, 250 errors": RowDesign(8, 250, 0.3, concentration=1.1),
+    ".05 apart, 250 errors, separate": RowDesign(8, 250, concentration=5.3, shared=False),
 }  # fmt: skip
 
 
-def population(design: Design, rng: np.random.Generator, n_systems: int = 2) -> ErrorPopulation:
+def population(design: RowDesign, rng: np.random.Generator, n_systems: int = 2) -> ErrorPopulation:
     """Draw how systems of a design err.
 
     Parameters
     ----------
-    design : Design
+    design : RowDesign
     rng : numpy.random.Generator
     n_systems : int
 
@@ -170,13 +170,13 @@ def _with_truth(rows: Floats) -> Floats:
 
 
 def answers(
-    design: Design, of: ErrorPopulation, rng: np.random.Generator
+    design: RowDesign, of: ErrorPopulation, rng: np.random.Generator
 ) -> tuple[np.ma.MaskedArray[Any, Any], NDArray[np.intp]]:
     """Draw a data set: labels (system, item), and true classes.
 
     Parameters
     ----------
-    design : Design
+    design : RowDesign
     of : ErrorPopulation
     rng : numpy.random.Generator
 
@@ -222,7 +222,7 @@ def true_similarity(
 
 
 def row_coverage(
-    designs: dict[str, Design] | None = None,
+    designs: dict[str, RowDesign] | None = None,
     *,
     n_datasets: int = 200,
     n_draws: int = 1_000,
@@ -236,7 +236,7 @@ def row_coverage(
 
     Parameters
     ----------
-    designs : mapping of str to Design, optional
+    designs : mapping of str to RowDesign, optional
         By name; if not given, `DESIGNS`: 28 of systems that differ, 8 of equal ones, and two of
         such as are .05 apart.
     n_datasets, n_draws : int
@@ -259,7 +259,7 @@ def row_coverage(
 
     Examples
     --------
-    >>> few = {"few": Design(4, 5)}
+    >>> few = {"few": RowDesign(4, 5)}
     >>> study = row_coverage(few, n_datasets=50, n_draws=100, rng=1)
     >>> row_coverage_summary(study)["method"].tolist()
     ['auto', 'model', 'bootstrap', 'bca', 'analytic']
@@ -284,7 +284,7 @@ def _batch(
     design: str, batch: int, n_draws: int, concentration: str, seed: Any, **setting: Any
 ) -> list[dict[str, Any]]:
     """Some data sets of a design, as conditions of one call of the door."""
-    world = Design(concentration=float(concentration), **setting)
+    world = RowDesign(concentration=float(concentration), **setting)
     data, drawing = seed.spawn(2)
     trials, values = data_sets(world, np.random.default_rng(data))
     result = error_similarity(trials, n_resamples=n_draws, n_draws=n_draws, rng=drawing)
@@ -312,7 +312,7 @@ def _batch(
 
 
 def data_sets(
-    design: Design,
+    design: RowDesign,
     rng: np.random.Generator,
     n_systems: int = 2,
     follows: tuple[float, float] = (1, 1),
@@ -321,7 +321,7 @@ def data_sets(
 
     Parameters
     ----------
-    design : Design
+    design : RowDesign
     rng : numpy.random.Generator
     n_systems : int
     follows : (float, float)

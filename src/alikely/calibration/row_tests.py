@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import BATCH, Design, data_sets
+from alikely.calibration.coverage_rows import BATCH, RowDesign, data_sets
 from alikely.calibration.studies import run_study
 from alikely.data.tables import joint_correctness
 from alikely.errors.equal_rows import equality
@@ -18,25 +18,25 @@ from alikely.metrics import get_metric
 __all__ = ["TESTED", "row_tests", "row_tests_summary"]
 
 # Eight of equal systems, for the level, and some of others, for the power.
-TESTED: dict[str, Design] = {
-    "equal, no copying": Design(concentration=np.inf),
-    "equal, copying .5": Design(copying=0.5, concentration=np.inf),
-    "equal, copying .8": Design(copying=0.8, concentration=np.inf),
-    "equal, 16 classes, 12 errors, .5": Design(16, 12, 0.5, concentration=np.inf),
-    "equal, kinds of items": Design(concentration=np.inf, n_kinds=4),
-    "equal, separate": Design(concentration=np.inf, shared=False),
-    "equal, Zipf, 250 errors": Design(8, 250, 0.3, concentration=np.inf, zipf=1.0),
-    "equal, second with a fifth": Design(8, 60, 0.5, concentration=np.inf, fewer=0.2),
-    "nearly equal, 50 errors": Design(copying=0.5, concentration=20.0),
-    "nearly equal, 250 errors": Design(8, 250, 0.5, concentration=20.0),
-    "different, 12 errors": Design(8, 12, 0.5),
-    "different, separate, 12 errors": Design(8, 12, shared=False),
+TESTED: dict[str, RowDesign] = {
+    "equal, no copying": RowDesign(concentration=np.inf),
+    "equal, copying .5": RowDesign(copying=0.5, concentration=np.inf),
+    "equal, copying .8": RowDesign(copying=0.8, concentration=np.inf),
+    "equal, 16 classes, 12 errors, .5": RowDesign(16, 12, 0.5, concentration=np.inf),
+    "equal, kinds of items": RowDesign(concentration=np.inf, n_kinds=4),
+    "equal, separate": RowDesign(concentration=np.inf, shared=False),
+    "equal, Zipf, 250 errors": RowDesign(8, 250, 0.3, concentration=np.inf, zipf=1.0),
+    "equal, second with a fifth": RowDesign(8, 60, 0.5, concentration=np.inf, fewer=0.2),
+    "nearly equal, 50 errors": RowDesign(copying=0.5, concentration=20.0),
+    "nearly equal, 250 errors": RowDesign(8, 250, 0.5, concentration=20.0),
+    "different, 12 errors": RowDesign(8, 12, 0.5),
+    "different, separate, 12 errors": RowDesign(8, 12, shared=False),
 }
 LEVEL = 0.05
 
 
 def row_tests(
-    designs: dict[str, Design] | None = None,
+    designs: dict[str, RowDesign] | None = None,
     *,
     n_datasets: int = 1_000,
     folder: str | Path | None = None,
@@ -47,7 +47,7 @@ def row_tests(
 
     Parameters
     ----------
-    designs : mapping of str to Design, optional
+    designs : mapping of str to RowDesign, optional
         By name; `TESTED` if not given.
     n_datasets : int
         Of each design, a multiple of 50.
@@ -66,7 +66,7 @@ def row_tests(
 
     Examples
     --------
-    >>> study = row_tests({"few": Design(4, 5, concentration=np.inf)}, n_datasets=50, rng=1)
+    >>> study = row_tests({"few": RowDesign(4, 5, concentration=np.inf)}, n_datasets=50, rng=1)
     >>> row_tests_summary(study).columns.tolist()
     ['design', 'n_datasets', 'divergence', 'rejected', 'rejected_mcse']
     """
@@ -86,7 +86,7 @@ def row_tests(
 def _batch(
     design: str, batch: int, concentration: str, seed: Any, **setting: Any
 ) -> list[dict[str, Any]]:
-    world = Design(concentration=float(concentration), **setting)
+    world = RowDesign(concentration=float(concentration), **setting)
     data, drawing = seed.spawn(2)
     trials, values = data_sets(world, np.random.default_rng(data))
     table = joint_correctness(trials, labels=True, disjoint=not world.shared)
