@@ -7,10 +7,10 @@ from .coverage_joint import joint_coverage_summary as joint_coverage_summary
 from .coverage_rows import RowDesign as RowDesign
 from .coverage_rows import row_coverage as row_coverage
 from .coverage_rows import row_coverage_summary as row_coverage_summary
+from .equal_row_tests import row_tests as row_tests
+from .equal_row_tests import row_tests_summary as row_tests_summary
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
-from .row_tests import row_tests as row_tests
-from .row_tests import row_tests_summary as row_tests_summary
 from .studies import run_study as run_study
 from .verdicts import kept_ranks as kept_ranks
 from .verdicts import verdict as verdict

@@ -9,7 +9,7 @@ import pandas as pd
 from alikely._base.files import write_file
 from alikely.calibration.coverage_joint import joint_coverage, joint_coverage_summary
 from alikely.calibration.coverage_rows import PROMISED, row_coverage, row_coverage_summary
-from alikely.calibration.row_tests import row_tests, row_tests_summary
+from alikely.calibration.equal_row_tests import row_tests, row_tests_summary
 
 __all__ = ["section", "update_section", "write_studies"]
 
