@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alikely as al
@@ -12,6 +13,7 @@ from alikely.metrics import errors
 from alikely.metrics.errors import error_divergence
 
 N_RESAMPLES = 2_000
+COLUMNS = ["observer", "item", "condition", "truth", "response"]
 
 
 def crowd(n_observers: int, n_trials: int, n_classes: int) -> al.Trials:
@@ -90,3 +92,31 @@ def test_a_thousand_classes(benchmark: Any) -> None:
         )
 
     benchmark.pedantic(tables, rounds=1)
+
+
+@pytest.mark.benchmark(group="calibrated limits of error similarity, 28 pairs of 16 classes")
+def test_chains_of_pairs(benchmark: Any) -> None:
+    trials = crowd(8, 800, 16)
+    options = {"n_resamples": 0, "n_permutations": 0, "rng": 1}
+    benchmark.pedantic(al.error_similarity, (trials,), options, rounds=2)
+
+
+@pytest.mark.benchmark(group="calibrated limits of error similarity, 28 pairs of 16 classes")
+def test_chains_of_pairs_in_conditions(benchmark: Any) -> None:
+    """The same pairs, each with a condition of its own: chains of conditions run together."""
+    trials = [crowd(2, 800, 16) for _ in range(28)]
+    frames = [one.to_table().assign(condition=f"{n:02}") for n, one in enumerate(trials)]
+    together = al.Trials.from_table(pd.concat(frames)[COLUMNS])
+    options = {"n_resamples": 0, "n_permutations": 0, "rng": 1}
+    benchmark.pedantic(al.error_similarity, (together,), options, rounds=2)
+
+
+@pytest.mark.benchmark(group="error similarity of one pair, 1,000 classes, 50,000 trials")
+@pytest.mark.parametrize("school", ["posterior", "permutations", "bootstrap"])
+def test_a_thousand_classes(benchmark: Any, school: str) -> None:
+    trials = crowd(2, 50_000, 1_000)
+    options = {"n_resamples": 0, "n_draws": 0, "n_permutations": 0, "rng": 1}
+    options |= {"posterior": {"n_draws": 4_000}, "permutations": {"n_permutations": 999}}.get(
+        school, {"n_resamples": 1_000}
+    )
+    benchmark.pedantic(al.error_similarity, (trials,), options, rounds=1)
