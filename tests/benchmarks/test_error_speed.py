@@ -113,7 +113,7 @@ def test_chains_of_pairs_in_conditions(benchmark: Any) -> None:
 
 @pytest.mark.benchmark(group="error similarity of one pair, 1,000 classes, 50,000 trials")
 @pytest.mark.parametrize("school", ["posterior", "permutations", "bootstrap"])
-def test_a_thousand_classes(benchmark: Any, school: str) -> None:
+def test_a_pair_of_a_thousand_classes(benchmark: Any, school: str) -> None:
     trials = crowd(2, 50_000, 1_000)
     options = {"n_resamples": 0, "n_draws": 0, "n_permutations": 0, "rng": 1}
     options |= {"posterior": {"n_draws": 4_000}, "permutations": {"n_permutations": 999}}.get(
