@@ -46,7 +46,7 @@ from alikely.benchmark.nesting import (
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
-from alikely.errors.draws import label_draws
+from alikely.errors.agreement import agreement_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
@@ -278,7 +278,7 @@ def _posterior(
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
     if metric.draws == "labels":
-        values = label_draws(table, n_draws, metric, seed)
+        values = agreement_draws(table, n_draws, metric, seed)
     else:
         values = joint_draws(table, N_CHAINS * per_chain, [metric], seed)[metric.name]
     scores = with_overall(nested_scores(layout, values)).astype(np.float32)

@@ -11,6 +11,7 @@ from alikely._base.random import RandomState
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
+from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
@@ -332,7 +333,8 @@ def _draw_labels(
             table, ask.n_draws, metric, seed, ask.progressbar, **_for_chains(ask)
         )
     else:
-        draws = label_draws(table, ask.n_draws, metric, seed)
+        draw = label_draws if ask.sampler == "exact" else agreement_draws
+        draws = draw(table, ask.n_draws, metric, seed)
     posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
     return Drawn({"posterior": posterior}, fits=fits)
 
@@ -413,7 +415,9 @@ LABELS = Kind(
     lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=False),
     _beside_labels,
     _draw_labels,
-    lambda metric, ask: _model_name(ask, "class_copying", "labels"),
+    lambda metric, ask: _model_name(
+        ask, "class_copying", "labels" if ask.sampler == "exact" else "distinct_labels"
+    ),
     FOR_CHAINS,
 )
 ROWS = Kind(

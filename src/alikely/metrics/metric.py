@@ -169,6 +169,10 @@ class Metric:
     caution : callable, optional
         Counts ``(pair, K)`` of ``"correctness"`` to strings ``(pair,)``: where else its analytic
         interval misleads, empty where it does not.
+    distinct : callable, optional
+        Of ``"labels"``: label statistics of weighted joint errors and their sums of squared weights
+        ``(..., 2)`` to its value over pairs of different joint errors, where products of margins
+        pair each with itself (`distinct.distinct_agreement`).
     options : mapping
         Options that it was made with, which a file remembers.
     module : str
@@ -199,6 +203,7 @@ class Metric:
     rests_on: tuple[str, str] = BY_COUNTS
     trust: Trust = BY_COUNTS
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    distinct: Callable[..., Floats] | None = None
     options: Mapping[str, Any] = NONE
     module: str = ""
 

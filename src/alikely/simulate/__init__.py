@@ -6,6 +6,7 @@ from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, 
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
+from alikely.simulate.labels import shared_errors, shared_label_agreement
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 
 __all__ = [
@@ -21,4 +22,6 @@ __all__ = [
     "observers",
     "pattern_cells",
     "pattern_probabilities",
+    "shared_errors",
+    "shared_label_agreement",
 ]
