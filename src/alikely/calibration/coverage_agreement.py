@@ -171,9 +171,7 @@ def agreement_coverage(
     chosen = agreement_grid() if grid is None else grid
     unknown = sorted(set(chosen["population"]) - set(POPULATIONS))
     if unknown:
-        raise ValueError(
-            f"population must be one of {', '.join(POPULATIONS)}, got {unknown[0]!r}"
-        )
+        raise ValueError(f"population must be one of {', '.join(POPULATIONS)}, got {unknown[0]!r}")
     common = {"n_observers": n_observers, "n_datasets": n_datasets, "n_draws": n_draws}
     cells = [
         {
@@ -217,11 +215,10 @@ def _setting(
     truth = shared_label_agreement(rows[:n_observers], shared, copy_probability)
     of_pairs = truth[np.triu_indices(n_observers, 1)]
     found: list[dict[str, Any]] = []
+    options: dict[str, Any] = {"n_draws": n_draws, "rng": drawing}
     results = {
-        sampler: misclassification_agreement(
-            trials, n_resamples=n_draws, n_draws=n_draws, sampler=sampler, rng=drawing
-        )
-        for sampler in ("exact", "auto")
+        "exact": misclassification_agreement(trials, n_resamples=0, sampler="exact", **options),
+        "auto": misclassification_agreement(trials, n_resamples=n_draws, **options),
     }
     for method, (sampler, school) in METHODS.items():
         result = results[sampler]

@@ -156,9 +156,7 @@ def _counted(block: Block, rng: np.random.Generator) -> _Counted:
     )
 
 
-def _patterns(
-    block: Block, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _patterns(block: Block, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Labels of the prior, (observer, pattern), and who gives the one that is common."""
     given = block.response[block.correct == 0]
     frequency = np.bincount(given, minlength=block.n_classes) + GIVEN

@@ -219,9 +219,7 @@ def _joint_block(
     return out
 
 
-def stick_masses(
-    rng: np.random.Generator, size: int, mass: float = MASS
-) -> NDArray[np.float64]:
+def stick_masses(rng: np.random.Generator, size: int, mass: float = MASS) -> NDArray[np.float64]:
     """Shares of the pieces that the prior's part is broken into [S94]_.
 
     Parameters

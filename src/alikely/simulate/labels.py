@@ -130,9 +130,7 @@ def shared_label_agreement(rows: ArrayLike, common: ArrayLike, copy_probability:
     return out
 
 
-def _checked(
-    rows: ArrayLike, common: ArrayLike, copy_probability: float
-) -> tuple[Floats, Floats]:
+def _checked(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> tuple[Floats, Floats]:
     shared = wrong_rows(common, "common")
     own = np.asarray(rows, dtype=np.float64)
     if own.ndim != 3 or own.shape[1:] != shared.shape:
