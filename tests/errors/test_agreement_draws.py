@@ -198,9 +198,9 @@ def least(n: int) -> float:
 def test_coverage_of_pairs(
     n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
 ) -> None:
-    n = 300
+    n = 200
     grid = agreement_grid([n_joint_errors], [copy_probability], [4, 16])
-    grid = grid[grid["random"] & grid["population"].isin(["uniform", "skewed", "invited apart"])]
+    grid = grid[grid["random"] & grid["population"].isin(["skewed", "invited apart"])]
     found = agreement_coverage(grid, n_datasets=n, n_draws=800, rng=10)
     by_method = found.groupby("method")["coverage"].agg(["min", "mean", "max"])
     figure(f"{n_joint_errors} joint errors, copying {copy_probability}:\n{by_method.round(3)}")
@@ -210,13 +210,13 @@ def test_coverage_of_pairs(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_joint_errors", [10, 20, 40])
+@pytest.mark.parametrize("n_joint_errors", [10, 40])
 @pytest.mark.parametrize("copy_probability", [0.0, 0.5, 0.8])
 def test_coverage_of_means_over_four_observers(
     n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
 ) -> None:
-    n = 300
-    grid = agreement_grid([n_joint_errors], [copy_probability], [4, 16])
+    n = 200
+    grid = agreement_grid([n_joint_errors], [copy_probability], [8])
     grid = grid[grid["random"] & grid["population"].isin(["uniform", "different"])]
     found = agreement_coverage(grid, n_observers=4, n_datasets=n, n_draws=800, rng=11)
     found = found[found["of"] == "mean"]

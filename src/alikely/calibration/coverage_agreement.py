@@ -220,17 +220,19 @@ def _setting(
         "exact": misclassification_agreement(trials, n_resamples=0, sampler="exact", **options),
         "auto": misclassification_agreement(trials, n_resamples=n_draws, **options),
     }
-    for method, (sampler, school) in METHODS.items():
-        result = results[sampler]
-        if n_observers == 2:
-            frame = result.summary(CI_PROB, "eti", [school])
+    if n_observers == 2:
+        for method, (sampler, school) in METHODS.items():
+            frame = results[sampler].summary(CI_PROB, "eti", [school])
             kind = "ci" if school in ("analytic", "bca") else "eti"
-            ends = [frame[name].to_numpy() for name in bound_names(school, kind, CI_PROB)]
+            ends = frame[list(bound_names(school, kind, CI_PROB))].to_numpy()
             found.append({"of": "pair", "method": method} | _held(ends, of_pairs[0]))
-        elif school != "bca":
-            for of, weights in _contrasts(len(of_pairs)).items():
-                ends = _ends(result, school, weights, n_datasets)
-                found.append({"of": of, "method": method} | _held(ends, float(weights @ of_pairs)))
+        return found
+    for of, weights in _contrasts(len(of_pairs)).items():
+        tables = {name: _contrasted(result, weights) for name, result in results.items()}
+        for method, (sampler, school) in METHODS.items():
+            if school in tables[sampler]:
+                held = _held(tables[sampler][school], float(weights @ of_pairs))
+                found.append({"of": of, "method": method} | held)
     return found
 
 
@@ -239,19 +241,21 @@ def _contrasts(n_pairs: int) -> dict[str, Floats]:
     return {"mean": np.full(n_pairs, 1 / n_pairs), "difference": first - second}
 
 
-def _ends(result: Result, school: str, weights: Floats, n_datasets: int) -> list[Floats]:
-    """Bounds by data set of a weighted sum of its pairs."""
-    ends = np.empty((n_datasets, 2))
-    columns = list(bound_names("", "eti", CI_PROB))
-    for number in range(n_datasets):
-        every = np.zeros(n_datasets * len(weights))
-        every[number * len(weights) : (number + 1) * len(weights)] = weights
-        ends[number] = contrast(result, every).loc[school, columns]
-    return list(ends.T)
+def _contrasted(result: Result, weights: Floats) -> dict[str, Floats]:
+    """Bounds of a weighted sum of the pairs of each data set, (data set, 2), by school."""
+    columns, parts = list(bound_names("", "eti", CI_PROB)), []
+    size = len(weights)
+    for start in range(0, result.table.sizes["pair"], size):
+        every = np.zeros(result.table.sizes["pair"])
+        every[start : start + size] = weights
+        parts.append(contrast(result, every)[columns])
+    return {
+        str(school): np.stack([part.loc[school] for part in parts]) for school in parts[0].index
+    }
 
 
-def _held(ends: list[Floats], truth: float) -> dict[str, float]:
-    lower, upper = ends
+def _held(ends: Floats, truth: float) -> dict[str, float]:
+    lower, upper = np.asarray(ends, dtype=np.float64).T
     there = ~np.isnan(lower)
     lower, upper = lower[there], upper[there]
     shares = {"truth": truth, "coverage": float(((lower <= truth) & (truth <= upper)).mean())}
