@@ -139,11 +139,20 @@ def test_notes_say_which_intervals_hold() -> None:
     assert "use sampler='auto'" in notes(pair_of(10, 9), sampler="exact")
     assert "use sampler='auto'" not in notes(pair_of(10, 10), sampler="exact")
     assert "use sampler='auto'" not in notes(pair_of(10, 9))
-    few = al.misclassification_agreement(pair_of(10, 9, 2), n_resamples=0, n_draws=100, rng=6)
-    assert "few joint errors in a pair" in al.mean(few).loc["posterior", "note"]
-    assert al.mean(few, few.table["pair"].values[0]).loc["posterior", "note"] == ""
-    many = al.misclassification_agreement(pair_of(10, 10, 2), n_resamples=0, n_draws=100, rng=6)
-    assert al.mean(many).loc["posterior", "note"] == ""
+
+
+@pytest.mark.parametrize(("number", "mean", "difference"), [(9, 1, 1), (10, 0, 1), (40, 0, 0)])
+def test_means_and_differences_say_where_joint_errors_are_few(
+    number: int, mean: int, difference: int
+) -> None:
+    result = al.misclassification_agreement(
+        pair_of(number - 4, 4, 2), n_resamples=0, n_draws=100, rng=6
+    )
+    note = "few joint errors in a pair: intervals may be too narrow"
+    one, other = result.table["pair"].values
+    assert al.mean(result).loc["posterior", "note"] == note * mean
+    assert al.difference(result, one, other).loc["posterior", "note"] == note * difference
+    assert al.mean(result, one).loc["posterior", "note"] == ""
 
 
 def test_undefined_says_so() -> None:
