@@ -46,7 +46,7 @@ from alikely.benchmark.nesting import (
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
-from alikely.errors.draws import label_draws
+from alikely.errors.agreement import agreement_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
@@ -279,7 +279,7 @@ def _posterior(
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
     if metric.draws == "labels":
-        values = label_draws(table, n_draws, metric, seed)
+        values = agreement_draws(table, n_draws, metric, seed)
     elif metric.draws == "rows":
         values = paired_row_draws(table, N_CHAINS * per_chain, metric, seed).values
     else:

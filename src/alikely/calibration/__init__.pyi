@@ -1,6 +1,8 @@
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
+from .coverage_agreement import agreement_coverage as agreement_coverage
+from .coverage_agreement import agreement_grid as agreement_grid
 from .coverage_estimates import estimate_coverage as estimate_coverage
 from .coverage_joint import joint_coverage as joint_coverage
 from .coverage_joint import joint_coverage_summary as joint_coverage_summary
@@ -17,6 +19,8 @@ from .verdicts import verdict as verdict
 
 __all__ = [
     "RowDesign",
+    "agreement_coverage",
+    "agreement_grid",
     "coverage_study",
     "coverage_summary",
     "default_grid",

@@ -1,3 +1,4 @@
+from .agreement import agreement_draws as agreement_draws
 from .chains import ChainDraws as ChainDraws
 from .chains import class_copying_draws as class_copying_draws
 from .chains import shared_base_draws as shared_base_draws
@@ -23,6 +24,7 @@ from .tables import joint_errors as joint_errors
 __all__ = [
     "ChainDraws",
     "PairedDraws",
+    "agreement_draws",
     "agreement_of_classes",
     "class_comparison",
     "class_copying_draws",

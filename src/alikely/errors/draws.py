@@ -24,7 +24,7 @@ from alikely.inference.evaluation import evaluator
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
 
-__all__ = ["chained", "label_draws", "row_draws"]
+__all__ = ["chained", "check_number", "label_draws", "row_draws"]
 
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
@@ -81,7 +81,7 @@ def label_draws(
     >>> label_draws(table, 1000, rng=1).shape
     (1000, 6)
     """
-    n_draws = _check_number(n_draws)
+    n_draws = check_number(n_draws)
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
@@ -168,7 +168,7 @@ def row_draws(
     >>> row_draws(table, 1000, rng=1).shape
     (1000, 6)
     """
-    n_draws = _check_number(n_draws)
+    n_draws = check_number(n_draws)
     generator = np.random.default_rng(seed_sequence(rng))
     out = np.full((n_draws, table.sizes["pair"]), np.nan, dtype=np.float32)
     for block in blocks(table):
@@ -228,8 +228,27 @@ def chained(
     )
 
 
-def _check_number(n_draws: int) -> int:
+def check_number(n_draws: int) -> int:
+    """Round a number of draws up to four chains of equal length.
+
+    Parameters
+    ----------
+    n_draws : int
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If it is below 1.
+
+    Examples
+    --------
+    >>> check_number(10)
+    12
+    """
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
-    # Four chains of equal length.
     return 4 * -(-n_draws // 4)

@@ -40,6 +40,8 @@ Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 # Measured: 95 % intervals of differences at accuracies of .95 cover about 90 % at 160 trials, and
 # what the statement says from 640 trials on.
 NEAR_CEILING, ENOUGH_TRIALS = 0.9, 640
+# Likewise of labels, by joint errors of each pair: means hold from so many on, differences.
+FOR_MEANS, FOR_DIFFERENCES = 10, 40
 # Whoever of the pair it is.
 EITHER = "observer"
 
@@ -256,7 +258,7 @@ def contrast(
         center = None if school == "posterior" else estimate
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
         if school == "posterior":
-            rows[school]["note"] = _ceiling_note(part)
+            rows[school]["note"] = _ceiling_note(part) or _few_note(part, w, result.metric)
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", "note"])
@@ -447,3 +449,11 @@ def _ceiling_note(part: xr.Dataset) -> str:
     if part.sizes["pair"] > 1 and near.any():
         return "near the ceiling with few trials: intervals may be too narrow"
     return ""
+
+
+def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:
+    if metric.counts != "labels" or len(weights) == 1:
+        return ""
+    enough = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
+    few = part["cells"].values[:, 3].min() < enough
+    return "few joint errors in a pair: intervals may be too narrow" if few else ""

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.random import RandomState
 from alikely.data.confusions import confusion_trials
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
+from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
@@ -42,6 +44,8 @@ __all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
 # Options of the models that chains sample.
 FOR_CHAINS = ("priors", "model", "include")
 HELD = "independent rows hold similarity down: use sampler='auto'"
+# Joint errors of a pair below which no posterior holds, and below which the exact one does not.
+TOO_FEW, FEW = 3, 20
 # Above, chains of a pair may not have seen all of its posterior.
 R_HAT = 1.1
 NOT_MET = "chains have not met"
@@ -96,8 +100,10 @@ def misclassification_agreement(
     n_draws : int
         Posterior draws; 0 for none.
     sampler : {"auto", "exact", "nuts"}
-        ``"exact"`` (and ``"auto"``): the joint posterior of `alikely.errors.label_draws`.
-        ``"nuts"``: the copy model of wrong labels, `alikely.models.class_copying`, group by group.
+        ``"auto"``: the draws of `alikely.errors.agreement_draws`, whose quantiles hold also with
+        few joint errors, see Notes. ``"exact"``: the joint posterior of
+        `alikely.errors.label_draws`, which holds from about 20 joint errors on. ``"nuts"``: the
+        copy model of wrong labels, `alikely.models.class_copying`, group by group.
     priors : mapping, optional
         Other priors of that model's variables by name, for ``sampler="nuts"``.
     model : str or pymc.Model, optional
@@ -130,6 +136,18 @@ def misclassification_agreement(
     ValueError
         If an option is invalid, there are no class labels, or the trials do not allow the
         comparison; the message says why.
+
+    Notes
+    -----
+    Intervals are for the agreement of all joint errors that there could be, of which the trials are
+    a sample. The published estimate takes agreement by chance from products of margins, which pair
+    every joint error with itself: with few of them it is too low where labels agree often. The
+    draws of ``"auto"`` take chance over different joint errors, and their median lies above such an
+    estimate; analytic intervals and the bootstrap are centred on it.
+
+    Where both give one and the same wrong label throughout, the estimate is undefined and says so;
+    the posterior, of labels that others of these errors might have, is wide. Without a joint error
+    there is neither. Notes of the summary say where a pair has too few for one school or for all.
 
     References
     ----------
@@ -395,9 +413,21 @@ def _draw_labels(
             table, ask.n_draws, metric, seed, ask.progressbar, **_for_chains(ask)
         )
     else:
-        draws = label_draws(table, ask.n_draws, metric, seed)
+        draw = label_draws if ask.sampler == "exact" else agreement_draws
+        draws = draw(table, ask.n_draws, metric, seed)
     posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
-    return Drawn({"posterior": posterior}, fits=fits)
+    return Drawn({"posterior": posterior}, _few_joint_errors(table, ask.sampler), fits)
+
+
+def _few_joint_errors(table: xr.Dataset, sampler: Sampler) -> NDArray[np.object_]:
+    """What to know of posteriors of pairs with few joint errors."""
+    number = table["cells"].values[:, 3]
+    remarks = np.full(len(number), "", dtype=object)
+    if sampler == "exact":
+        remarks[number < FEW] = "few joint errors: use sampler='auto'"
+    remarks[number < TOO_FEW] = f"fewer than {TOO_FEW} joint errors: no interval holds"
+    remarks[number == 0] = ""
+    return remarks
 
 
 def _beside_rows(
@@ -490,7 +520,9 @@ LABELS = Kind(
     lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=False),
     _beside_labels,
     _draw_labels,
-    lambda metric, ask: _model_name(ask, "class_copying", "labels"),
+    lambda metric, ask: _model_name(
+        ask, "class_copying", "labels" if ask.sampler == "exact" else "distinct_labels"
+    ),
     FOR_CHAINS,
 )
 ROWS = Kind(

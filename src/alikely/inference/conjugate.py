@@ -219,7 +219,7 @@ def _joint_block(
     return out
 
 
-def stick_masses(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+def stick_masses(rng: np.random.Generator, size: int, mass: float = MASS) -> NDArray[np.float64]:
     """Shares of the pieces that the prior's part is broken into [S94]_.
 
     Parameters
@@ -228,6 +228,8 @@ def stick_masses(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         Source of randomness.
     size : int
         Number of draws.
+    mass : float
+        Of the prior, above 0.
 
     Returns
     -------
@@ -239,7 +241,7 @@ def stick_masses(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
     >>> stick_masses(np.random.default_rng(1), 2).sum(axis=1).round(12).tolist()
     [1.0, 1.0]
     """
-    shares = rng.beta(1.0, MASS, size=(size, STICKS))
+    shares = rng.beta(1.0, mass, size=(size, STICKS))
     shares[:, -1] = 1.0
     remaining = np.cumprod(1 - shares[:, :-1], axis=1)
     shares[:, 1:] *= remaining

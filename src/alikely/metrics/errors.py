@@ -21,6 +21,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
+from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
@@ -562,5 +563,6 @@ MISCLASSIFICATION_AGREEMENT = register(
         label_undefined_reason,
         short="MA",
         beside=("n_joint_errors", "expected"),
+        distinct=distinct_agreement,
     )
 )

@@ -77,9 +77,11 @@ TRUST: Mapping[str, Trust] = {
         FEW,
         "an observer never errs (or always): only the posterior has a spread",
     ),
+    # Measured (`calibration.agreement_coverage`): below, the bootstrap falls short wherever labels
+    # agree often or seldom.
     "labels": Trust(
         lambda known: known["cells"][:, 3],
-        10,
+        40,
         FEW,
         "fewer than 2 joint errors, or all alike: only the posterior has a spread",
     ),
@@ -169,6 +171,10 @@ class Metric:
     caution : callable, optional
         Counts ``(pair, K)`` of ``"correctness"`` to strings ``(pair,)``: where else its analytic
         interval misleads, empty where it does not.
+    distinct : callable, optional
+        Of ``"labels"``: label statistics of weighted joint errors and their sums of squared weights
+        ``(..., 2)`` to its value over pairs of different joint errors, where products of margins
+        pair each with itself (`distinct.distinct_agreement`).
     options : mapping
         Options that it was made with, which a file remembers.
     module : str
@@ -199,6 +205,7 @@ class Metric:
     rests_on: tuple[str, str] = BY_COUNTS
     trust: Trust = BY_COUNTS
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    distinct: Callable[..., Floats] | None = None
     options: Mapping[str, Any] = NONE
     module: str = ""
 

@@ -6,6 +6,7 @@ from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, 
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
+from alikely.simulate.labels import label_trials, shared_label_agreement
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 from alikely.simulate.shared import ErrorPopulation, shared_errors
 
@@ -20,8 +21,10 @@ __all__ = [
     "difficulty",
     "error_rows",
     "joint_errors",
+    "label_trials",
     "observers",
     "pattern_cells",
     "pattern_probabilities",
     "shared_errors",
+    "shared_label_agreement",
 ]

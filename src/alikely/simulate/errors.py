@@ -54,7 +54,7 @@ def error_rows(
     >>> counts.sum(axis=-1).tolist()
     [[20, 20, 20], [20, 20, 20]]
     """
-    share = _wrong_rows(base, "base")
+    share = wrong_rows(base, "base")
     k = len(share)
     if not concentration > 0:
         raise ValueError(f"concentration must be above 0, got {concentration}")
@@ -111,7 +111,7 @@ def joint_errors(
     >>> counts.sum(axis=(1, 2, 3)).tolist(), int(np.trace(counts[1], axis1=1, axis2=2).sum())
     ([300, 300], 300)
     """
-    a, b = _wrong_rows(rows_a, "rows_a"), _wrong_rows(rows_b, "rows_b")
+    a, b = wrong_rows(rows_a, "rows_a"), wrong_rows(rows_b, "rows_b")
     if a.shape != b.shape:
         raise ValueError(f"rows must be of the same classes, got shapes {a.shape} and {b.shape}")
     c = np.atleast_1d(np.asarray(copy_probability, dtype=np.float64))
@@ -125,7 +125,8 @@ def joint_errors(
     return generator.multinomial(number, table.reshape(len(c), k, k * k)).reshape(table.shape)
 
 
-def _wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
+def wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Distributions over wrong answers by true class, checked (`ValueError`)."""
     share = np.asarray(rows, dtype=np.float64)
     if share.ndim != 2 or share.shape[0] != share.shape[1]:
         raise ValueError(f"{name} must be square (true class, response), got shape {share.shape}")

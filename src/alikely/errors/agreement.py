@@ -1,0 +1,182 @@
+"""Draws of agreement on joint errors whose quantiles hold also where joint errors are few.
+
+References
+----------
+.. [BCD01] Brown, Cai, DasGupta (2001). Interval estimation for a binomial proportion.
+   doi:10.1214/ss/1009213286
+.. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
+   doi:10.1214/aos/1176342360
+.. [H48] Hoeffding (1948). A class of statistics with asymptotically normal distribution.
+   doi:10.1214/aoms/1177730196
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import sparse
+
+from alikely._base.arrays import Floats
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import Block, blocks
+from alikely.errors.draws import check_number
+from alikely.inference.conjugate import STICKS, stick_masses
+from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric
+
+__all__ = ["agreement_draws"]
+
+# Numbers held at a time by one worker.
+CHUNK = 8_000_000
+# Patterns of labels that stand for the prior.
+PATTERNS = 256
+# Mass of the prior: half a joint error that agrees, half a one that does not.
+MASS = 1.0
+# As if each label had been given that much more often.
+GIVEN = 0.5
+
+
+def agreement_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    metric: Metric = MISCLASSIFICATION_AGREEMENT,
+    rng: RandomState = None,
+) -> NDArray[np.float32]:
+    """Draws of an estimand of the labels of joint errors, for all pairs of a table.
+
+    As `alikely.errors.label_draws`: weights of trials are drawn, with a Dirichlet process prior
+    [F73]_, so that draws of different pairs belong together. Two things differ, for the sake of
+    pairs with few joint errors. The prior has mass 1 and is as sure of agreement as of
+    disagreement: how often labels agree is Beta(agreed + 1/2, others + 1/2), Jeffreys' [BCD01]_.
+    And agreement by chance is taken over different trials [H48]_: products of drawn margins pair
+    every trial with itself, which holds agreement down.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    n_draws : int
+        Number of draws, at least 1; rounded up to a multiple of 4.
+    metric : Metric
+        An estimand of labels; one that does not say what it is over different trials
+        (`Metric.distinct`) is taken as it is.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same draws on any number of workers.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        NaN for a pair without joint errors.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is below 1 or the table has no labels.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> table = al.data.joint_correctness(trials, labels=True)
+    >>> agreement_draws(table, 1000, rng=1).shape
+    (1000, 6)
+    """
+    n_draws = check_number(n_draws)
+    if "response" not in table:
+        raise ValueError(
+            f"{metric.name} needs class labels and this table has none; count it with labels=True"
+        )
+    groups = list(blocks(table))
+    seeds = seed_sequence(rng).spawn(len(groups))
+    jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
+    out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
+    for block, drawn in zip(groups, in_parallel(_of_block, jobs), strict=True):
+        out[:, block.rows] = drawn
+    return out
+
+
+class _Counted(NamedTuple):
+    """What trials and patterns add to the statistics of each pair, and to sums of squares."""
+
+    statistics: sparse.csr_array  # (pair * (1 + 2 * class), trial)
+    squares: sparse.csr_array  # (pair * 2, trial)
+
+
+def _of_block(
+    block: Block, n_draws: int, metric: Metric, seed: np.random.SeedSequence
+) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    n_pairs, n_trials = len(block.a), block.correct.shape[1]
+    counted = _counted(block, rng)
+    width = 1 + 2 * block.n_classes
+    out = np.empty((n_draws, n_pairs), dtype=np.float32)
+    step = max(1, CHUNK // (n_trials + PATTERNS + n_pairs * (width + 2)))
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        weights = np.zeros((size, n_trials + PATTERNS))
+        weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
+        pattern = n_trials + rng.integers(0, PATTERNS, (size, STICKS))
+        pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size, MASS)
+        np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
+        statistics = _summed(counted.statistics, weights, width)
+        if metric.distinct is None:
+            out[start : start + size] = metric.value(statistics)
+        else:
+            own = _summed(counted.squares, weights**2, 2)
+            out[start : start + size] = metric.distinct(statistics, own)
+    wrong = block.correct == 0
+    # Without a joint error the prior alone would speak.
+    out[:, ~(wrong[block.a] & wrong[block.b]).any(axis=1)] = np.nan
+    return out
+
+
+def _counted(block: Block, rng: np.random.Generator) -> _Counted:
+    wrong, n_trials = block.correct == 0, block.correct.shape[1]
+    n_pairs, k = len(block.a), block.n_classes
+    pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
+    first, second = block.response[block.a[pair], trial], block.response[block.b[pair], trial]
+    labels, common = _patterns(block, rng)
+    same = np.concatenate([first == second, (common[block.a] & common[block.b]).ravel()])
+    first, second = (
+        np.concatenate([given, labels[side].ravel()])
+        for given, side in ((first, block.a), (second, block.b))
+    )
+    at, pattern = np.indices((n_pairs, PATTERNS)).reshape(2, -1)
+    pair, trial = np.concatenate([pair, at]), np.concatenate([trial, n_trials + pattern])
+    width = 1 + 2 * k
+    rows = [pair[same] * width, pair * width + 1 + first, pair * width + 1 + k + second]
+    columns = [trial[same], trial, trial]
+    size = n_trials + PATTERNS
+    return _Counted(
+        _design(rows, columns, (n_pairs * width, size)),
+        _design([pair[same] * 2, pair * 2 + 1], columns[:2], (n_pairs * 2, size)),
+    )
+
+
+def _patterns(block: Block, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Labels of the prior, (observer, pattern), and who gives the one that is common."""
+    given = block.response[block.correct == 0]
+    frequency = np.bincount(given, minlength=block.n_classes) + GIVEN
+    shape = (len(block.correct), PATTERNS)
+    # Both of a pair give the common label half of the time; else they are counted as apart, also
+    # where their own labels happen to be the same.
+    common = rng.random(shape) < np.sqrt(0.5)
+    share = frequency / frequency.sum()
+    own = rng.choice(block.n_classes, shape, p=share)
+    return np.where(common, rng.choice(block.n_classes, PATTERNS, p=share), own), common
+
+
+def _design(
+    rows: list[NDArray[np.intp]], columns: list[NDArray[np.intp]], shape: tuple[int, int]
+) -> sparse.csr_array:
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+
+
+def _summed(design: sparse.csr_array, weights: Floats, width: int) -> Floats:
+    """Sums over trials, (draw, pair, width)."""
+    total = design @ weights.T
+    return np.asarray(total.reshape(-1, width, len(weights)).transpose(2, 0, 1))

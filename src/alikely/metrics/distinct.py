@@ -1,0 +1,59 @@
+"""Agreement of labels by chance, over different trials: what few joint errors do not hold down.
+
+References
+----------
+.. [C60] Cohen (1960). A coefficient of agreement for nominal scales.
+   doi:10.1177/001316446002000104
+.. [H48] Hoeffding (1948). A class of statistics with asymptotically normal distribution.
+   doi:10.1214/aoms/1177730196
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide
+
+__all__ = ["distinct_agreement"]
+
+
+def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
+    """Misclassification agreement with its expected agreement taken over different joint errors.
+
+    Expected agreement is how often the label of the first on one joint error is that of the second
+    on another. Products of margins also pair every joint error with itself, and so take a part of
+    the observed agreement for chance: the more, the fewer joint errors there are. Over different
+    ones [H48]_ expected agreement is unbiased, also where they have weights.
+
+    Parameters
+    ----------
+    statistics : array_like, shape (..., 1 + 2 * class)
+        As from `alikely.metrics.errors.label_statistics`, of weighted joint errors.
+    own : array_like, shape (..., 2)
+        Sums of squared weights: of joint errors with equal labels, and of all.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        In [-1, 1]: expected agreement is at most what labels can have that agree as often as
+        observed; NaN without two joint errors, or if it is 1.
+
+    Examples
+    --------
+    Three joint errors: two with the labels 0 and 0, one with 1 and 2.
+
+    >>> distinct_agreement([2, 2, 1, 0, 2, 0, 1], [2, 3]).round(3).item()
+    0.5
+    """
+    array, squares = np.asarray(statistics, np.float64), np.asarray(own, np.float64)
+    first, second = np.split(array[..., 1:], 2, axis=-1)
+    total = first.sum(axis=-1)
+    observed = divide(array[..., 0], total)
+    chance = divide((first * second).sum(axis=-1) - squares[..., 0], total**2 - squares[..., 1])
+    # No two distributions of labels have more: kappa is never below -1.
+    chance = np.clip(chance, 0, (1 + observed) / 2)
+    out = np.full(observed.shape, np.nan)
+    np.divide(observed - chance, 1 - chance, out=out, where=chance < 1 - 1e-12)
+    return out

@@ -1,0 +1,142 @@
+"""Wrong labels of several systems on the same items: copied, invited by the item, or their own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.trials import Trials
+from alikely.metrics import errors
+from alikely.simulate.errors import wrong_rows
+from alikely.simulate.shared import ErrorPopulation, shared_errors
+
+__all__ = ["label_trials", "shared_label_agreement"]
+
+
+def label_trials(
+    rows: ArrayLike,
+    common: ArrayLike,
+    copy_probability: float,
+    n_items: int,
+    *,
+    error_probability: float = 1.0,
+    n_datasets: int = 1,
+    rng: RandomState = None,
+) -> Trials:
+    """Trials of systems that err on the same items, at times with one label for all.
+
+    Each item has a true class, all equally frequent, and a common wrong label. A system that errs
+    gives the common label with the square root of `copy_probability`, so that two of them do with
+    `copy_probability`, and else one of its own row.
+
+    Parameters
+    ----------
+    rows : array_like, shape (system, true_class, response_class)
+        Distributions of each system's own wrong labels.
+    common : array_like, shape (true_class, response_class)
+        Distribution of the common wrong label.
+    copy_probability : float
+        That two systems that err give the common label, in [0, 1].
+    n_items : int
+        Items of a data set, at least 1.
+    error_probability : float
+        That a system errs on an item, whatever others do, in (0, 1]. With 1 every item is a joint
+        error of every pair; else the number of joint errors is binomial.
+    n_datasets : int
+        Data sets, the conditions of the trials; at least 1.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    Trials
+        Observers ``system_0, ...``, conditions ``0, ...``.
+
+    Raises
+    ------
+    ValueError
+        If rows are no distributions over wrong answers, or a number is out of range.
+
+    Examples
+    --------
+    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
+    >>> trials = label_trials([row, row], row, 0.5, 10, n_datasets=3, rng=1)
+    >>> dict(trials.data["response"].sizes)
+    {'observer': 2, 'trial': 30}
+    """
+    own, shared = _checked(rows, common, copy_probability)
+    if n_items < 1 or n_datasets < 1:
+        raise ValueError(
+            f"n_items and n_datasets must be at least 1, got {n_items} and {n_datasets}"
+        )
+    if not 0 < error_probability <= 1:
+        raise ValueError(f"error_probability must lie in (0, 1], got {error_probability:g}")
+    generator = np.random.default_rng(seed_sequence(rng))
+    n, (n_systems, k, _) = n_items * n_datasets, own.shape
+    truth = generator.integers(0, k, n)
+    follows = np.full(n_systems, np.sqrt(copy_probability))
+    population = ErrorPopulation(shared[None], own[:, None], follows)
+    wrong = generator.random((n_systems, n)) < error_probability
+    response = shared_errors(population, truth, wrong, generator)
+    return Trials.from_arrays(
+        response,
+        truth,
+        observers=[f"system_{system}" for system in range(n_systems)],
+        classes=range(k),
+        condition=np.repeat(np.arange(n_datasets), n_items).tolist(),
+    )
+
+
+def shared_label_agreement(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> Floats:
+    """Misclassification agreement of the infinite population that `label_trials` draws from.
+
+    Kappa of the distribution of both labels on joint errors, true classes being equally frequent
+    among them: what intervals should contain, whatever true classes a data set happens to have.
+
+    Parameters
+    ----------
+    rows, common, copy_probability
+        As in `label_trials`.
+
+    Returns
+    -------
+    ndarray, shape (system, system)
+        1 on the diagonal.
+
+    Raises
+    ------
+    ValueError
+        As in `label_trials`.
+
+    Examples
+    --------
+    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
+    >>> shared_label_agreement([row, row], row, 0.5).round(3).tolist()
+    [[1.0, 0.625], [0.625, 1.0]]
+    """
+    own, shared = _checked(rows, common, copy_probability)
+    each = np.sqrt(copy_probability)
+    margin = each * shared + (1 - each) * own
+    # Both give the common label, or each one from its margin, less what both then have of it.
+    apart = np.einsum("ati,btj->abij", margin, margin) - copy_probability * np.einsum(
+        "ti,tj->ij", shared, shared
+    )
+    tables = apart + copy_probability * np.diag(shared.sum(axis=0))
+    out = errors.misclassification_agreement(tables)
+    np.fill_diagonal(out, 1.0)
+    return out
+
+
+def _checked(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> tuple[Floats, Floats]:
+    shared = wrong_rows(common, "common")
+    own = np.asarray(rows, dtype=np.float64)
+    if own.ndim != 3 or own.shape[1:] != shared.shape:
+        raise ValueError(
+            f"rows must have the shape (system, {len(shared)}, {len(shared)}), as common has its "
+            f"classes; got {own.shape}"
+        )
+    if not 0 <= copy_probability <= 1:
+        raise ValueError(f"copy_probability must lie in [0, 1], got {copy_probability:g}")
+    return np.stack([wrong_rows(row, "rows") for row in own]), shared

@@ -1,0 +1,235 @@
+"""Draws of agreement with few joint errors: prior, dependence between pairs, and coverage."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import alikely as al
+from alikely.calibration.coverage_agreement import agreement_coverage, agreement_grid
+from alikely.data.blocks import blocks
+from alikely.data.tables import joint_correctness
+from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
+from alikely.metrics import MISCLASSIFICATION_AGREEMENT
+from alikely.metrics.distinct import distinct_agreement
+
+
+def pair_of(agreed: int, others: int, n_sets: int = 1) -> al.Trials:
+    """Joint errors alone, of true class 0; data sets as conditions."""
+    given = np.arange(agreed + others) % 2
+    first = np.tile(1 + 2 * given, n_sets)
+    second = np.tile(np.where(np.arange(len(given)) < agreed, 1 + 2 * given, 2), n_sets)
+    group = np.repeat(np.arange(n_sets), agreed + others)
+    return al.Trials.from_arrays(
+        [first, second], np.zeros(len(first), int), classes=range(4), condition=group
+    )
+
+
+def share(statistics: Any) -> NDArray[np.float64]:
+    return np.asarray(statistics[..., 0] / statistics[..., 1:].sum(axis=-1) * 2)
+
+
+@pytest.mark.parametrize(("agreed", "others"), [(3, 2), (5, 0), (0, 7)])
+def test_labels_agree_as_often_as_jeffreys_says(agreed: int, others: int) -> None:
+    """Over many groups, as each has patterns of its own: the first two moments of the Beta."""
+    n_sets = 400
+    table = joint_correctness(pair_of(agreed, others, n_sets), labels=True)
+    metric = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, value=share, distinct=None)
+    drawn = agreement_draws(table, 400, metric, rng=1).astype(float)
+    beta = stats.beta(agreed + 0.5, others + 0.5)
+    for power in (1, 2):
+        means = (drawn**power).mean(axis=0)
+        assert abs(means.mean() - beta.moment(power)) < 4 * means.std() / np.sqrt(n_sets)
+
+
+def test_draws_are_of_the_metric_over_different_joint_errors() -> None:
+    """A metric that has no such form is taken at the same weights as it is."""
+    table = joint_correctness(pair_of(30, 20), labels=True)
+    seen: list[NDArray[np.float64]] = []
+
+    def spy(statistics: Any, own: Any) -> Any:
+        seen.append(own)
+        assert (own[..., 0] <= own[..., 1]).all()
+        return distinct_agreement(statistics, own)
+
+    found = agreement_draws(
+        table, 100, dataclasses.replace(MISCLASSIFICATION_AGREEMENT, distinct=spy), rng=1
+    )
+    np.testing.assert_array_equal(found, agreement_draws(table, 100, rng=1))
+    assert sum(len(own) for own in seen) == 100
+    plain = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, distinct=None)
+    # Chance that pairs each joint error with itself is higher.
+    assert agreement_draws(table, 100, plain, rng=1).mean() < found.mean()
+
+
+def test_any_two_of_a_pattern_agree_half_of_the_time() -> None:
+    (block, *_) = blocks(joint_correctness(al.load_example(), labels=True))
+    labels, common = _patterns(block, np.random.default_rng(1))
+    assert labels.shape == (len(block.correct), PATTERNS)
+    together = common[:, None] & common[None]
+    a, b = np.triu_indices(len(common), 1)
+    assert (labels[a] == labels[b])[together[a, b]].all()
+    # A mean over patterns, of which each has pairs that hang together.
+    by_pattern = together[a, b].mean(axis=0)
+    assert abs(by_pattern.mean() - 0.5) < 4 * by_pattern.std() / np.sqrt(PATTERNS)
+
+
+def test_same_seed_same_draws_on_any_number_of_workers() -> None:
+    table = joint_correctness(al.load_example(), labels=True)
+    once = agreement_draws(table, 100, rng=3)
+    with joblib.parallel_config(n_jobs=1):
+        np.testing.assert_array_equal(once, agreement_draws(table, 100, rng=3))
+    assert agreement_draws(table, 101, rng=3).shape == (104, table.sizes["pair"])
+
+
+def test_draws_belong_together() -> None:
+    """Means and differences of the door are those of its draws."""
+    trials = al.load_example().select(kind="human", condition="noise")
+    result = al.misclassification_agreement(trials, n_resamples=0, rng=4)
+    assert result.data.attrs["model"] == "distinct_labels"
+    drawn = result.draws("posterior").astype(float)
+    np.testing.assert_array_equal(drawn, agreement_draws(result.table, 4_000, rng=_seed(4)))
+    mean, gap = al.mean(result), al.difference(result, *result.table["pair"].values[:2])
+    assert mean.loc["posterior", "estimate"] == pytest.approx(np.median(drawn.mean(axis=1)))
+    assert gap.loc["posterior", "estimate"] == pytest.approx(
+        np.median(drawn[:, 0] - drawn[:, 1]), abs=1e-6
+    )
+    exact = al.misclassification_agreement(trials, n_resamples=0, sampler="exact", rng=4)
+    assert exact.data.attrs["model"] == "labels"
+    np.testing.assert_array_equal(result.estimates["estimate"], exact.estimates["estimate"])
+
+
+def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
+    row = (1 - np.eye(4)) / 3
+    trials = al.simulate.label_trials([row] * 4, row, 0.5, 3_000, rng=12)
+    table = joint_correctness(trials, labels=True)
+    drawn = agreement_draws(table, 4_000, rng=13).astype(float)
+    matrix = al.inference.covariance(table, MISCLASSIFICATION_AGREEMENT).values
+    found = np.corrcoef(drawn.T)
+    wanted = matrix / np.sqrt(np.outer(np.diag(matrix), np.diag(matrix)))
+    # A correlation of so many draws, the largest of 15, and the prior: one joint error of 3,000.
+    np.testing.assert_allclose(found, wanted, atol=4 / np.sqrt(len(drawn)) + 1 / 3_000)
+    np.testing.assert_allclose(
+        drawn.std(axis=0) / np.sqrt(np.diag(matrix)), 1, atol=4 / np.sqrt(2 * 4_000) + 1 / 3_000
+    )
+
+
+def _seed(number: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(number).spawn(3)[1]
+
+
+def test_notes_say_which_intervals_hold() -> None:
+    def notes(trials: al.Trials, **options: Any) -> str:
+        result = al.misclassification_agreement(
+            trials, n_resamples=100, n_draws=100, rng=5, **options
+        )
+        return str(result.summary()["note"].iloc[0])
+
+    assert "no interval holds" in notes(pair_of(1, 1))
+    assert "no interval holds" not in notes(pair_of(2, 1))
+    assert "trust the posterior only" in notes(pair_of(20, 19))
+    assert "trust the posterior only" not in notes(pair_of(20, 20))
+    assert "use sampler='auto'" in notes(pair_of(10, 9), sampler="exact")
+    assert "use sampler='auto'" not in notes(pair_of(10, 10), sampler="exact")
+    assert "use sampler='auto'" not in notes(pair_of(10, 9))
+
+
+@pytest.mark.parametrize(("number", "mean", "difference"), [(9, 1, 1), (10, 0, 1), (40, 0, 0)])
+def test_means_and_differences_say_where_joint_errors_are_few(
+    number: int, mean: int, difference: int
+) -> None:
+    result = al.misclassification_agreement(
+        pair_of(number - 4, 4, 2), n_resamples=0, n_draws=100, rng=6
+    )
+    note = "few joint errors in a pair: intervals may be too narrow"
+    one, other = result.table["pair"].values
+    assert al.mean(result).loc["posterior", "note"] == note * mean
+    assert al.difference(result, one, other).loc["posterior", "note"] == note * difference
+    assert al.mean(result, one).loc["posterior", "note"] == ""
+
+
+def test_undefined_says_so() -> None:
+    """No joint error, and one wrong label throughout, whose posterior is wide but there."""
+    right = al.Trials.from_arrays([[0, 1, 2], [1, 1, 2]], [0, 1, 2], classes=range(3))
+    none = al.misclassification_agreement(right, n_resamples=100, n_draws=100, rng=7)
+    assert none.undefined.tolist() == ["no joint error"]
+    assert np.isnan(none.draws("posterior")).all()
+    assert "interval" not in none.summary()["note"].iloc[0]
+    alike = al.Trials.from_arrays([[1] * 6] * 2, [0] * 6, classes=range(4))
+    same = al.misclassification_agreement(alike, n_resamples=100, n_draws=400, rng=8)
+    assert same.undefined.tolist() == ["one and the same wrong label throughout"]
+    low, high = np.quantile(same.draws("posterior"), [0.025, 0.975])
+    # Nothing is known of chance.
+    assert low < 0
+    assert high > 0.9
+
+
+def test_what_is_refused() -> None:
+    table = joint_correctness(al.load_example(), labels=True)
+    with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
+        agreement_draws(table, 0)
+    correctness = joint_correctness(al.Trials.from_correct([[1, 0], [0, 0]]))
+    with pytest.raises(ValueError, match="this table has none; count it with labels=True"):
+        agreement_draws(correctness)
+    with pytest.raises(ValueError, match="n_observers must be 2 or 4, got 3"):
+        agreement_coverage(n_observers=3)
+    grid = agreement_grid([5], [0], [4]).assign(population="odd")
+    with pytest.raises(ValueError, match="population must be one of uniform, skewed"):
+        agreement_coverage(grid)
+
+
+def test_study_of_pairs_and_of_four_observers() -> None:
+    grid = agreement_grid([8], [0.5], [4]).head(2)
+    pairs = agreement_coverage(grid, n_datasets=12, n_draws=100, rng=9)
+    assert pairs["random"].tolist() == [False] * 5 + [True] * 5
+    four = agreement_coverage(grid.head(1), n_observers=4, n_datasets=3, n_draws=100, rng=9)
+    assert set(four["of"]) == {"mean", "difference"}
+    for table in (pairs, four):
+        total = table[["coverage", "below", "above"]].sum(axis=1)
+        np.testing.assert_allclose(total, 1)
+
+
+def least(n: int) -> float:
+    """Where coverage of .93 or more is left, by so many data sets, once in a thousand settings."""
+    return float(stats.binom(n, 0.93).ppf(0.001) / n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_joint_errors", [5, 10, 20, 40, 80])
+@pytest.mark.parametrize("copy_probability", [0.0, 0.5, 0.8])
+def test_coverage_of_pairs(
+    n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
+) -> None:
+    n = 200
+    grid = agreement_grid([n_joint_errors], [copy_probability], [4, 16])
+    grid = grid[grid["random"] & grid["population"].isin(["skewed", "invited apart"])]
+    found = agreement_coverage(grid, n_datasets=n, n_draws=800, rng=10)
+    by_method = found.groupby("method")["coverage"].agg(["min", "mean", "max"])
+    figure(f"{n_joint_errors} joint errors, copying {copy_probability}:\n{by_method.round(3)}")
+    held = found[found["method"] == "auto"]
+    assert held["coverage"].min() >= least(n)
+    assert held["width"].max() < 1.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_joint_errors", [10, 40])
+@pytest.mark.parametrize("copy_probability", [0.0, 0.5, 0.8])
+def test_coverage_of_means_over_four_observers(
+    n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
+) -> None:
+    n = 200
+    grid = agreement_grid([n_joint_errors], [copy_probability], [8])
+    grid = grid[grid["random"] & grid["population"].isin(["uniform", "different"])]
+    found = agreement_coverage(grid, n_observers=4, n_datasets=n, n_draws=800, rng=11)
+    found = found[found["of"] == "mean"]
+    by_method = found.groupby("method")["coverage"].agg(["min", "mean", "max"])
+    figure(f"{n_joint_errors} joint errors, copying {copy_probability}:\n{by_method.round(3)}")
+    held = found[found["method"] == "auto"]
+    assert held["coverage"].min() >= least(n)
