@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
+from alikely.errors import paired_draws
 from alikely.errors.draws import label_draws, row_draws
 from alikely.inference.evaluation import evaluator
 from alikely.inference.resampling import bca_of_table, bootstrap
@@ -358,3 +359,23 @@ def test_correctness_alone_is_not_enough() -> None:
     result = al.misclassification_agreement(al.load_example(), "human-human", n_resamples=0)
     with pytest.raises(ValueError, match="plot a result of error_consistency"):
         al.plot_null(result, "human_1 x human_2")
+
+
+def test_chains_in_a_folder_are_not_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = al.load_example().select(condition="noise", kind="human")
+    options: dict[str, Any] = {"n_resamples": 0, "n_draws": 200, "n_permutations": 0}
+    first = al.error_similarity(trials, **options, folder=tmp_path, rng=1)
+
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paired_draws, "Chain", stopped)
+    again = al.error_similarity(trials, **options, folder=tmp_path, rng=1)
+    np.testing.assert_array_equal(first.draws("posterior"), again.draws("posterior"))
+    # Another seed has chains of its own.
+    with pytest.raises(KeyboardInterrupt):
+        al.error_similarity(trials, **options, folder=tmp_path, rng=2)
+    with pytest.raises(ValueError, match="folder keeps chains of a seed, and rng is None"):
+        al.error_similarity(trials, **options, folder=tmp_path)
