@@ -103,9 +103,7 @@ def _random(
     return _coordinate(logs + np.log(np.maximum(sums, np.finfo(float).tiny)), parameters + seen)
 
 
-def _coordinate(
-    place: NDArray[np.floating], shape: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def _coordinate(place: NDArray[np.floating], shape: NDArray[np.floating]) -> NDArray[np.float64]:
     """Inverse of `_place`, which is concave: from below Newton's steps never go too far."""
     slope = 1 / np.sqrt(shape + WIDTH)
     beyond = place - np.log(shape + CENTRE)

@@ -367,7 +367,7 @@ def _reported(data: dict[str, Any], parts: _Parts, n_classes: int) -> None:
     # A share may underflow to 0, and adds nothing then.
     ratio = pt.log(pt.maximum(rows, TINY) / pt.maximum(middle, TINY)) / np.log(2)
     by_class = (rows * ratio).sum(axis=(1, 3)) / 2
-    weight = (2 * both + alone).sum(axis=1)
+    weight = (both + alone).sum(axis=1)
     total = pt.maximum(weight.sum(axis=-1), 1)
     pm.Deterministic("error_divergence", (weight * by_class).sum(axis=-1) / total, dims="pair")
 
