@@ -19,8 +19,8 @@ __all__ = ["LEAST", "log_shares"]
 # Parameters of less are of this size: such a label has next to no share in either case.
 LEAST = 1e-8
 # Chosen so that the log density of a coordinate bends at most 2.4 times as much as that of a normal
-# variable of its standard deviation, for gamma variables of any parameter from 1e-4 to 100 (with 1/2
-# and 1/2, of the mean and variance of their logarithm, 90 times): chains diverge where it bends.
+# variable of its standard deviation, for gamma variables of any parameter from 1e-4 to 100; with
+# the mean and variance of a logarithm in their place, up to 90 times: chains diverge there.
 CENTRE, WIDTH = 0.2, 8.0
 # Newton's steps to a coordinate; each but the last few goes about 1 further, over log(1 / LEAST).
 N_STEPS = 60

@@ -104,7 +104,8 @@ def paired_errors(
     >>> model["error_rows"].eval().shape
     (1, 2, 3, 3)
     """
-    counts, labels = _checked(dict(zip(KINDS, (agreed, apart_a, apart_b, alone_a, alone_b))))
+    given = (agreed, apart_a, apart_b, alone_a, alone_b)
+    counts, labels = _checked(dict(zip(KINDS, given, strict=True)))
     n_classes = counts["agreed"].shape[-1]
     with pm.Model(coords=_coords(labels)) as model:
         data = {k: pm.Data(k, drop_true(v), dims=WRONG_DIMS) for k, v in counts.items()}
