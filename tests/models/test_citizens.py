@@ -67,7 +67,10 @@ def margins_of(groups: int, link: str) -> pm.Model:
 
 
 MODELS: dict[str, Callable[[], pm.Model]] = {
-    **{name: CASES[name].example for name in ("copying", "independence", "class_copying", "paired_errors")},
+    **{
+        name: CASES[name].example
+        for name in ("copying", "independence", "class_copying", "paired_errors")
+    },
     "copying, prior on copying": lambda: al.models.copying(
         [[30, 5, 5, 10], [9, 1, 2, 8]], priors={"copy_probability": (1.0, 1.0)}
     ),
