@@ -208,7 +208,9 @@ def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
     both = (data["agreed"] + data["apart_a"]).sum(axis=-1)
     n_copies = copies.sum(axis=-1)
     shares = (pt.exp(log_sureness)[:, None] * pt.stack([mean, 1 - mean], axis=-1))[:, None]
-    seen = pt.stack([n_copies, both - n_copies], axis=-1)
+    # Where nothing is copied the share of copies goes to 0 by powers: copies that only may be there
+    # would make its coordinate too short for that, and all of the others too long.
+    seen = pt.stack([pt.zeros_like(n_copies), both - n_copies], axis=-1) / 4
     copying = log_shares(
         "copying_coordinate",
         shares + pt.zeros_like(seen),
