@@ -9,8 +9,16 @@ import pytest
 import xarray as xr
 
 import alikely as al
+from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors import chains, class_copying_draws, shared_base_draws
+from alikely.errors import (
+    chains,
+    class_copying_draws,
+    dense_paired_errors,
+    paired_chain_draws,
+    paired_chains,
+    shared_base_draws,
+)
 
 
 @pytest.fixture
@@ -37,6 +45,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, made: Any) -> list[tuple[tuple[int
         return xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
 
     monkeypatch.setattr(chains, "nuts", fake)
+    monkeypatch.setattr(paired_chains, "nuts", fake)
     return seen
 
 
@@ -74,3 +83,86 @@ def test_rows_of_one_shape_share_a_compiled_model(
     assert seen == [((3, 4, 3), 3)] * 3
     assert draws.shape == (8, 9)
     assert ((draws > 0) & (draws < 1)).all()
+
+
+def even_rows(model: Any) -> dict[str, Any]:
+    """Rows of own and of copied errors that are all the same, and half of labels copied."""
+    row = np.where(np.eye(4) > 0, 0, 1 / 3)
+    n = model["agreed"].get_value().shape[0]
+    return {
+        "own_rows": np.tile(row, (n, 2, 1, 1)),
+        "copied_rows": np.tile(row, (n, 1, 1)),
+        "copy_probability": np.full((n, 4), 0.5),
+    }
+
+
+def test_pairs_are_fitted_group_by_group(
+    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = recorded(monkeypatch, even_rows)
+    found = paired_chain_draws(joint_correctness(trials, labels=True), 8, rng=1)
+    assert seen == [((3, 4, 3), 3)] * 3
+    assert list(found.fits) == ["all | low", "all | high", "all | none"]
+    np.testing.assert_allclose(found.values, np.ones((8, 9)))
+
+
+def test_own_rows_that_differ_count_where_labels_are_not_copied(
+    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def apart(model: Any) -> dict[str, Any]:
+        made = even_rows(model)
+        # All of a's own errors are of the first wrong label, all of b's of the last.
+        first, last = np.zeros((2, 4, 4))
+        for true in range(4):
+            wrong = [label for label in range(4) if label != true]
+            first[true, wrong[0]] = last[true, wrong[-1]] = 1
+        n = len(made["copied_rows"])
+        own = np.tile(np.stack([first, last]), (n, 1, 1, 1))
+        return made | {"own_rows": own, "copy_probability": np.zeros((n, 4))}
+
+    recorded(monkeypatch, apart)
+    found = paired_chain_draws(joint_correctness(trials, labels=True), 8, rng=1)
+    # Without a label in common the divergence is 1 bit.
+    np.testing.assert_allclose(found.values[:, :6], np.full((8, 6), 0.5))
+
+
+def test_dense_paired_errors_equal_a_plain_loop(trials: al.Trials) -> None:
+    (block, *_) = blocks(joint_correctness(trials, labels=True))
+    found = dense_paired_errors(block)
+    wanted = np.zeros_like(found)
+    for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
+        for trial, true in enumerate(block.truth):
+            x, y = block.response[a, trial], block.response[b, trial]
+            if x != true and y != true and x == y:
+                wanted[0, pair, true, x] += 1
+            elif x != true and y != true:
+                wanted[1, pair, true, x] += 1
+                wanted[2, pair, true, y] += 1
+            elif x != true:
+                wanted[3, pair, true, x] += 1
+            elif y != true:
+                wanted[4, pair, true, y] += 1
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_items_decide_on_the_model(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    def either(model: Any) -> dict[str, Any]:
+        if "agreed" in model.named_vars:
+            return even_rows(model)
+        return {"base": np.where(np.eye(4) > 0, 0, 1 / 3), "concentration": np.full(4, 2.0)}
+
+    seen = recorded(monkeypatch, either)
+    monkeypatch.setattr("alikely.estimates.doors._priors", lambda fits: "{}")
+    options: dict[str, Any] = {
+        "pairs": [("observer_0", "observer_2")], "sampler": "nuts", "n_resamples": 0, "n_draws": 8,
+        "n_permutations": 0, "rng": 1,
+    }  # fmt: skip
+    both = al.error_similarity(trials, **options)
+    # In the last condition one of the two is always right.
+    assert [shape for shape, _ in seen] == [(1, 4, 3), (1, 4, 3), (2, 4, 3)]
+    assert both.data.attrs["model"] == "paired_errors and error_distributions"
+    assert list(both.chains) == ["all | low", "all | high", "all | none"]
+    for name in ("paired_errors", "error_distributions"):
+        assert al.error_similarity(trials, model=name, **options).data.attrs["model"] == name
+    with pytest.raises(ValueError, match="did you mean 'paired_errors'"):
+        al.error_similarity(trials, model="paired_error", **options)

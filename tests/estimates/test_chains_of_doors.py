@@ -68,9 +68,20 @@ def agreement():
 
 def similarity():
     result = al.error_similarity(
-        example().select(condition="blur"), "human-human", sampler="nuts", n_resamples=0, **SHORT
-    )
+        example().select(condition="blur"), "human-human", sampler="nuts",
+        model="error_distributions", n_resamples=0, **SHORT
+    )  # fmt: skip
     return result.chains["all | blur"]
+
+
+def paired_similarity():
+    rng = np.random.default_rng(1)
+    truth = np.tile(np.arange(3), 30)
+    response = np.where(rng.random((2, 90)) < 0.4, truth, (truth + rng.integers(1, 3, (2, 90))) % 3)
+    trials = al.Trials.from_arrays(response, truth)
+    result = al.error_similarity(trials, sampler="nuts", n_resamples=0, **SHORT)
+    (tree,) = result.chains.values()
+    return tree
 
 
 def margins():
@@ -109,7 +120,10 @@ def counted(tree, name):
     return xr.DataTree.from_dict(groups)
 
 
-DOORS = [consistency, pooled, agreement, similarity, margins, cohort, spectrum, observers]
+DOORS = [
+    consistency, pooled, agreement, similarity, paired_similarity, margins, cohort, spectrum,
+    observers,
+]  # fmt: skip
 slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 

@@ -49,6 +49,8 @@ def call(door: str, priors: Any, **options: Any) -> Any:
             humans, pd.DataFrame(margins), n_resamples=0, **options
         )
     sampled = {"sampler": "nuts"} | options
+    if door == "error_similarity" and sampled["sampler"] == "nuts":
+        sampled["model"] = "error_distributions"
     return getattr(al, door)(noise, "human-human", n_resamples=0, **sampled)
 
 

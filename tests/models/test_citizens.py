@@ -67,7 +67,10 @@ def margins_of(groups: int, link: str) -> pm.Model:
 
 
 MODELS: dict[str, Callable[[], pm.Model]] = {
-    **{name: CASES[name].example for name in ("copying", "independence", "class_copying")},
+    **{
+        name: CASES[name].example
+        for name in ("copying", "independence", "class_copying", "paired_errors")
+    },
     "copying, prior on copying": lambda: al.models.copying(
         [[30, 5, 5, 10], [9, 1, 2, 8]], priors={"copy_probability": (1.0, 1.0)}
     ),
@@ -149,6 +152,7 @@ def densities(model: pm.Model, point: dict[str, np.ndarray]) -> dict[str, np.nda
 # One or two of each model; the others take as long again.
 QUICK = {
     "copying", "copying, prior on copying", "independence", "class_copying", "pooled_pairs",
+    "paired_errors",
     "cohort, alike, line", "cohort, human effects, saturated", "class_criteria, margins",
     "cohort, alike, covariates", "spectrum, k = 1, covariates",
     "error_distributions, shared, None", "error_distributions, uniform, 0.5",

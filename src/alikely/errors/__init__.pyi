@@ -7,6 +7,8 @@ from .conditions import condition_map as condition_map
 from .draws import label_draws as label_draws
 from .draws import row_draws as row_draws
 from .equal_rows import equality as equality
+from .paired_chains import dense_paired_errors as dense_paired_errors
+from .paired_chains import paired_chain_draws as paired_chain_draws
 from .paired_draws import PairedDraws as PairedDraws
 from .paired_draws import paired_row_draws as paired_row_draws
 from .posteriors import error_divergence_draws as error_divergence_draws
@@ -32,6 +34,7 @@ __all__ = [
     "condition_map",
     "dense",
     "dense_joint_errors",
+    "dense_paired_errors",
     "dense_rows",
     "equality",
     "error_divergence_draws",
@@ -40,6 +43,7 @@ __all__ = [
     "joint_error_log_likelihood",
     "joint_errors",
     "label_draws",
+    "paired_chain_draws",
     "paired_row_draws",
     "replicated_agreement",
     "row_draws",

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-__all__ = ["ChainDraws", "class_copying_draws", "shared_base_draws"]
+__all__ = [
+    "ChainDraws",
+    "class_copying_draws",
+    "class_labels",
+    "group_name",
+    "seeds",
+    "shared_base_draws",
+]
 
 # Numbers held at a time.
 CHUNK = 8_000_000
@@ -100,7 +107,7 @@ def class_copying_draws(
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
     jobs = []
-    for block, seed in zip(blocks(table), _seeds(table, rng), strict=False):
+    for block, seed in zip(blocks(table), seeds(table, rng), strict=False):
         counts = dense_joint_errors(block)
         some = np.flatnonzero(counts.any(axis=(1, 2, 3)))
         if len(some):
@@ -132,8 +139,8 @@ def class_copying_draws(
             include=include,
         )
         out[:, rows] = tree["posterior"].to_dataset()[metric.name].values.reshape(-1, len(rows))
-        names = _classes(table) | {"pair": table["pair"].values[rows]}
-        fits[_group(table, rows)] = labelled(tree, **names)
+        names = class_labels(table) | {"pair": table["pair"].values[rows]}
+        fits[group_name(table, rows)] = labelled(tree, **names)
     return ChainDraws(out, fits)
 
 
@@ -187,7 +194,7 @@ def shared_base_draws(
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
     jobs = [
         (rows, block, seed)
-        for block, seed in zip(blocks(table), _seeds(table, rng), strict=False)
+        for block, seed in zip(blocks(table), seeds(table, rng), strict=False)
         if (rows := dense_rows(block)).any()
     ]
     _refuse_several(model, len(jobs))
@@ -198,7 +205,7 @@ def shared_base_draws(
             model,
             {"error_distributions": functools.partial(error_distributions, rows, priors=priors)},
             {"base": ("true_class", "response_class"), "concentration": ("true_class",)},
-            _classes(table),
+            class_labels(table),
         )
         tree = nuts(
             built,
@@ -217,7 +224,7 @@ def shared_base_draws(
             posterior, rows, block, generator, mixture=mixture, base=base
         )
         systems = table["observer"].values[_systems(table, block)]
-        fits[_group(table, block.rows)] = labelled(tree, system=systems, **_classes(table))
+        fits[group_name(table, block.rows)] = labelled(tree, system=systems, **class_labels(table))
     return ChainDraws(out, fits)
 
 
@@ -254,12 +261,13 @@ def _systems(table: xr.Dataset, block: Block) -> NDArray[np.intp]:
     )
 
 
-def _classes(table: xr.Dataset) -> dict[str, NDArray[Any]]:
+def class_labels(table: xr.Dataset) -> dict[str, NDArray[Any]]:
+    """Labels of the dims of true classes and of responses."""
     classes = table["class"].values
     return {"true_class": classes, "response_class": classes}
 
 
-def _group(table: xr.Dataset, rows: slice | NDArray[np.intp]) -> str:
+def group_name(table: xr.Dataset, rows: slice | NDArray[np.intp]) -> str:
     """Name of the group of trials that pairs are compared on."""
     first = table.isel(pair=np.arange(table.sizes["pair"])[rows][:1])
     return " | ".join(str(first[name].item()) for name in ("dataset", "condition"))
@@ -273,5 +281,6 @@ def _refuse_several(model: Any, n_groups: int) -> None:
         )
 
 
-def _seeds(table: xr.Dataset, rng: RandomState) -> list[np.random.SeedSequence]:
+def seeds(table: xr.Dataset, rng: RandomState) -> list[np.random.SeedSequence]:
+    """One for each group of trials."""
     return seed_sequence(rng).spawn(len(np.unique(table["pair_group"].values)))

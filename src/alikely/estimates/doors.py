@@ -81,13 +81,15 @@ class Drawn(NamedTuple):
     """Groups of the result that the posterior gives, and what its reader should know, by entry.
 
     Chains leave their fits besides, as from `alikely.inference.nuts`, by what each is of; some
-    posteriors variables to stand beside the estimates.
+    posteriors variables to stand beside the estimates, and the name of the model, where data decide
+    on it.
     """
 
     groups: Mapping[str, xr.Dataset]
     remarks: NDArray[Any] | None = None
     fits: Mapping[str, xr.DataTree] = {}
     variables: Mapping[str, Any] = {}
+    model: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,6 +141,8 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
         groups |= fit_groups(drawn.fits)
         if drawn.fits:
             told["priors"] = _priors(drawn.fits)
+        if drawn.model:
+            told["model"] = drawn.model
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)

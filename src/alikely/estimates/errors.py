@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
+from alikely.errors.paired_chains import paired_chain_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.consistency import counted
@@ -46,6 +48,8 @@ FOR_CHAINS = ("priors", "model", "include")
 HELD = "independent rows hold similarity down: use sampler='auto'"
 # Joint errors of a pair below which no posterior holds, and below which the exact one does not.
 TOO_FEW, FEW = 3, 20
+# Models of rows that chains sample: of systems with common items, and of others.
+PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
 # Above, chains of a pair may not have seen all of its posterior.
 R_HAT = 1.1
 NOT_MET = "chains have not met"
@@ -239,14 +243,17 @@ def error_similarity(
         goes on there when it is asked for again with the same data, options and seed.
     sampler : {"auto", "exact", "nuts"}
         ``"auto"``: paired rows by Gibbs sweeps, with limits that hold on shared items as on others,
-        see Notes. ``"nuts"``: rows around a shared base, `alikely.models.error_distributions`,
-        group by group (minutes), and ``"exact"``: independent conjugate rows, which never come
-        close to equal ones; both are for systems that saw different items.
+        see Notes. ``"nuts"``: chains, group by group, of the same model of paired rows,
+        `alikely.models.paired_errors` (a minute for ten pairs of 16 classes and more with their
+        number), or of rows around a shared base, `alikely.models.error_distributions`, where no two
+        systems of a group erred on a common item. ``"exact"``: independent conjugate rows, which
+        never come close to equal ones, for systems that saw different items.
     priors : mapping, optional
         Other priors of that model's variables by name, for ``sampler="nuts"``.
     model : str or pymc.Model, optional
-        For ``sampler="nuts"``: a model of your own, of the errors of one group of trials; see
-        `alikely.errors.shared_base_draws`.
+        For ``sampler="nuts"``: ``"paired_errors"`` or ``"error_distributions"``, for all groups; or
+        a model of your own, of the errors of one group of trials, with what
+        `alikely.errors.shared_base_draws` asks for. Chosen by the items of each group if not given.
     include : "all" or sequence of str
         For ``sampler="nuts"``: groups to add to ``result.chains``, as in
         `alikely.inference.extended`.
@@ -458,23 +465,51 @@ def _draw_rows(
 ) -> Drawn:
     if ask.sampler == "auto":
         return _draw_paired(table, metric, ask, seed)
-    fits: dict[str, xr.DataTree] = {}
-    remarks = None
     if ask.sampler == "nuts":
-        draws, fits = shared_base_draws(
-            table,
-            ask.n_draws,
-            mixture=metric.options["mixture"],
-            base=metric.options["base"],
-            rng=seed,
-            progressbar=ask.progressbar,
-            **_for_chains(ask),
-        )
-    else:
-        draws = row_draws(table, ask.n_draws, rng=seed, **metric.options)
-        low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
-        remarks = np.where(low, HELD, "").astype(object)
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks, fits)
+        return _draw_chains(table, metric, ask, seed)
+    draws = row_draws(table, ask.n_draws, rng=seed, **metric.options)
+    low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
+    remarks = np.where(low, HELD, "").astype(object)
+    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks)
+
+
+def _draw_chains(
+    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
+) -> Drawn:
+    """Each group by the model asked for; else by that of its items, shared or not."""
+    from alikely.models._asked import is_named
+
+    asked = ask.options.get("model")
+    own = asked is not None and not is_named(asked, (PAIRED, SHARED_BASE))
+    group = table["pair_group"].values
+    paired = np.isin(group, group[table["cells"].values[:, 3] > 0])
+    if asked is not None:
+        paired[:] = asked == PAIRED if isinstance(asked, str) else False
+    options = {
+        "n_draws": ask.n_draws,
+        "mixture": metric.options["mixture"],
+        "base": metric.options["base"],
+        "progressbar": ask.progressbar,
+        **{name: value for name, value in _for_chains(ask).items() if name != "model"},
+    }
+    draws = np.full((4 * -(-ask.n_draws // 4), len(group)), np.nan, dtype=np.float32)
+    fits: dict[str, xr.DataTree] = {}
+    for here, draw in (
+        (paired, paired_chain_draws),
+        (~paired, functools.partial(shared_base_draws, model=asked if own else SHARED_BASE)),
+    ):
+        if here.any():
+            part = draw(table.isel(pair=np.flatnonzero(here)), rng=seed.spawn(1)[0], **options)
+            draws[:, here] = part.values
+            fits |= part.fits
+    names = [
+        name for name, some in ((PAIRED, paired.any()), (SHARED_BASE, not paired.all())) if some
+    ]
+    return Drawn(
+        {"posterior": chained(draws, table, metric, ask.sampler)},
+        fits=fits,
+        model=model_name(asked) if own else " and ".join(names),
+    )
 
 
 def _draw_paired(
@@ -529,8 +564,6 @@ ROWS = Kind(
     lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=True),
     _beside_rows,
     _draw_rows,
-    lambda metric, ask: _model_name(
-        ask, "shared_base", "paired_errors" if ask.sampler == "auto" else "independent_rows"
-    ),
+    lambda metric, ask: "independent_rows" if ask.sampler == "exact" else PAIRED,
     (*FOR_CHAINS, "n_permutations", "folder"),
 )

@@ -15,7 +15,7 @@ TABLE_DIMS = ("pair", "true_class", "label_a", "label_b")
 
 
 def check_errors(
-    counts: ArrayLike | xr.DataArray, dims: tuple[str, ...]
+    counts: ArrayLike | xr.DataArray, dims: tuple[str, ...], some: bool = True
 ) -> tuple[NDArray[np.int64], dict[str, list[Any]]]:
     """Validate error counts: all dims but the first are classes, and the same ones.
 
@@ -24,7 +24,9 @@ def check_errors(
     counts : array_like or xarray.DataArray
         Numbers of errors, with one axis for each of `dims`.
     dims : tuple of str
-        `ROW_DIMS` or `TABLE_DIMS`.
+        `ROW_DIMS` or `TABLE_DIMS`, or others of as many axes.
+    some : bool
+        Whether there must be an error.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def check_errors(
     if len(dims) == 4:
         own = own[:, :, None] | own[:, None, :]
     checked = np.where(own, 0, checked)
-    if not checked.any():
+    if some and not checked.any():
         raise ValueError("counts must hold at least one error off the true class, got none")
     labels = {
         dim: given.get(dim, list(range(size)))

@@ -8,6 +8,7 @@ from .errors import error_distributions as error_distributions
 from .independent import independence as independence
 from .margins import item_margins as item_margins
 from .observers import observer_margins as observer_margins
+from .paired import paired_errors as paired_errors
 from .pairs import pooled_pairs as pooled_pairs
 from .spectra import spectrum as spectrum
 
@@ -20,6 +21,7 @@ __all__ = [
     "independence",
     "item_margins",
     "observer_margins",
+    "paired_errors",
     "pooled_pairs",
     "prior_texts",
     "spectrum",

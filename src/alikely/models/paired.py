@@ -1,0 +1,378 @@
+"""Which errors pairs of systems make on items that they share, and on others.
+
+References
+----------
+.. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models.
+   doi:10.1214/06-BA117A
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely.metrics.dense_rows import check_errors, drop_true, insert_true
+from alikely.models._given_priors import Priors, with_priors
+from alikely.models._shares import log_shares
+
+__all__ = ["paired_errors"]
+
+KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
+PAIR_DIMS = ("pair", "true_class", "response_class")
+WRONG_DIMS = ("pair", "true_class", "wrong_class")
+SIDE_DIMS = ("pair", "side", "true_class", "wrong_class")
+# All as in `alikely.errors.sweep`, whose sweeps draw from the same posterior.
+COPIED = 0.5
+SURE_OF = 8.0
+FLOOR = 1e-6
+
+
+def paired_errors(
+    agreed: ArrayLike | xr.DataArray,
+    apart_a: ArrayLike | xr.DataArray,
+    apart_b: ArrayLike | xr.DataArray,
+    alone_a: ArrayLike | xr.DataArray,
+    alone_b: ArrayLike | xr.DataArray,
+    *,
+    priors: Priors | None = None,
+) -> pm.Model:
+    """Wrong labels of pairs of systems that may have answered the same items.
+
+    Both systems of a pair have, for each true class, a row of probabilities over the wrong labels,
+    around a base row. On an item on which both err, one label may stand for both, copied or caused
+    by the item, with probability ``c``; else each gives one of its own:
+    ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. Which labels were copied is summed over.
+
+    Parameters
+    ----------
+    agreed : array_like or xarray.DataArray, shape (pair, true_class, response_class)
+        Numbers of items on which both erred and gave this label. The diagonal is no error and is
+        ignored. One pair may come without the first axis. Labels are taken from the coords.
+    apart_a, apart_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
+        Both erred, with different labels: the labels of `a` and of `b`.
+    alone_a, alone_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
+        Errors on items that the other got right, or did not see.
+    priors : mapping, optional
+        Other priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
+        ``{"copying_mean": (0.2, 0.9)}``, see `alikely.models.with_priors`.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``pair, side`` (a, b), ``true_class, response_class`` and ``wrong_class``, the classes
+        without the true one, numbered in order. Data as the arguments are named (pair, true_class,
+        wrong_class). Deterministics ``base`` and ``copied_rows`` (pair, true_class,
+        response_class), ``own_rows`` and ``error_rows`` (pair, side, true_class, response_class),
+        the latter of all errors, copied or not; ``concentration``, the mean Dirichlet parameter of
+        a label, and ``copy_probability`` (pair, true_class); ``error_divergence`` (pair, bits, in
+        [0, 1]) of ``error_rows``, true classes weighted by errors [X25]_. Likelihoods
+        ``labels_of_both`` (pair, true_class, label_of_both) and ``labels_alone`` (pair, side,
+        true_class, wrong_class).
+
+    Raises
+    ------
+    ValueError
+        If the counts are not square in at least 3 classes, not whole or negative, of different
+        shapes or labels, or hold no error; if labels that differ are not as many of `a` as of `b`;
+        for priors as in `alikely.models.with_priors`.
+
+    Notes
+    -----
+    Each pair has all parameters for itself: pairs in one model are as many models.
+
+    ``error_rows`` mix copies and own errors in the proportion in which items like the observed
+    are shared: the share of copies among the errors of a system is ``copy_probability`` times the
+    share of its errors that are on items on which both erred. `alikely.error_similarity` draws this
+    share besides.
+
+    ``spread``, how far systems are apart, is half-normal: finite at 0 [G06]_, so that equal systems
+    reach a divergence of 0. Likelihoods are of single errors: counts are as probable as that times
+    the number of ways to come by them, which hangs on no parameter.
+
+    Examples
+    --------
+    >>> some = np.array([[0, 5, 1], [2, 0, 2], [0, 3, 0]])
+    >>> none = np.zeros((3, 3), dtype=int)
+    >>> model = paired_errors(some, none, none, some, some.T, priors={"spread": (1,)})
+    >>> model["error_rows"].eval().shape
+    (1, 2, 3, 3)
+    """
+    given = (agreed, apart_a, apart_b, alone_a, alone_b)
+    counts, labels = _checked(dict(zip(KINDS, given, strict=True)))
+    n_classes = counts["agreed"].shape[-1]
+    with pm.Model(coords=_coords(labels)) as model:
+        data = {k: pm.Data(k, drop_true(v), dims=WRONG_DIMS) for k, v in counts.items()}
+        parts = _rows(data, n_classes)
+        _likelihoods(data, parts)
+        _reported(data, parts, n_classes)
+    return with_priors(model, priors)
+
+
+class _Parts(NamedTuple):
+    """Logarithms of rows over wrong classes, and of shares of copied and other labels."""
+
+    own: Any  # (pair, side, true_class, wrong_class)
+    copied: Any  # (pair, true_class, wrong_class)
+    copying: Any  # (pair, true_class, 2)
+
+
+def _checked(
+    given: dict[str, ArrayLike | xr.DataArray],
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, list[Any]]]:
+    """Counts of one shape, and the labels of pairs and classes; one of them may be empty."""
+    arrays: dict[str, Any] = {}
+    for name, counts in given.items():
+        if isinstance(counts, xr.DataArray):
+            arrays[name] = counts if "pair" in counts.dims else counts.expand_dims("pair")
+        else:
+            values = np.asarray(counts)
+            arrays[name] = values[None] if values.ndim == 2 else values
+    shapes = {name: tuple(np.shape(values)) for name, values in arrays.items()}
+    other = [name for name in KINDS if sorted(shapes[name]) != sorted(shapes["agreed"])]
+    if other:
+        raise ValueError(
+            f"all counts must have the same shape; agreed has {shapes['agreed']}, {other[0]} "
+            f"{shapes[other[0]]}"
+        )
+    checked, labels = {}, {}
+    for name, values in arrays.items():
+        checked[name], labels[name] = check_errors(values, PAIR_DIMS, some=False)
+    if not any(values.any() for values in checked.values()):
+        raise ValueError("counts must hold at least one error off the true class, got none")
+    for name in KINDS:
+        if labels[name] != labels["agreed"]:
+            raise ValueError(
+                f"agreed and {name} must have the same pairs and classes in the same order; "
+                "reindex them"
+            )
+    number = [checked[name].sum(axis=-1) for name in ("apart_a", "apart_b")]
+    if (number[0] != number[1]).any():
+        pair, true = np.argwhere(number[0] != number[1])[0]
+        a, b = (int(n[pair, true]) for n in number)
+        raise ValueError(
+            "items on which both err with different labels have one label of each; "
+            f"apart_a has {a} and apart_b {b} in pair {pair}, true class {true}"
+        )
+    return checked, labels["agreed"]
+
+
+def _coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
+    classes = labels["true_class"]
+    wrong = list(range(len(classes) - 1))
+    return {
+        **labels,
+        "side": ["a", "b"],
+        "response_class": classes,
+        "wrong_class": wrong,
+        "copied_or_own": ["copied", "own"],
+        "label_of_both": [f"{k} {j}" for k in ("same", "of a", "of b") for j in wrong],
+    }
+
+
+def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
+    """All that is drawn from the prior."""
+    k = n_classes - 1
+    spread = pm.HalfNormal("spread", 2, dims="pair")
+    deviate = pm.Normal("class_deviate", 0, 0.15, dims=WRONG_DIMS[:2])
+    apart = spread[:, None] * pt.exp(deviate)
+    concentration = pm.Deterministic("concentration", 1 / (apart**2 + FLOOR), dims=WRONG_DIMS[:2])
+    log_base = pm.Normal("log_base_parameter", 0, 1.5, dims="pair")
+    mean = pm.Uniform("copying_mean", 0, 1, dims="pair")
+    log_sureness = pm.Normal("log_sureness", np.log(SURE_OF), 1.5, dims="pair")
+
+    # What counts say of rows, if an agreement was copied as often as its label is rare.
+    of_a = data["agreed"] + data["apart_a"] + data["alone_a"]
+    of_b = data["agreed"] + data["apart_b"] + data["alone_b"]
+    pooled = of_a + of_b + 0.5
+    pooled = pooled / pooled.sum(axis=-1, keepdims=True)
+    m = mean[:, None, None]
+    copies = data["agreed"] * m / (m + (1 - m) * pooled)
+    own = pt.stack([of_a - copies, of_b - copies], axis=1)
+    prior = (concentration[..., None] * k * pooled)[:, None]
+    told = _tables(own, prior).sum(axis=1) + _tables(copies, COPIED * k * pooled)
+
+    base_parameters = pt.exp(log_base)[:, None, None] + pt.zeros_like(pooled)
+    log_rows = log_shares("base_coordinate", base_parameters, told, WRONG_DIMS)
+    base = pt.exp(log_rows)
+    pm.Deterministic("base", insert_true(base, n_classes), dims=PAIR_DIMS)
+    parameters = (concentration[..., None] * k * base)[:, None] + pt.zeros_like(own)
+    of_own = log_shares("own_coordinate", parameters, own, SIDE_DIMS)
+    of_copied = log_shares("copied_coordinate", COPIED * k * base, copies, WRONG_DIMS)
+    both = (data["agreed"] + data["apart_a"]).sum(axis=-1)
+    n_copies = copies.sum(axis=-1)
+    shares = (pt.exp(log_sureness)[:, None] * pt.stack([mean, 1 - mean], axis=-1))[:, None]
+    # Where nothing is copied the share of copies goes to 0 by powers: copies that only may be there
+    # would make its coordinate too short for that, and all of the others too long.
+    seen = pt.stack([pt.zeros_like(n_copies), both - n_copies], axis=-1) / 4
+    copying = log_shares(
+        "copying_coordinate",
+        shares + pt.zeros_like(seen),
+        seen,
+        (*WRONG_DIMS[:2], "copied_or_own"),
+    )
+    return _Parts(of_own, of_copied, copying)
+
+
+def _tables(counts: Any, parameters: Any) -> Any:
+    """About how many independent draws from the base are behind counts, of a Polya urn."""
+    return parameters * pt.log1p(counts / parameters)
+
+
+def _likelihoods(data: dict[str, Any], parts: _Parts) -> None:
+    """Of labels where both err, and where one does."""
+    both = pt.concatenate([data[name] for name in KINDS[:3]], axis=-1)
+    alone = pt.stack([data[name] for name in KINDS[3:]], axis=1)
+    pm.CustomDist(
+        "labels_of_both",
+        parts.copying,
+        parts.copied,
+        parts.own[:, 0],
+        parts.own[:, 1],
+        # For its length, and the number of items.
+        both,
+        logp=_log_both,
+        random=drawn_both,
+        signature="(two),(label),(label),(label),(both)->(both)",
+        dtype="int64",
+        class_name="LabelsOfBoth",
+        observed=both,
+        dims=(*WRONG_DIMS[:2], "label_of_both"),
+    )
+    pm.CustomDist(
+        "labels_alone",
+        parts.own,
+        alone.sum(axis=-1),
+        logp=lambda value, rows, n: pt.switch(
+            pt.eq(value.sum(axis=-1), n), (value * rows).sum(axis=-1), -np.inf
+        ),
+        random=drawn_alone,
+        signature="(label),()->(label)",
+        dtype="int64",
+        class_name="LabelsAlone",
+        observed=alone,
+        dims=SIDE_DIMS,
+    )
+
+
+def _log_both(value: Any, copying: Any, copied: Any, own_a: Any, own_b: Any, like: Any) -> Any:
+    """Of single items: of those that differ, labels of each system stand for themselves."""
+    k = copied.shape[-1]
+    agreed, of_a, of_b = value[..., :k], value[..., k : 2 * k], value[..., 2 * k :]
+    by_copy, by_chance = copying[..., 0], copying[..., 1]
+    same = pt.logaddexp(by_copy[..., None] + copied, by_chance[..., None] + own_a + own_b)
+    found = (agreed * same + of_a * own_a + of_b * own_b).sum(axis=-1)
+    apart = of_a.sum(axis=-1)
+    n = like[..., : 2 * k].sum(axis=-1)
+    possible = pt.eq(agreed.sum(axis=-1) + apart, n) & pt.eq(apart, of_b.sum(axis=-1))
+    return pt.switch(possible, found + apart * by_chance, -np.inf)
+
+
+def drawn_both(
+    copying: NDArray[np.floating],
+    copied: NDArray[np.floating],
+    own_a: NDArray[np.floating],
+    own_b: NDArray[np.floating],
+    like: NDArray[np.integer],
+    rng: np.random.Generator,
+    size: Any = None,
+) -> NDArray[np.int64]:
+    """Labels of items on which both err: copied, or of each system's own.
+
+    Parameters
+    ----------
+    copying : ndarray, shape (..., 2)
+        Logarithms of the probabilities that a label is copied, and that it is not.
+    copied, own_a, own_b : ndarray, shape (..., label)
+        Logarithms of rows.
+    like : ndarray of int, shape (..., 3 * label)
+        Labels of as many items.
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : tuple, optional
+        Shape of what stands for the dots.
+
+    Returns
+    -------
+    ndarray of int, shape (..., 3 * label)
+        Items with the same label of both; then labels of `a`, and of `b`, of the others.
+    """
+    k = copied.shape[-1]
+    rows = (copying, copied, own_a, own_b, like)
+    batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows)) if size is None else tuple(size)
+    n = like[..., : 2 * k].sum(axis=-1)
+    share = np.broadcast_to(_whole(copying)[..., 0], batch)
+    copies = rng.binomial(np.broadcast_to(n, batch), share)
+    same = rng.multinomial(copies, np.broadcast_to(_whole(copied), (*batch, k)))
+    of_a = rng.multinomial(n - copies, np.broadcast_to(_whole(own_a), (*batch, k)))
+    table = rng.multinomial(of_a, np.broadcast_to(_whole(own_b)[..., None, :], (*batch, k, k)))
+    by_chance = np.diagonal(table, axis1=-2, axis2=-1)
+    apart_b = table.sum(axis=-2) - by_chance
+    return np.concatenate([same + by_chance, of_a - by_chance, apart_b], axis=-1)
+
+
+def drawn_alone(
+    rows: NDArray[np.floating],
+    n: NDArray[np.integer],
+    rng: np.random.Generator,
+    size: Any = None,
+) -> NDArray[np.int64]:
+    """Labels of errors on items that the other system got right, or did not see.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (..., label)
+        Logarithms of rows.
+    n : ndarray of int, shape (...)
+        Number of errors.
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : tuple, optional
+        Shape of what stands for the dots.
+
+    Returns
+    -------
+    ndarray of int, shape (..., label)
+    """
+    batch = np.broadcast_shapes(rows.shape[:-1], np.shape(n)) if size is None else tuple(size)
+    return rng.multinomial(
+        np.broadcast_to(n, batch), np.broadcast_to(_whole(rows), (*batch, rows.shape[-1]))
+    )
+
+
+def _whole(logs: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Probabilities that sum to 1 but for the last digit, as multinomial draws ask."""
+    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def _reported(data: dict[str, Any], parts: _Parts, n_classes: int) -> None:
+    """What users want to know, of rows with all classes."""
+    side_dims = ("pair", "side", *PAIR_DIMS[1:])
+    copied, own = pt.exp(parts.copied), pt.exp(parts.own)
+    pm.Deterministic("copied_rows", insert_true(copied, n_classes), dims=PAIR_DIMS)
+    pm.Deterministic("own_rows", insert_true(own, n_classes), dims=side_dims)
+    copying = pm.Deterministic(
+        "copy_probability", pt.exp(parts.copying[..., 0]), dims=PAIR_DIMS[:2]
+    )
+    both = (data["agreed"] + data["apart_a"]).sum(axis=-1)[:, None]
+    alone = pt.stack([data["alone_a"].sum(axis=-1), data["alone_b"].sum(axis=-1)], axis=1)
+    part = (copying[:, None] * both / pt.maximum(both + alone, 1))[..., None]
+    rows = part * copied[:, None] + (1 - part) * own
+    pm.Deterministic("error_rows", insert_true(rows, n_classes), dims=side_dims)
+    middle = rows.mean(axis=1, keepdims=True)
+    # A share may underflow to 0, and adds nothing then.
+    ratio = pt.log(pt.maximum(rows, TINY) / pt.maximum(middle, TINY)) / np.log(2)
+    by_class = (rows * ratio).sum(axis=(1, 3)) / 2
+    weight = (both + alone).sum(axis=1)
+    total = pt.maximum(weight.sum(axis=-1), 1)
+    pm.Deterministic("error_divergence", (weight * by_class).sum(axis=-1) / total, dims="pair")
+
+
+TINY = 1e-300
