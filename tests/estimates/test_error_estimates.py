@@ -377,5 +377,6 @@ def test_chains_in_a_folder_are_not_drawn_again(
     # Another seed has chains of its own.
     with pytest.raises(KeyboardInterrupt):
         al.error_similarity(trials, **options, folder=tmp_path, rng=2)
-    with pytest.raises(ValueError, match="folder keeps chains of a seed, and rng is None"):
-        al.error_similarity(trials, **options, folder=tmp_path)
+    for wrong in ({"rng": None}, {"rng": 1, "sampler": "exact"}):
+        with pytest.raises(ValueError, match="folder keeps the sweeps of sampler='auto' of a seed"):
+            al.error_similarity(trials, **options, **wrong, folder=tmp_path)

@@ -319,6 +319,11 @@ def error_similarity(
         raise ValueError(
             "paired goes with confusions; trials tell themselves which items systems have in common"
         )
+    if folder is not None and (rng is None or sampler != "auto"):
+        raise ValueError(
+            f"folder keeps the sweeps of sampler='auto' of a seed, and sampler is {sampler!r}, rng "
+            f"{rng!r}; give a seed, such as rng=1, or leave folder out"
+        )
     lost = bool(paired)
     ask = Ask(
         pairs=pairs,
@@ -515,11 +520,6 @@ def _draw_chains(
 def _draw_paired(
     table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
 ) -> Drawn:
-    if ask.options.get("folder") is not None and ask.rng is None:
-        raise ValueError(
-            "folder keeps chains of a seed, and rng is None: every call would begin anew; give "
-            "a seed, such as rng=1"
-        )
     # Four chains of equal length, as all results have.
     n_draws = 4 * -(-ask.n_draws // 4)
     drawn = paired_row_draws(
