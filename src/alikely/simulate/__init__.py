@@ -6,9 +6,19 @@ from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, 
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
+from alikely.simulate.margins import (
+    MARGIN_WORLDS,
+    MarginData,
+    MarginWorld,
+    margin_data,
+    true_margin_consistency,
+)
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 
 __all__ = [
+    "MARGIN_WORLDS",
+    "MarginData",
+    "MarginWorld",
     "cell_probabilities",
     "cohort",
     "copy_cell_probabilities",
@@ -18,7 +28,9 @@ __all__ = [
     "difficulty",
     "error_rows",
     "joint_errors",
+    "margin_data",
     "observers",
     "pattern_cells",
     "pattern_probabilities",
+    "true_margin_consistency",
 ]
