@@ -137,9 +137,8 @@ def moment_consistency(
     influence = np.stack([a - a.mean(), b - b.mean()])
     groups = np.arange(n) if clusters is None else clusters
     n_groups = int(groups.max()) + 1
-    spread = _variance(
-        influence, groups, n_groups, n_strata if clusters is None else 1, n, n_strata
-    )
+    n_means = n_strata if clusters is None else 1
+    spread = _variance(influence, groups, n_groups, n_means, n_strata)
     rho = covariance / scale
     for side, square, partner, of_all in (
         (one, squares[0], other, counted[0]),
