@@ -2,6 +2,7 @@ from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
 from .coverage_estimates import estimate_coverage as estimate_coverage
+from .coverage_margins import margin_coverage as margin_coverage
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
 from .studies import run_study as run_study
@@ -14,6 +15,7 @@ __all__ = [
     "default_grid",
     "estimate_coverage",
     "kept_ranks",
+    "margin_coverage",
     "run_study",
     "sbc",
     "sbc_summary",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from alikely.estimates.result import Result
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
+from alikely.margins.share_draws import share_draws
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
+
+Model = Literal["moments", MarginModel]
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
@@ -42,7 +45,7 @@ def decision_margin_consistency(
     group: str = "kind",
     m: int | None = None,
     link: Link = "m_afc",
-    model: MarginModel | AskedModel = "items",
+    model: Model | AskedModel = "moments",
     priors: Priors | None = None,
     include: Sequence[str] = (),
     method: Method = "pearson",
@@ -193,8 +196,29 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
         trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
     )
     if ask.n_draws:
-        table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
+        by_moments = _by_moments(options)
+        if not by_moments or options["m"] is not None or trials.has_classes:
+            table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
     return table
+
+
+def _by_moments(options: dict[str, Any]) -> bool:
+    """Whether the interval is that of moments; refuses what only models take."""
+    model = options["model"]
+    if not (isinstance(model, str) and model in get_args(MarginModel)) and model != "moments":
+        # The models' room imports PyMC: only when needed.
+        from alikely.models._asked import is_named
+
+        is_named(model, ("moments", *get_args(MarginModel)))
+    if model != "moments":
+        return False
+    given = [name for name in ("priors", "include") if options[name]]
+    if given:
+        raise ValueError(
+            f"{given[0]} is of a model that chains sample, and model is 'moments': use "
+            "model='items' or model='observers'"
+        )
+    return True
 
 
 def _beside(
@@ -223,6 +247,8 @@ def _draw(
     seed: np.random.SeedSequence,
 ) -> Drawn:
     options = DEFAULTS | ask.options
+    if _by_moments(options):
+        return _draw_shares(table, metric, ask, seed)
     drawn = margin_draws(
         table,
         ask.n_draws,
@@ -242,7 +268,27 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
-    return Drawn(groups, drawn.reasons, drawn.fits)
+    machines = table["is_machine"].values[np.stack([table["first"], table["second"]])].all(axis=0)
+    scale = np.where(machines, "margin", "strength").astype(object)
+    return Drawn(groups, drawn.reasons, drawn.fits, {"scale": ("pair", scale)})
+
+
+def _draw_shares(
+    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
+) -> Drawn:
+    drawn = share_draws(
+        table,
+        # Four chains of equal length, as all results have.
+        4 * -(-ask.n_draws // 4),
+        m=table.attrs.get("n_alternatives"),
+        ci_prob=ask.ci_prob,
+        cluster=ask.cluster,
+        rng=seed,
+    )
+    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
+    variables["scale"] = ("pair", np.full(table.sizes["pair"], "share", dtype=object))
+    posterior = chained(drawn.values, table, metric, "moments")
+    return Drawn({"posterior": posterior}, drawn.reasons, variables=variables)
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
@@ -355,7 +401,11 @@ def _corrected(
         [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
     )
     root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
-    return {"reliability": ("pair", reliability), "corrected": ("pair", estimates / root)}
+    return {
+        "reliability": ("pair", reliability),
+        "ceiling": ("pair", root),
+        "corrected": ("pair", estimates / root),
+    }
 
 
 # Options that only this kind of door has.
@@ -364,7 +414,7 @@ DEFAULTS: dict[str, Any] = {
     "group": "kind",
     "m": None,
     "link": "m_afc",
-    "model": "items",
+    "model": "moments",
     "priors": None,
     "include": (),
 }

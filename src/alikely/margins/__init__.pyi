@@ -14,6 +14,8 @@ from .reliability import disattenuation as disattenuation
 from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
+from .share_draws import ShareDraws as ShareDraws
+from .share_draws import share_draws as share_draws
 from .sides import Side as Side
 from .sides import group_side as group_side
 from .sides import lists_of_items as lists_of_items
@@ -26,6 +28,7 @@ __all__ = [
     "MarginDraws",
     "Moments",
     "Reliability",
+    "ShareDraws",
     "Side",
     "answers_of_group",
     "correlation_draws",
@@ -43,6 +46,7 @@ __all__ = [
     "moment_limits",
     "normal_scores",
     "self_consistency",
+    "share_draws",
     "spearman_brown",
     "split_half_reliability",
     "variance_shares",
