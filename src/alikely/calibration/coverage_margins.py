@@ -57,11 +57,12 @@ def margin_coverage(
     pandas.DataFrame
         Two rows per world, ``scope`` total and within classes, errors clustered by class;
         ``truth``; ``coverage`` with its Monte-Carlo error ``coverage_mcse``; ``below`` and
-        ``above``, shares of intervals that lie on either side of the truth; ``width_ratio``, median width over that
-        of an interval from the standard deviation of the estimates; ``unbounded``, the share of
-        intervals from -1 to 1; ``undefined``, that of data sets without an estimate, which count as
-        covered by the whole range; ``bias``, that of the median estimate; ``p_bend, p_classes,
-        p_repeats``, shares of data sets where a check says something, at level .05.
+        ``above``, shares of intervals that lie on either side of the truth; ``width_ratio``, median
+        width over that of an interval from the standard deviation of the estimates;
+        ``unbounded``, the share of intervals from -1 to 1; ``undefined``, that of data sets without
+        an estimate, which count as covered by the whole range; ``bias``, that of the median
+        estimate; ``p_bend, p_classes, p_repeats``, shares of data sets where a check says
+        something, at level .05.
 
     Raises
     ------

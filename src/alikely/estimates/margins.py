@@ -19,7 +19,7 @@ from alikely.estimates.result import Result
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.share_draws import share_draws
+from alikely.margins.shares import share_draws
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated

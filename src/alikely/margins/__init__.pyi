@@ -14,8 +14,8 @@ from .reliability import disattenuation as disattenuation
 from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
-from .share_draws import ShareDraws as ShareDraws
-from .share_draws import share_draws as share_draws
+from .shares import ShareDraws as ShareDraws
+from .shares import share_draws as share_draws
 from .sides import Side as Side
 from .sides import group_side as group_side
 from .sides import lists_of_items as lists_of_items

@@ -137,8 +137,7 @@ def moment_consistency(
     influence = np.stack([a - a.mean(), b - b.mean()])
     groups = np.arange(n) if clusters is None else clusters
     n_groups = int(groups.max()) + 1
-    n_means = n_strata if clusters is None else 1
-    spread = _variance(influence, groups, n_groups, n_means, n_strata)
+    spread = _variance(influence, groups, strata)
     rho = covariance / scale
     for side, square, partner, of_all in (
         (one, squares[0], other, counted[0]),
@@ -232,19 +231,19 @@ def _by_rank(side: Side, weights: Floats) -> Floats:
     return np.asarray((above - share[place] @ pull) / n)
 
 
-def _variance(
-    influence: Floats, groups: NDArray[np.intp], n_groups: int, n_means: int, n_strata: int
-) -> Floats:
+def _variance(influence: Floats, groups: NDArray[np.intp], strata: NDArray[np.intp]) -> Floats:
     """Covariance of the two moments, over new items or clusters."""
-    n = influence.shape[1]
+    n, n_groups, n_strata = len(strata), int(groups.max()) + 1, int(strata.max()) + 1
     summed = np.stack([np.bincount(groups, row, n_groups) for row in influence])
-    inside = n_strata > 1 and n_means < n_strata
-    # Products of deviations from means shrink with each mean; sums over whole strata do not.
-    factor = (
-        n_groups / (n_groups - 1) * (n / (n - n_strata)) ** 2
-        if inside
-        else (n_groups / (n_groups - n_means)) ** 3
-    )
+    # Both moments are means over items, which shrink alike with the means taken off.
+    if n_groups == n:
+        factor = n / (n - n_strata)
+    elif len(np.unique(strata * n_groups + groups)) == n_strata:
+        factor = n_groups / (n_groups - 1)
+    else:
+        # Clusters in one stratum have its mean in common: products of their deviations shrink
+        # with it, and there are few of them.
+        factor = (n_groups / (n_groups - 1)) ** 3
     return np.asarray(factor * summed @ summed.T / n**2)
 
 

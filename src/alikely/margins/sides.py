@@ -215,6 +215,7 @@ def _levels(x: Floats, n: Floats, strata: NDArray[np.intp]) -> Floats:
             share = answers / answers.sum(axis=0)
             normal = np.diag(answers.sum(axis=1)) - share @ answers.T
             gap = (answers * (part - (share * part).sum(axis=0))).sum(axis=1)
-            level = np.linalg.pinv(normal, hermitian=True) @ gap
+            # All levels move together: what rounding leaves of that direction is no information.
+            level = np.linalg.pinv(normal, rcond=1e-10, hermitian=True) @ gap
         out[np.ix_(there, own)] = level[:, None]
     return out

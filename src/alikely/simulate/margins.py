@@ -278,6 +278,7 @@ MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
         "2 people, 40 items": MarginWorld(n_observers=2, n_items=40),
         # Not of the table of evidence.
         "two lists": MarginWorld(n_lists=2, **_STABLE),  # type: ignore[arg-type]
+        "10 people twice, alike": MarginWorld(n_repeats=2, ability_sd=0, log_gain_sd=0),
         "answers missing": MarginWorld(n_repeats=2, missing=0.4),
         "four values": MarginWorld(relation="coarse"),
         "opposite classes": MarginWorld(rho=0.5, class_sd=1.2, class_opposite=1.0),

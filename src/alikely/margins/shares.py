@@ -15,7 +15,6 @@ from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.moments import FEWEST_CLASSES, Moments, moment_consistency, moment_limits
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side, normal_scores
 from alikely.margins.tables import answers_of_group
-from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.stats.intervals import interval
 
 __all__ = ["ShareDraws", "share_draws"]
@@ -23,6 +22,8 @@ __all__ = ["ShareDraws", "share_draws"]
 # Draws of influences over items that are held at a time.
 CHUNK = 8_000_000
 LEVEL = 0.05
+# With fewer items a class on the average, intervals within classes say next to nothing.
+FEWEST_OF_STRATUM = 3
 SAYS = {
     "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
     "p_classes": "classes differ beyond the margins: see share_within",
@@ -163,13 +164,14 @@ def _entry(
     within = between = None
     if classes is not None:
         parts, of_class = _sides(table, (a, b), items, classes)
-        # As many degrees of freedom as a correlation needs: elsewhere classes say too little.
-        if len(items) >= int(of_class.max()) + 1 + FEWEST_ITEMS:
+        if len(items) >= FEWEST_OF_STRATUM * (int(of_class.max()) + 1):
             within = moment_consistency(*parts, of_class, own)
         if not few:
             between = _between(table, (a, b), items, classes)
     checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m)
     remark = "few classes: errors are those of single items" if few and clusters is None else ""
+    if classes is not None and within is None:
+        remark = f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
     return _Entry(total, within, between, checks, items, own, remark)
 
 
