@@ -125,8 +125,8 @@ def decision_margin_consistency(
         its root ``ceiling``, which is what the estimate would be without other differences, and
         ``corrected``, the estimate over it. ``result.data["ceilings"]`` has the reliability of each
         group with its interval: the consistency of the group with another one like it. ``scale``
-        says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two machines
-        by a model. With ``"moments"`` and classes also ``share_within`` with its interval, of
+        says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
+        machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
         deviations from the means of classes, and ``share_between``, of these means; and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
         checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
@@ -285,9 +285,14 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
-    machines = table["is_machine"].values[np.stack([table["first"], table["second"]])].all(axis=0)
-    scale = np.where(machines, "margin", "strength").astype(object)
-    return Drawn(groups, drawn.reasons, drawn.fits, {"scale": ("pair", scale)})
+    return Drawn(groups, drawn.reasons, drawn.fits, {"scale": _scale(table, "strength")})
+
+
+def _scale(table: xr.Dataset, of_people: str) -> tuple[str, NDArray[np.object_]]:
+    """Scale of what is freed of noise; two machines have none."""
+    systems = np.stack([table["first"].values, table["second"].values])
+    machines = table["is_machine"].values[systems].all(axis=0)
+    return "pair", np.where(machines, "margin", of_people).astype(object)
 
 
 def _draw_shares(
@@ -303,7 +308,7 @@ def _draw_shares(
         rng=seed,
     )
     variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
-    variables["scale"] = ("pair", np.full(table.sizes["pair"], "share", dtype=object))
+    variables["scale"] = _scale(table, "share")
     posterior = chained(drawn.values, table, metric, "moments")
     return Drawn({"posterior": posterior}, drawn.reasons, variables=variables)
 

@@ -148,7 +148,7 @@ def moment_consistency(
                 side.cells * partner.ease,
                 np.nan_to_num(side.square_cells) * of_all * scale / square,
             ])  # fmt: skip
-            spread = spread + _of_people(cells, side.cells, groups, n_groups, rho)
+            spread = spread + _of_people(cells, side.weights, groups, n_groups, rho)
     at = np.array([1.0, -rho])
     variance = float(at @ spread @ at) / scale**2
     slopes = (influence[0] - rho * influence[1]) / (scale * n)
@@ -248,7 +248,7 @@ def _variance(influence: Floats, groups: NDArray[np.intp], strata: NDArray[np.in
 
 
 def _of_people(
-    cells: Floats, weighted: Floats, groups: NDArray[np.intp], n_groups: int, rho: float
+    cells: Floats, weights: Floats, groups: NDArray[np.intp], n_groups: int, rho: float
 ) -> Floats:
     """What people add beyond the chance of their single answers, as a covariance; or nothing."""
     n_people, n = cells.shape[1:]
@@ -256,9 +256,9 @@ def _of_people(
     for table, part in zip(tables, cells, strict=True):
         np.add.at(table.T, groups, part.T)
     share = np.zeros((n_people, n_groups))
-    np.add.at(share.T, groups, (weighted != 0).T.astype(np.float64))
-    share /= np.maximum(share.sum(axis=0), 1)
-    of_person = share.sum(axis=1) / n_groups
+    np.add.at(share.T, groups, weights.T)
+    share /= share.sum(axis=0)
+    of_person = weights.sum(axis=1) / n
     group_sum = tables.sum(axis=1)
     person = tables.sum(axis=2) - of_person * group_sum.sum(axis=1)[:, None]
     alone = np.divide(share, share.sum(axis=1, keepdims=True), where=share > 0,

@@ -214,7 +214,7 @@ def _between(
             mean = np.bincount(classes, scores) / np.bincount(classes)
             ease = mean - mean.mean()
             none = np.zeros((0, n_classes))
-            sides.append(Side(ease, ease**2, none, none, None, mean))
+            sides.append(Side(ease, ease**2, none, none, none, None, mean))
         else:
             right, shown = answers_of_group(table, system, items)
             kinds = classes == np.arange(n_classes)[:, None]

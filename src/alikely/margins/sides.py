@@ -35,6 +35,8 @@ class Side(NamedTuple):
     cells, square_cells : ndarray, shape (member, item)
         Parts of `ease` and of `square` that each member contributes; without members for a
         machine, which has no noise.
+    weights : ndarray, shape (member, item)
+        Share of an item's answers that each member gave.
     slopes : ndarray, shape (item,) or None
         Derivative of a machine's normal scores at each item by the item's mid-rank, as a share.
     values : ndarray, shape (item,)
@@ -45,6 +47,7 @@ class Side(NamedTuple):
     square: Floats
     cells: Floats
     square_cells: Floats
+    weights: Floats
     slopes: Floats | None
     values: Floats
 
@@ -149,7 +152,7 @@ def machine_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
     ease = _centred(scores, strata)
     none = np.zeros((0, len(ease)))
     slopes = 1 / (np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi))
-    return Side(ease, ease**2, none, none, slopes, np.asarray(margins, dtype=np.float64))
+    return Side(ease, ease**2, none, none, none, slopes, np.asarray(margins, dtype=np.float64))
 
 
 def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> Side:
@@ -193,7 +196,7 @@ def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> 
     alone = (n > 0).sum(axis=0) < 2
     with np.errstate(divide="ignore", invalid="ignore"):
         square_cells = np.where(alone, np.nan, cells * (ease - cells) / both)
-    return Side(ease, square_cells.sum(axis=0), cells, square_cells, None, ease)
+    return Side(ease, square_cells.sum(axis=0), cells, square_cells, weight, None, ease)
 
 
 def _centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
