@@ -43,10 +43,11 @@ def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) 
     error = np.sqrt(0.92 * 0.08 / n)
     assert (table["coverage"] > 0.92 - 2.9 * error).all()
     assert (table["coverage"] > 0.92 - 1.645 * error).mean() > 0.95
-    # 40 items in 16 classes are fewer than 3 a class: the door gives no interval within.
-    told = table[(table["scope"] == "total") | ~table["world"].str.contains("40 items")]
-    assert (told["width_ratio"] <= 1.5).all()
-    assert (told["unbounded"] <= 0.1).all()
+    assert (table["width_ratio"] <= 1.5).all()
+    # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0.
+    small = table["world"].str.contains("40 items")
+    assert (table["unbounded"][~small] == 0).all()
+    assert (table["unbounded"][small] <= 0.25).all()
     total = table[table["scope"] == "total"].set_index("world")
     assert total.loc[LINEAR, "p_bend"].mean() == pytest.approx(0.05, abs=0.03)
     rest = total.drop(CLASSES_DIFFER)["p_classes"]

@@ -152,6 +152,10 @@ def test_what_cannot_be_told_says_why() -> None:
     row = analysed(trials, margins).summary().iloc[0]
     assert np.isnan(row["posterior_median"])
     assert "no item was answered by two observers" in row["note"]
+    sparse = al.simulate.MarginWorld(n_classes=16, n_items=30)
+    row = analysed(*tables(sparse, 12)).summary().iloc[0]
+    assert "fewer than 2 items a class: no correlation within" in row["note"]
+    assert np.isnan(row["share_within"])
     few = al.simulate.MarginWorld(n_classes=3, n_items=60)
     row = analysed(*tables(few, 11)).summary().iloc[0]
     assert "few classes: errors are those of single items" in row["note"]

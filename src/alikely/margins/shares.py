@@ -23,7 +23,7 @@ __all__ = ["ShareDraws", "share_draws"]
 CHUNK = 8_000_000
 LEVEL = 0.05
 # With fewer items a class on the average, intervals within classes say next to nothing.
-FEWEST_OF_STRATUM = 3
+FEWEST_OF_STRATUM = 2
 SAYS = {
     "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
     "p_classes": "classes differ beyond the margins: see share_within",
