@@ -76,7 +76,7 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, m: int) ->
     >>> from alikely.metrics.alternatives import m_afc_probability
     >>> x = np.linspace(-1, 1, 101)
     >>> line = strength_line(m_afc_probability(1 + x, 4), x, 0.0, 4)
-    >>> round(line.level, 3), round(line.slope / x.std(), 3), round(line.spread, 3)
+    >>> round(line.level, 3), round(float(line.slope / x.std()), 3), round(line.spread, 3)
     (1.0, 1.0, 0.0)
     """
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
