@@ -45,7 +45,7 @@ def test_what_python_computes_is_printed_and_written(
     assert f"{row['estimate']:.2f}" in line
     assert f"[{row['posterior_eti95_lb']:5.2f}, {row['posterior_eti95_ub']:5.2f}]" in line
     ceiling = expected.data["ceilings"]["reliability"].values[0]
-    assert f"{ceiling:.2f} [" in printed.split("Ceilings")[1]
+    assert f"{ceiling:.2f} [" in printed.split("Reliability")[1]
     assert "noise-free" in printed
     frame = pd.read_csv(tmp_path / "consistency.csv")
     table = al.estimates.consistency_table(al.Trials.read(files[0]), expected)

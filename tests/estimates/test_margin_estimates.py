@@ -149,7 +149,7 @@ def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> Non
     rng = np.random.default_rng(6)
     answers, margins = experiment(rng, rho=0.8, n_items=120, n_people=8, machines=("a", "b"))
     trials = al.Trials.from_table(answers)
-    result = consistency(trials, margins, n_draws=2000)
+    result = consistency(trials, margins, n_draws=2000, model="items")
     table = result.summary().set_index(["observer_a", "observer_b"])
     for net in ("a", "b") if chains else ():
         row = table.loc["human", net]
@@ -172,7 +172,7 @@ def test_two_groups_of_observers(tmp_path: Path, chains: bool) -> None:
     answers, _ = experiment(rng, n_items=100, n_people=20)
     answers["lab"] = np.where(answers["observer"].str[1:].astype(int) < 10, "here", "there")
     trials = al.Trials.from_table(answers, labels=["lab"])
-    result = consistency(trials, group="lab", n_draws=2000)
+    result = consistency(trials, group="lab", n_draws=2000, model="items")
     row = result.summary().iloc[0]
     assert (row["observer_a"], row["observer_b"]) == ("here", "there")
     if chains:
@@ -314,6 +314,7 @@ def test_undefined_entries_say_why() -> None:
         al.Trials.from_table(answers[answers["observer"] == "p0"]),
         margins[margins["observer"] == "net"],
         n_draws=400,
+        model="items",
     )
     row = alone.summary().iloc[0]
     assert np.isfinite(row["estimate"])
@@ -348,10 +349,15 @@ def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
         ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
         (
             {"model": "x", "n_draws": 4},
-            "model must be 'items', 'observers', or .*; got 'x'",
+            "model must be 'moments', 'items', 'observers', or .*; got 'x'",
         ),
         ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
-        ({"m": None, "n_draws": 4}, "correctness only: give the number of alternatives"),
+        (
+            {"m": None, "n_draws": 4, "model": "items"},
+            "correctness only: give the number of alternatives",
+        ),
+        ({"n_draws": 4, "include": ["prior"]}, "include is of a model that chains sample"),
+        ({"n_draws": 4, "priors": {"rho": (0, 1)}}, "priors is of a model that chains sample"),
         ({"pairs": "human-human"}, "needs at least two observers of kind 'human'"),
         ({"margins": None}, "a comparison needs at least two systems, got human"),
         ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none"),

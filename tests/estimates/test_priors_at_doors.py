@@ -46,7 +46,7 @@ def call(door: str, priors: Any, **options: Any) -> Any:
         margins |= {"margin": np.random.default_rng(1).normal(size=160).tolist()}
         humans = noise.select(kind="human")
         return al.decision_margin_consistency(
-            humans, pd.DataFrame(margins), n_resamples=0, **options
+            humans, pd.DataFrame(margins), n_resamples=0, model="items", **options
         )
     sampled = {"sampler": "nuts"} | options
     if door == "error_similarity" and sampled["sampler"] == "nuts":

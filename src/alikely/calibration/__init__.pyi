@@ -6,6 +6,7 @@ from .coverage_agreement import agreement_grid as agreement_grid
 from .coverage_estimates import estimate_coverage as estimate_coverage
 from .coverage_joint import joint_coverage as joint_coverage
 from .coverage_joint import joint_coverage_summary as joint_coverage_summary
+from .coverage_margins import margin_coverage as margin_coverage
 from .coverage_rows import RowDesign as RowDesign
 from .coverage_rows import row_coverage as row_coverage
 from .coverage_rows import row_coverage_summary as row_coverage_summary
@@ -28,6 +29,7 @@ __all__ = [
     "joint_coverage",
     "joint_coverage_summary",
     "kept_ranks",
+    "margin_coverage",
     "row_coverage",
     "row_coverage_summary",
     "row_tests",

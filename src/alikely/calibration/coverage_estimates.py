@@ -330,7 +330,7 @@ def _margins(
     places = {name: trials.data[name].values for name in ("dataset", "condition", "item")}
     margin = rho * z + np.sqrt(1 - rho**2) * other
     margins = pd.DataFrame({"observer": "machine", **places, "margin": margin})
-    result = compare(trials, metric, margins=margins, m=m, **options)
+    result = compare(trials, metric, margins=margins, m=m, model="items", **options)
     observed = np.full(n_datasets, _attenuated(rho, n_answers, m))
     return result, observed, np.full(n_datasets, rho)
 

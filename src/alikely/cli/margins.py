@@ -80,9 +80,12 @@ def add_parser(verbs: Verbs) -> Parser:
     )
     parser.add_argument(
         "--model",
-        default="items",
-        choices=["items", "observers"],
-        help="counts of each item (default), or of each observer: few people, many repeats",
+        default="moments",
+        choices=["moments", "items", "observers"],
+        help=(
+            "what frees the correlation of noise: moments (default, on the scale of shares), or a "
+            "model of strengths on counts of each item, or of each observer"
+        ),
     )
     add_inference_options(parser)
     add_output_options(parser)
@@ -139,8 +142,8 @@ def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:
     level = percent(ci_prob)
     lines = [
         "",
-        "Ceilings: consistency of a group with another one like it (split halves,",
-        "interval over people and items):",
+        "Reliability: consistency of a group with another one like it (split halves,",
+        "interval over people and items); a machine's ceiling is its root:",
         f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {level:>14}",
     ]
     for _, row in ceilings.head(ROWS_SHOWN).iterrows():

@@ -29,7 +29,7 @@ __all__ = ["chained", "check_number", "label_draws", "row_draws"]
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
 # Ways to draw that are not exact.
-SAMPLERS = ("nuts", "gibbs")
+SAMPLERS = ("nuts", "gibbs", "moments")
 # Patterns of labels that stand for the prior.
 PATTERNS = 256
 
@@ -211,7 +211,7 @@ def chained(
     metric : Metric
         Gives the name of the variable.
     sampler : str
-        ``"nuts"`` or ``"gibbs"``, or else the draws are taken to be exact.
+        ``"nuts"``, ``"gibbs"`` or ``"moments"``, or else the draws are taken to be exact.
     joint : bool
         Whether draws of different pairs belong together.
 

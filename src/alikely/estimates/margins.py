@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from alikely.estimates.result import Result
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
+from alikely.margins.shares import share_draws
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
+
+Model = Literal["moments", MarginModel]
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
@@ -42,7 +45,7 @@ def decision_margin_consistency(
     group: str = "kind",
     m: int | None = None,
     link: Link = "m_afc",
-    model: MarginModel | AskedModel = "items",
+    model: Model | AskedModel = "moments",
     priors: Priors | None = None,
     include: Sequence[str] = (),
     method: Method = "pearson",
@@ -60,8 +63,7 @@ def decision_margin_consistency(
     Do two systems find the same items easy? A machine's margin of an item is its score for the true
     class above that for the best other one; a group of observers shows how easy an item is by its
     share of right answers. The estimate is their correlation over items [AK25]_, which the noise of
-    single answers attenuates; the posterior is of the correlation freed of that noise, by a model
-    of signal detection.
+    single answers attenuates; beside it stands the correlation freed of that noise.
 
     Parameters
     ----------
@@ -82,26 +84,32 @@ def decision_margin_consistency(
         Number of alternatives of the task; the number of classes if not given.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
-    model : {"items", "observers"}
-        ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine
-        and group `alikely.models.observer_margins`, up to a minute a pair, where few observers
-        answered each item often. Or a model of your own, where one entry needs one: with ``rho``
-        and, for a machine, ``strength`` (item).
+    model : {"moments", "items", "observers"}
+        What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
+        shares, the correlation of normal scores of margins with the shares of right answers that
+        endlessly many people like these would give; no law of strengths is assumed. The others are
+        of the scale of strengths, by chains: ``"items"``: `alikely.models.item_margins`, seconds a
+        pair. ``"observers"``: for machine and group `alikely.models.observer_margins`, up to a
+        minute a pair, where few observers answered each item often. Or a model of your own, where
+        one entry needs one: with ``rho`` and, for a machine, ``strength`` (item). One scale is
+        never the other: a perfect machine reaches less than 1 on that of shares where these are a
+        bent function of its margins' normal scores.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str
         Groups to add to ``result.chains``, as in `alikely.inference.extended`.
     method : {"pearson", "spearman"}
-        Of the estimate, its standard error and the bootstrap; the posterior is of a linear
-        correlation of noise-free strengths.
+        Of the estimate, its standard error and the bootstrap; what is freed of noise is a linear
+        correlation of normal scores with shares, or of strengths.
     no_response : {"error", "drop"}
         Count a missing response as an error, or as no answer.
     n_resamples : int
         Bootstrap replicates of items; 0 for none.
     n_draws : int
-        Posterior draws; 0 for none, which saves the time of all chains.
+        Draws of what is freed of noise; 0 for none.
     cluster : str, optional
-        Trial coordinate such as ``"item"``, for items that stand in several conditions of a group.
+        Trial coordinate such as ``"item"``, for items that stand in several conditions of a group;
+        of ``"moments"`` in place of classes.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -113,9 +121,17 @@ def decision_margin_consistency(
     -------
     Result
         One entry per pair of systems and group of trials; ``n_trials`` counts items common to
-        both. Beside the estimate ``reliability`` (that of the groups' shares, by split halves) and
-        ``corrected``, the estimate over its root. ``result.data["ceilings"]`` has the reliability
-        of each group with its interval: the consistency of the group with another one like it.
+        both. Beside the estimate ``reliability`` (that of the groups' shares, by split halves),
+        its root ``ceiling``, which is what the estimate would be without other differences, and
+        ``corrected``, the estimate over it. ``result.data["ceilings"]`` has the reliability of each
+        group with its interval: the consistency of the group with another one like it. ``scale``
+        says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
+        machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
+        deviations from the means of classes, and ``share_between``, of these means; and in
+        ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
+        checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
+        raw margins), ``p_classes`` (classes differ beyond what margins tell) and ``p_repeats``
+        (people have something of their own on items).
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry.
@@ -135,8 +151,12 @@ def decision_margin_consistency(
 
     Notes
     -----
-    Analytic intervals (Fisher's z) and the bootstrap are over items, with the same observers; so
-    is the posterior, except that it takes answers of an item as those of any like observers.
+    Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items,
+    with the same observers. The interval of ``"moments"`` is over new items and new people like
+    these; items of a class err together, where classes are known and at least 5. Its draws have
+    its limits as quantiles, and belong together over pairs, as influences of items on both do.
+    Its bounds are held within [-1, 1]; they are -1 and 1 where a reliability may be 0. The others'
+    posterior takes answers of an item as those of any like observers.
 
     References
     ----------
@@ -193,8 +213,29 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
         trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
     )
     if ask.n_draws:
-        table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
+        by_moments = _by_moments(options)
+        if not by_moments or options["m"] is not None or trials.has_classes:
+            table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
     return table
+
+
+def _by_moments(options: dict[str, Any]) -> bool:
+    """Whether the interval is that of moments; refuses what only models take."""
+    model = options["model"]
+    if not (isinstance(model, str) and model in get_args(MarginModel)) and model != "moments":
+        # The models' room imports PyMC: only when needed.
+        from alikely.models._asked import is_named
+
+        is_named(model, ("moments", *get_args(MarginModel)))
+    if model != "moments":
+        return False
+    given = [name for name in ("priors", "include") if options[name]]
+    if given:
+        raise ValueError(
+            f"{given[0]} is of a model that chains sample, and model is 'moments': use "
+            "model='items' or model='observers'"
+        )
+    return True
 
 
 def _beside(
@@ -223,6 +264,8 @@ def _draw(
     seed: np.random.SeedSequence,
 ) -> Drawn:
     options = DEFAULTS | ask.options
+    if _by_moments(options):
+        return _draw_shares(table, metric, ask, seed)
     drawn = margin_draws(
         table,
         ask.n_draws,
@@ -242,7 +285,32 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
-    return Drawn(groups, drawn.reasons, drawn.fits)
+    return Drawn(groups, drawn.reasons, drawn.fits, {"scale": _scale(table, "strength")})
+
+
+def _scale(table: xr.Dataset, of_people: str) -> tuple[str, NDArray[np.object_]]:
+    """Scale of what is freed of noise; two machines have none."""
+    systems = np.stack([table["first"].values, table["second"].values])
+    machines = table["is_machine"].values[systems].all(axis=0)
+    return "pair", np.where(machines, "margin", of_people).astype(object)
+
+
+def _draw_shares(
+    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
+) -> Drawn:
+    drawn = share_draws(
+        table,
+        # Four chains of equal length, as all results have.
+        4 * -(-ask.n_draws // 4),
+        m=table.attrs.get("n_alternatives"),
+        ci_prob=ask.ci_prob,
+        cluster=ask.cluster,
+        rng=seed,
+    )
+    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
+    variables["scale"] = _scale(table, "share")
+    posterior = chained(drawn.values, table, metric, "moments")
+    return Drawn({"posterior": posterior}, drawn.reasons, variables=variables)
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
@@ -355,7 +423,11 @@ def _corrected(
         [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
     )
     root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
-    return {"reliability": ("pair", reliability), "corrected": ("pair", estimates / root)}
+    return {
+        "reliability": ("pair", reliability),
+        "ceiling": ("pair", root),
+        "corrected": ("pair", estimates / root),
+    }
 
 
 # Options that only this kind of door has.
@@ -364,7 +436,7 @@ DEFAULTS: dict[str, Any] = {
     "group": "kind",
     "m": None,
     "link": "m_afc",
-    "model": "items",
+    "model": "moments",
     "priors": None,
     "include": (),
 }

@@ -218,7 +218,7 @@ class Result(Tree):
             if "posterior_remark" in estimates:
                 remarks.append(estimates["posterior_remark"].values)
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
-            if self.data.attrs["cluster"]:
+            if self.data.attrs["cluster"] and self.data.attrs["sampler"] != "moments":
                 text = "the posterior ignores the clusters"
                 remarks.append(np.full(len(frame), text, dtype=object))
         return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]

@@ -37,11 +37,13 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     pandas.DataFrame
         One row per entry of the result: ``dataset, condition, observer_a, observer_b, n_trials,
         accuracy_a, accuracy_b``; ``margin_consistency`` with its analytic interval (``_lb, _ub``),
-        ``noise_free`` (posterior median) with its interval, ``margin_ceiling`` (reliability of the
-        group) with its interval; ``error_consistency``, the mean over pairs of members of both
+        ``noise_free`` (posterior median) with its interval, ``margin_ceiling`` (root of the
+        reliabilities of both systems, which is 1 for a machine: what a correlation freed of noise
+        of 1 would show) with its interval, where a reliability below 0 counts as 0;
+        ``error_consistency``, the mean over pairs of members of both
         systems, with its analytic interval over trials; ``error_ceiling``, that among the members
-        of the group. Ceilings are those of ``observer_a`` if it is a group, else of
-        ``observer_b``; NaN between two machines. Intervals have the probability of the result.
+        of ``observer_a`` if it is a group, else of ``observer_b``. Ceilings are NaN between two
+        machines. Intervals have the probability of the result.
 
     Raises
     ------
@@ -85,14 +87,17 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     ceilings = result.data["ceilings"].to_dataset().to_dataframe()
     ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
     names, machine = table["observer"].values, table["is_machine"].values
-    groups, group_of_entry = [], table["pair_group"].values
-    for a, b in zip(table["first"].values, table["second"].values, strict=True):
-        groups.append(a if not machine[a] else b if not machine[b] else -1)
-    columns = ["margin_ceiling", "margin_ceiling_lb", "margin_ceiling_ub"]
-    frame[columns] = [
-        ceilings.loc[(names[s], g)].tolist() if s >= 0 else [np.nan] * 3
-        for s, g in zip(groups, group_of_entry.tolist(), strict=True)
-    ]
+    groups, roots = [], np.full((len(frame), 3), np.nan)
+    for entry, (a, b, g) in enumerate(
+        zip(table["first"].values, table["second"].values, table["pair_group"].values, strict=True)
+    ):
+        of_entry = [s for s in (a, b) if not machine[s]]
+        groups.append(of_entry[0] if of_entry else -1)
+        if of_entry:
+            both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
+            # A ceiling cannot lie below 0, where limits of a reliability may.
+            roots[entry] = np.sqrt(np.maximum(both, 0)).prod(axis=0)
+    frame[["margin_ceiling", "margin_ceiling_lb", "margin_ceiling_ub"]] = roots
     every = _with_machines(trials, table)
     across, within = {}, {}
     for entry, (a, b, group) in enumerate(

@@ -1,4 +1,7 @@
 from .machines import decision_margins as decision_margins
+from .moments import Moments as Moments
+from .moments import moment_consistency as moment_consistency
+from .moments import moment_limits as moment_limits
 from .noise import explained_consistency as explained_consistency
 from .noise import fit_observers as fit_observers
 from .noise import individual_ceilings as individual_ceilings
@@ -11,22 +14,39 @@ from .reliability import disattenuation as disattenuation
 from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
+from .shares import ShareDraws as ShareDraws
+from .shares import share_draws as share_draws
+from .sides import Side as Side
+from .sides import group_side as group_side
+from .sides import lists_of_items as lists_of_items
+from .sides import machine_side as machine_side
+from .sides import normal_scores as normal_scores
 from .tables import answers_of_group as answers_of_group
 from .tables import margin_table as margin_table
 
 __all__ = [
     "MarginDraws",
+    "Moments",
     "Reliability",
+    "ShareDraws",
+    "Side",
     "answers_of_group",
     "correlation_draws",
     "decision_margins",
     "disattenuation",
     "explained_consistency",
     "fit_observers",
+    "group_side",
     "individual_ceilings",
+    "lists_of_items",
+    "machine_side",
     "margin_draws",
     "margin_table",
+    "moment_consistency",
+    "moment_limits",
+    "normal_scores",
     "self_consistency",
+    "share_draws",
     "spearman_brown",
     "split_half_reliability",
     "variance_shares",

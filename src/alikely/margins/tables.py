@@ -73,7 +73,8 @@ def margin_table(
         the common ones (for machines of margins above 0); ``n_contradictions`` (observer): trials
         on which a machine's answer is right with a negative margin or wrong with a positive one.
         Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
-        ``kind`` and ``n_members``.
+        ``kind`` and ``n_members``; of trials ``true_class``, the position of the class of the
+        item, -1 where none is known.
 
     Raises
     ------
@@ -132,6 +133,7 @@ def margin_table(
             "item": ("trial", items["item"].to_numpy(object)),
             "trial_dataset": ("trial", items["dataset"].to_numpy(object)),
             "trial_condition": ("trial", items["condition"].to_numpy(object)),
+            "true_class": ("trial", _classes(data, of_trial, len(items))),
         },
         attrs={"by": by or "all trials", "no_response": no_response},
     )
@@ -213,6 +215,14 @@ def _items(
     number = every.groupby(PLACE, sort=False).ngroup().to_numpy()
     items = every.drop_duplicates(ignore_index=True)
     return items, number[: len(frames[0])], number[len(frames[0]) :]
+
+
+def _classes(data: xr.Dataset, of_trial: NDArray[np.intp], n_items: int) -> NDArray[np.int64]:
+    """Position of the class of each item, -1 where trials tell none."""
+    found = np.full(n_items, -1, dtype=np.int64)
+    if "truth" in data:
+        found[of_trial] = data["truth"].values
+    return found
 
 
 def _counts(

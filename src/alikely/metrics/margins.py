@@ -40,6 +40,8 @@ __all__ = [
 
 Method = Literal["pearson", "spearman"]
 FEWEST_ITEMS = 5
+# What stands beside an estimate freed of noise: the scale it is on, and classes taken apart.
+FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
 
 
 def repeated(shown: ArrayLike) -> bool:
@@ -412,7 +414,7 @@ def margin_metric(method: Method = "pearson") -> Metric:
         short="DMC",
         scale="fisher",
         # The correction for attenuation is one of linear correlations.
-        beside=("reliability", "corrected") if method == "pearson" else (),
+        beside=(("reliability", "ceiling", "corrected") if method == "pearson" else ()) + FREED,
         draws="margins",
         posterior_label="noise-free",
         options={"method": method},

@@ -85,8 +85,8 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     at, label = _entry(result, pair)
     if "strengths" not in result.data.children:
         raise ValueError(
-            "this result has no item strengths: expected posterior draws, got n_draws=0; call "
-            f"{METRIC}() with n_draws=4000"
+            "this result has no item strengths: expected the draws of a model of strengths; call "
+            f"{METRIC}() with model='items' and n_draws=4000"
         )
     table, strengths = result.table, result.data["strengths"].to_dataset()
     mean, sd = strengths["mean"].values[at], strengths["sd"].values[at]

@@ -7,11 +7,21 @@ from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
 from alikely.simulate.labels import label_trials, shared_label_agreement
+from alikely.simulate.margins import (
+    MARGIN_WORLDS,
+    MarginData,
+    MarginWorld,
+    margin_data,
+    true_margin_consistency,
+)
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 from alikely.simulate.shared import ErrorPopulation, shared_errors
 
 __all__ = [
+    "MARGIN_WORLDS",
     "ErrorPopulation",
+    "MarginData",
+    "MarginWorld",
     "cell_probabilities",
     "cohort",
     "copy_cell_probabilities",
@@ -22,9 +32,11 @@ __all__ = [
     "error_rows",
     "joint_errors",
     "label_trials",
+    "margin_data",
     "observers",
     "pattern_cells",
     "pattern_probabilities",
     "shared_errors",
     "shared_label_agreement",
+    "true_margin_consistency",
 ]

@@ -1,0 +1,263 @@
+"""Where a model of margins and answers that is linear on the scale of strengths does not hold.
+
+References
+----------
+.. [DL89] Dean, Lawless (1989). Tests for detecting overdispersion in Poisson regression models.
+   doi:10.1080/01621459.1989.10478792
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [W80] White (1980). A heteroskedasticity-consistent covariance matrix estimator and a direct test
+   for heteroskedasticity. doi:10.2307/1912934
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+from alikely.margins.sides import Side
+from alikely.metrics.alternatives import distractor_nodes
+from alikely.metrics.margins import repeated
+
+__all__ = ["Line", "bend_check", "class_check", "repeat_check", "strength_line"]
+
+# Spreads of strengths around the line that are tried, in units of the noise of an alternative.
+SPREADS = np.linspace(0, 4, 17)
+NODES = 15
+STEPS = 12
+# Fewer items in a class say nothing of it.
+FEWEST_OF_CLASS = 2
+
+
+class Line(NamedTuple):
+    """Strengths on a line with margins.
+
+    Attributes
+    ----------
+    level, slope, spread : float
+        Mean strength at the mean margin, its change with a standard deviation of margins, and the
+        spread of strengths around the line.
+    expected : ndarray, shape (item,)
+        Shares of right answers by the line.
+    gradient : ndarray, shape (item, 2)
+        Their change with level and slope.
+    """
+
+    level: float
+    slope: float
+    spread: float
+    expected: Floats
+    gradient: Floats
+
+
+def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, m: int) -> Line:
+    """Line through strengths whose shares of right answers are closest to those seen [GS66]_.
+
+    Parameters
+    ----------
+    share : array_like, shape (item,)
+        Shares of right answers.
+    margins : array_like, shape (item,)
+        Margins, in any units.
+    noise : float
+        Mean variance of the shares by the chance of single answers.
+    m : int
+        Number of alternatives, at least 2.
+
+    Returns
+    -------
+    Line
+
+    Examples
+    --------
+    >>> from alikely.metrics.alternatives import m_afc_probability
+    >>> x = np.linspace(-1, 1, 101)
+    >>> line = strength_line(m_afc_probability(1 + x, 4), x, 0.0, 4)
+    >>> round(line.level, 3), round(float(line.slope / x.std()), 3), round(line.spread, 3)
+    (1.0, 1.0, 0.0)
+    """
+    s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
+    design = np.stack([np.ones(len(y)), (y - y.mean()) / y.std()], axis=1)
+    tried = []
+    for spread in SPREADS:
+        line = _fitted(s, design, float(spread), m)
+        around = float(((s - line.expected) ** 2).mean()) - noise
+        tried.append((around - _around(design @ [line.level, line.slope], float(spread), m), line))
+        if tried[-1][0] <= 0:
+            break
+    if len(tried) == 1 or tried[-1][0] > 0:
+        return tried[-1][1]
+    (before, one), (after, other) = tried[-2:]
+    share_of_step = before / (before - after)
+    between = one.spread + share_of_step * (other.spread - one.spread)
+    return _fitted(s, design, float(between), m)
+
+
+def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> float:
+    """Test of a quadratic term of margins in strengths, of the linear model [W80]_.
+
+    Parameters
+    ----------
+    side : Side
+        A group, as from `alikely.margins.group_side`.
+    share : array_like, shape (item,)
+        Shares of right answers.
+    margins : array_like, shape (item,)
+        A machine's margins.
+    m : int
+        Number of alternatives, at least 2.
+
+    Returns
+    -------
+    float
+        Two-sided p-value; NaN where the answers do not tell noise from items.
+
+    Examples
+    --------
+    >>> from alikely.margins.sides import group_side
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["exp"], rng=1)
+    >>> side = group_side(data.right, data.shown, np.zeros(160, int))
+    >>> bend_check(side, data.right.mean(axis=0), data.margins, 16) < 0.001
+    True
+    """
+    s = np.asarray(share, dtype=np.float64)
+    y = np.asarray(margins, dtype=np.float64)
+    if not np.isfinite(side.square).any() or y.std() == 0:
+        return np.nan
+    noise = float((side.ease**2).mean() - np.nanmean(side.square))
+    line = strength_line(s, y, max(noise, 0.0), m)
+    left = s - line.expected
+    z = (y - y.mean()) / y.std()
+    bend = line.gradient[:, 0] * z**2
+    basis, _ = np.linalg.qr(line.gradient)
+    bend = bend - basis @ (basis.T @ bend)
+    # Leverage: an item far out pulls the line to itself.
+    weight = 1 - (basis**2).sum(axis=1)
+    error = np.sqrt(((left * bend) ** 2 / weight**2).sum())
+    if not error > 0:
+        return np.nan
+    return float(2 * stats.t.sf(abs(bend @ left) / error, len(s) - 3))
+
+
+def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
+    """Test of classes that are easier for one system than the other tells.
+
+    Parameters
+    ----------
+    side, other : Side
+        Both systems.
+    classes : ndarray of int, shape (item,)
+        Class of each item.
+
+    Returns
+    -------
+    float
+        p-value of F; NaN if fewer than two classes have two items.
+
+    Examples
+    --------
+    >>> from alikely.margins.sides import machine_side
+    >>> strata = np.zeros(40, int)
+    >>> sides = (machine_side(np.arange(40) % k, strata) for k in (4, 5))
+    >>> class_check(*sides, np.arange(40) % 4) < 0.001
+    True
+    """
+    count = np.bincount(classes)
+    own = (count >= FEWEST_OF_CLASS)[classes]
+    kinds, place = np.unique(classes[own], return_inverse=True)
+    if len(kinds) < 2:
+        return np.nan
+    x = other.ease[own]
+    design = np.stack([np.ones(len(x)), x, x**2], axis=1)
+    left = side.ease[own] - design @ np.linalg.lstsq(design, side.ease[own], rcond=None)[0]
+    size = np.bincount(place)
+    means = np.bincount(place, left) / size
+    between = (size * (means - left.mean()) ** 2).sum() / (len(kinds) - 1)
+    within = ((left - means[place]) ** 2).sum() / (len(left) - len(kinds))
+    return float(stats.f.sf(between / within, len(kinds) - 1, len(left) - len(kinds)))
+
+
+def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
+    """Test of answers that repeat themselves more than people agree: overdispersion [DL89]_.
+
+    Parameters
+    ----------
+    right, shown : array_like of int, shape (observer, item)
+        Right answers and answers.
+
+    Returns
+    -------
+    float
+        One-sided p-value; NaN if fewer than 5 items came back to the same people, or items were not
+        all answered as often by all.
+
+    Notes
+    -----
+    What people have in common on items, and their levels, are taken off; what is left varies more
+    than chance where a person has something of its own on an item.
+
+    Examples
+    --------
+    >>> right = np.array([[2, 0] * 10, [0, 2] * 10, [2, 2, 0, 0] * 5])
+    >>> repeat_check(right, np.full((3, 20), 2)) < 0.001
+    True
+    """
+    r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
+    times = n.flat[0]
+    if not repeated(n) or len(n) < 2 or (n != times).any():
+        return np.nan
+    x = r / times
+    left = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
+    (n_people, n_items) = x.shape
+    free = (n_people - 1) * (n_items - 1) / (n_people * n_items)
+    excess = (left**2 / free - x * (1 - x) / (times - 1)).mean(axis=0)
+    spread = excess.std(ddof=1)
+    if not spread > 0:
+        return np.nan
+    return float(stats.t.sf(excess.mean() * np.sqrt(n_items) / spread, n_items - 1))
+
+
+def _fitted(share: Floats, design: Floats, spread: float, m: int) -> Line:
+    """Least squares, by steps that are halved until they help."""
+    theta = np.array([1.0, 0.0])
+    theta = theta * np.sqrt(1 + spread**2)
+    expected, slope = _curve(design @ theta, spread, m)
+    loss = ((share - expected) ** 2).sum()
+    for _ in range(STEPS):
+        gradient = design * slope[:, None]
+        # A floor on a curve that is flat all over.
+        normal = gradient.T @ gradient + 1e-10 * np.eye(2)
+        step = np.linalg.solve(normal, gradient.T @ (share - expected))
+        for _ in range(8):
+            new, new_slope = _curve(design @ (theta + step), spread, m)
+            new_loss = ((share - new) ** 2).sum()
+            if new_loss <= loss:
+                theta, expected, slope, loss = theta + step, new, new_slope, new_loss
+                break
+            step = step / 2
+        if np.abs(step).max() < 1e-8:
+            break
+    return Line(float(theta[0]), float(theta[1]), spread, expected, design * slope[:, None])
+
+
+def _curve(strength: Floats, spread: float, m: int) -> tuple[Floats, Floats]:
+    """Probability to be right of strengths with a normal spread, and its slope."""
+    nodes, weight = distractor_nodes(m)
+    root = np.sqrt(1 + spread**2)
+    z = (strength[:, None] - nodes) / root
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / root
+    return special.ndtr(z) @ weight, density @ weight
+
+
+def _around(strength: Floats, spread: float, m: int) -> float:
+    """Mean variance of probabilities to be right, of strengths with a normal spread."""
+    if spread == 0:
+        return 0.0
+    z, weight = np.polynomial.hermite_e.hermegauss(NODES)
+    weight = weight / weight.sum()
+    p = _curve((strength[:, None] + spread * z).ravel(), 0.0, m)[0].reshape(-1, NODES)
+    return float(((p - (p @ weight)[:, None]) ** 2 @ weight).mean())

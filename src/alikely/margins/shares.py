@@ -1,0 +1,284 @@
+"""Moment intervals of all entries of a margin table, as draws that hang together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import cluster_numbers
+from alikely.margins.checks import bend_check, class_check, repeat_check
+from alikely.margins.moments import FEWEST_CLASSES, Moments, moment_consistency, moment_limits
+from alikely.margins.sides import Side, group_side, lists_of_items, machine_side, normal_scores
+from alikely.margins.tables import answers_of_group
+from alikely.stats.intervals import interval
+
+__all__ = ["ShareDraws", "share_draws"]
+
+# Draws of influences over items that are held at a time.
+CHUNK = 8_000_000
+LEVEL = 0.05
+# With fewer items a class on the average, intervals within classes say next to nothing.
+FEWEST_OF_STRATUM = 2
+SAYS = {
+    "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
+    "p_classes": "classes differ beyond the margins: see share_within",
+    "p_repeats": "answers repeat themselves: model='items' takes them for chance",
+}
+
+
+class ShareDraws(NamedTuple):
+    """Noise-free consistencies on the scale of shares.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (draw, pair)
+        Their quantiles are the limits; draws of different pairs belong together. NaN where there is
+        no correlation.
+    beside : dict of str to ndarray, shape (pair,)
+        ``share_consistency`` (not held within [-1, 1]), ``share_within`` and its bounds ``_lb``
+        and ``_ub``, ``share_between``, ``p_bend``, ``p_classes``, ``p_repeats``.
+    reasons : ndarray of object, shape (pair,)
+        Why there is no interval, and what the checks say.
+    """
+
+    values: NDArray[np.float32]
+    beside: dict[str, Floats]
+    reasons: NDArray[np.object_]
+
+
+class _Entry(NamedTuple):
+    total: Moments
+    within: Moments | None
+    between: Moments | None
+    checks: dict[str, float]
+    items: NDArray[np.intp]
+    # Clusters of the errors; each item alone if none.
+    clusters: NDArray[np.intp] | None
+    remark: str
+
+
+def share_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    *,
+    m: int | None = None,
+    ci_prob: float = 0.95,
+    cluster: str | None = None,
+    rng: RandomState = None,
+) -> ShareDraws:
+    """Consistency of each pair with the noise of single answers taken off, by moments.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    n_draws : int
+        Number of draws, at least 1.
+    m : int, optional
+        Number of alternatives of the task, for the check of bent margins.
+    ci_prob : float
+        Of the interval within classes, in (0, 1).
+    cluster : str, optional
+        Trial coordinate whose items err together; their classes, where known, if not given.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ShareDraws
+
+    Notes
+    -----
+    What draws of different pairs have in common is that of their influences of items, weighted at
+    random: a Gaussian copula. The check of repeats, and that of bent margins, are of a machine and
+    a group.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> table = al.margins.margin_table(trials, margins)
+    >>> share_draws(table, 400, rng=1).values.shape
+    (400, 1)
+    """
+    n_pairs = table.sizes["pair"]
+    names = ("share_consistency", "share_within", "share_within_lb", "share_within_ub",
+             "share_between", *SAYS)  # fmt: skip
+    beside = {name: np.full(n_pairs, np.nan) for name in names}
+    clusters = None if cluster is None else cluster_numbers(table, cluster)
+    entries = [_entry(table, pair, m, clusters) for pair in range(n_pairs)]
+    ranks = _tied_ranks(table, entries, n_draws, np.random.default_rng(seed_sequence(rng)))
+    values = np.empty((n_draws, n_pairs), np.float32)
+    levels = (np.arange(n_draws) + 0.5) / n_draws
+    tails = (1 - ci_prob) / 2
+    for pair, entry in enumerate(entries):
+        values[:, pair] = moment_limits(entry.total, levels)[ranks[:, pair]]
+        beside["share_consistency"][pair] = entry.total.rho
+        if entry.within is not None:
+            beside["share_within"][pair] = entry.within.rho
+            ends = moment_limits(entry.within, [tails, 1 - tails])
+            beside["share_within_lb"][pair], beside["share_within_ub"][pair] = ends
+        if entry.between is not None:
+            beside["share_between"][pair] = entry.between.rho
+        for name, p in entry.checks.items():
+            beside[name][pair] = p
+    lost = interval(values, ci_prob, "eti")
+    remarks = [
+        _remark(entry, bool((bounds == [-1, 1]).all()))
+        for entry, bounds in zip(entries, lost, strict=True)
+    ]
+    return ShareDraws(values, beside, np.array(remarks, dtype=object))
+
+
+def _entry(
+    table: xr.Dataset, pair: int, m: int | None, clusters: NDArray[np.intp] | None
+) -> _Entry:
+    """Moments in all, within classes and between them, and the checks."""
+    a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
+    here = table["trial_group"].values == table["pair_group"].values[pair]
+    there = ~np.isnan(table["margins"].values)
+    items = np.flatnonzero(here & there[a] & there[b])
+    kinds = table["true_class"].values[items]
+    known = bool((kinds >= 0).all())
+    classes = np.unique(kinds, return_inverse=True)[1] if known else None
+    if classes is not None and classes.max() == 0:
+        classes = None
+    few = classes is not None and classes.max() + 1 < FEWEST_CLASSES
+    own = None if few else classes
+    if clusters is not None:
+        own = np.unique(clusters[items], return_inverse=True)[1]
+    sides, strata = _sides(table, (a, b), items, None)
+    if len(items) < int(strata.max()) + 3:
+        text = f"{len(items)} items in {strata.max() + 1} lists that no one ties"
+        empty = Moments(
+            np.nan, np.nan, np.nan, np.nan, np.full(3, np.nan), 1, (np.nan, np.nan),
+            np.zeros(len(items)), text,
+        )  # fmt: skip
+        return _Entry(empty, None, None, {}, items, own, text)
+    total = moment_consistency(*sides, strata, own)
+    within = between = None
+    if classes is not None:
+        parts, of_class = _sides(table, (a, b), items, classes)
+        if len(items) >= FEWEST_OF_STRATUM * (int(of_class.max()) + 1):
+            within = moment_consistency(*parts, of_class, own)
+        if not few:
+            between = _between(table, (a, b), items, classes)
+    checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m)
+    remark = "few classes: errors are those of single items" if few and clusters is None else ""
+    if classes is not None and within is None:
+        remark = f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
+    return _Entry(total, within, between, checks, items, own, remark)
+
+
+def _sides(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    classes: NDArray[np.intp] | None,
+) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
+    """Both systems on the same strata: those that the people of both leave apart."""
+    machine = table["is_machine"].values
+    counts = {s: answers_of_group(table, s, items) for s in systems if not machine[s]}
+    nobody = np.zeros(len(items), np.intp) if classes is None else classes
+    strata = nobody
+    for _, shown in counts.values():
+        own = lists_of_items(shown, classes)
+        strata = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
+    one, other = (
+        group_side(*counts[s], strata)
+        if s in counts
+        else machine_side(table["margins"].values[s, items], strata)
+        for s in systems
+    )
+    return (one, other), strata
+
+
+def _between(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    classes: NDArray[np.intp],
+) -> Moments:
+    """Correlation of the means of classes, freed of noise."""
+    n_classes = int(classes.max()) + 1
+    alike = np.zeros(n_classes, np.intp)
+    sides = []
+    for system in systems:
+        if table["is_machine"].values[system]:
+            scores = normal_scores(table["margins"].values[system, items])
+            mean = np.bincount(classes, scores) / np.bincount(classes)
+            ease = mean - mean.mean()
+            none = np.zeros((0, n_classes))
+            sides.append(Side(ease, ease**2, none, none, none, None, mean))
+        else:
+            right, shown = answers_of_group(table, system, items)
+            kinds = classes == np.arange(n_classes)[:, None]
+            sides.append(group_side(right @ kinds.T, shown @ kinds.T, alike))
+    return moment_consistency(sides[0], sides[1], alike)
+
+
+def _checks(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    sides: tuple[Side, Side],
+    classes: NDArray[np.intp] | None,
+    m: int | None,
+) -> dict[str, float]:
+    machine = table["is_machine"].values[list(systems)]
+    if machine[0] == machine[1]:
+        return {}
+    at = int(machine[0])
+    group, net = systems[at], systems[1 - at]
+    right, shown = answers_of_group(table, group, items)
+    found = {"p_repeats": repeat_check(right, shown)}
+    if m is not None:
+        share = right.sum(axis=0) / shown.sum(axis=0)
+        margins = table["margins"].values[net, items]
+        found["p_bend"] = bend_check(sides[at], share, margins, m)
+    if classes is not None:
+        found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
+    return found
+
+
+def _remark(entry: _Entry, unbounded: bool) -> str:
+    if entry.total.reason:
+        return entry.total.reason
+    told = [entry.remark]
+    if abs(entry.total.rho) > 1:
+        told.append(f"freed of noise the estimate is {entry.total.rho:.2f}")
+    if unbounded:
+        told.append("no bound: the group's reliability may be 0")
+    told += [text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < LEVEL]
+    if entry.within is not None and entry.total.rho * entry.within.rho < 0:
+        told.append("of opposite sign within classes: classes make the total")
+    return "; ".join(filter(None, told))
+
+
+def _tied_ranks(
+    table: xr.Dataset, entries: list[_Entry], n_draws: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Ranks of draws of each pair, from 0, that hang together as estimates do over items."""
+    n_trials = table.sizes["trial"]
+    slopes = np.zeros((len(entries), n_trials))
+    of_trial = np.arange(n_trials)
+    for row, entry in zip(slopes, entries, strict=True):
+        row[entry.items] = np.nan_to_num(entry.total.slopes)
+        if entry.clusters is not None:
+            # The first item of a cluster stands for it, alike in all entries of these trials.
+            _, first = np.unique(entry.clusters, return_index=True)
+            of_trial[entry.items] = entry.items[first[entry.clusters]]
+    total = np.empty((n_draws, len(entries)))
+    step = max(1, CHUNK // max(n_trials, 1))
+    for start in range(0, n_draws, step):
+        rows = slice(start, min(start + step, n_draws))
+        multipliers = generator.standard_normal((rows.stop - rows.start, n_trials))
+        total[rows] = multipliers[:, of_trial] @ slopes.T
+    loose = ~total.any(axis=0)
+    total[:, loose] = generator.standard_normal((n_draws, int(loose.sum())))
+    return np.asarray(total.argsort(axis=0).argsort(axis=0))

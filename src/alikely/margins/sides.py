@@ -1,0 +1,224 @@
+"""What a system tells of items, with its second moment freed of the noise of single answers.
+
+References
+----------
+.. [HL56] Hodges, Lehmann (1956). The efficiency of some nonparametric competitors of the t-test.
+   doi:10.1214/aoms/1177728261
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special, stats
+from scipy.sparse import csgraph
+
+from alikely._base.arrays import Floats
+from alikely.metrics.margins import FEWEST_ITEMS
+
+__all__ = ["Side", "group_side", "lists_of_items", "machine_side", "normal_scores"]
+
+
+class Side(NamedTuple):
+    """One system on some items, as deviations from the means of the items' strata.
+
+    Attributes
+    ----------
+    ease : ndarray, shape (item,)
+        Normal scores of a machine's margins; or shares of right answers of a group, freed of what
+        its members differ by in level.
+    square : ndarray, shape (item,)
+        Its square less the noise of single answers: what answers of different members to an item
+        have in common. NaN for an item that a single member of a group answered.
+    cells, square_cells : ndarray, shape (member, item)
+        Parts of `ease` and of `square` that each member contributes; without members for a
+        machine, which has no noise.
+    weights : ndarray, shape (member, item)
+        Share of an item's answers that each member gave.
+    slopes : ndarray, shape (item,) or None
+        Derivative of a machine's normal scores at each item by the item's mid-rank, as a share.
+    values : ndarray, shape (item,)
+        Margins, or shares, whose order is that of `slopes`.
+    """
+
+    ease: Floats
+    square: Floats
+    cells: Floats
+    square_cells: Floats
+    weights: Floats
+    slopes: Floats | None
+    values: Floats
+
+
+def normal_scores(margins: ArrayLike) -> Floats:
+    """Normal scores of margins, by mid-ranks [HL56]_.
+
+    Parameters
+    ----------
+    margins : array_like, shape (item,)
+        Finite numbers.
+
+    Returns
+    -------
+    ndarray, shape (item,)
+        ``Phi^-1((rank - .5) / n)``.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 5 margins, or one is not finite.
+
+    Examples
+    --------
+    >>> normal_scores([0.1, 20.0, 3.0, 2.0, 1.0]).round(2).tolist()
+    [-1.28, 1.28, 0.52, 0.0, -0.52]
+    """
+    y = np.asarray(margins, dtype=np.float64)
+    if y.ndim != 1 or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
+        raise ValueError(
+            f"margins must be at least {FEWEST_ITEMS} finite numbers, one for each item, got shape "
+            f"{y.shape}; leave out items that a system was not shown"
+        )
+    return np.asarray(special.ndtri((stats.rankdata(y) - 0.5) / len(y)))
+
+
+def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.intp]:
+    """Strata within which items can be compared: lists that no observer ties, and classes.
+
+    Parameters
+    ----------
+    shown : array_like of int, shape (observer, item)
+        Answers of each observer to each item.
+    classes : array_like of int, shape (item,), optional
+        Classes to keep apart besides.
+
+    Returns
+    -------
+    ndarray of int, shape (item,)
+        Number of each item's stratum, from 0.
+
+    Raises
+    ------
+    ValueError
+        If nobody answered an item.
+
+    Examples
+    --------
+    >>> lists_of_items([[1, 1, 0, 0], [0, 0, 2, 1]]).tolist()
+    [0, 0, 1, 1]
+    """
+    n = np.asarray(shown)
+    if not (n > 0).any(axis=0).all():
+        item = int(np.argmin((n > 0).any(axis=0)))
+        raise ValueError(f"item {item} has no answer; leave it out of both systems")
+    kinds = np.zeros(n.shape[1], dtype=np.intp) if classes is None else np.asarray(classes)
+    n_kinds = int(kinds.max()) + 1
+    observer, item = np.nonzero(n)
+    # An observer of two classes ties nothing between them.
+    ends = (observer * n_kinds + kinds[item], len(n) * n_kinds + item)
+    size = len(n) * n_kinds + n.shape[1]
+    graph = sparse.coo_array((np.ones(len(item)), ends), shape=(size, size))
+    label = csgraph.connected_components(graph, directed=False)[1][len(n) * n_kinds :]
+    return np.asarray(np.unique(label, return_inverse=True)[1])
+
+
+def machine_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
+    """Normal scores of a machine's margins, as a side of a comparison.
+
+    Parameters
+    ----------
+    margins : array_like, shape (item,)
+        Finite numbers.
+    strata : ndarray of int, shape (item,)
+        As from `lists_of_items`.
+
+    Returns
+    -------
+    Side
+
+    Raises
+    ------
+    ValueError
+        As in `normal_scores`.
+
+    Examples
+    --------
+    >>> machine_side([0.1, 20.0, 3.0, 2.0, 1.0], np.zeros(5, int)).ease.round(2).tolist()
+    [-1.28, 1.28, 0.52, 0.0, -0.52]
+    """
+    scores = normal_scores(margins)
+    ease = _centred(scores, strata)
+    none = np.zeros((0, len(ease)))
+    slopes = 1 / (np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi))
+    return Side(ease, ease**2, none, none, none, slopes, np.asarray(margins, dtype=np.float64))
+
+
+def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> Side:
+    """Shares of right answers of a group, as a side of a comparison.
+
+    Parameters
+    ----------
+    right, shown : array_like of int, shape (observer, item)
+        Right answers and answers of each observer to each item; answers count alike, and who gave
+        none to an item takes no part there.
+    strata : ndarray of int, shape (item,)
+        As from `lists_of_items`.
+
+    Returns
+    -------
+    Side
+
+    Notes
+    -----
+    Observers are the replicates: whatever one has on an item, in all its repeats, is noise. With as
+    many answers of each observer to each item, mean ``square`` is the variance of the shares less
+    ``sum_o (X_oi - s_i - X_o + X)^2 / ((O - 1) O)``; in general it is the mean of products of the
+    answers of two observers to an item, weighted by how many answers they gave.
+
+    Examples
+    --------
+    >>> side = group_side([[1, 0, 1, 0], [1, 0, 0, 1]], np.ones((2, 4)), np.zeros(4, int))
+    >>> side.ease.tolist(), side.square.tolist()
+    ([0.5, -0.5, 0.0, 0.0], [0.25, 0.25, -0.25, -0.25])
+    """
+    r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
+    x = np.divide(r, n, out=np.zeros_like(r), where=n > 0)
+    weight = n / n.sum(axis=0)
+    y = np.where(n > 0, x - _levels(x, n, strata), 0.0)
+    mean = (weight * y).sum(axis=0)
+    shift = mean - _centred(mean, strata)
+    y = np.where(n > 0, y - shift, 0.0)
+    cells = weight * y
+    ease = cells.sum(axis=0)
+    both = 1 - (weight**2).sum(axis=0)
+    alone = (n > 0).sum(axis=0) < 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square_cells = np.where(alone, np.nan, cells * (ease - cells) / both)
+    return Side(ease, square_cells.sum(axis=0), cells, square_cells, weight, None, ease)
+
+
+def _centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
+    means = np.bincount(strata, x) / np.bincount(strata)
+    return np.asarray(x - means[strata])
+
+
+def _levels(x: Floats, n: Floats, strata: NDArray[np.intp]) -> Floats:
+    """Level of each observer in each stratum, by least squares with one effect for each item."""
+    out = np.zeros_like(x)
+    for stratum in range(int(strata.max()) + 1):
+        own = strata == stratum
+        part, answers = x[:, own], n[:, own]
+        there = answers.any(axis=1)
+        part, answers = part[there], answers[there]
+        if (answers == answers[:1, :1]).all():
+            level = part.mean(axis=1)
+        else:
+            share = answers / answers.sum(axis=0)
+            normal = np.diag(answers.sum(axis=1)) - share @ answers.T
+            gap = (answers * (part - (share * part).sum(axis=0))).sum(axis=1)
+            # All levels move together: what rounding leaves of that direction is no information.
+            level = np.linalg.pinv(normal, rcond=1e-10, hermitian=True) @ gap
+        out[np.ix_(there, own)] = level[:, None]
+    return out

@@ -1,0 +1,290 @@
+"""Worlds in which a machine's margins and people's answers hang together, told by their features.
+
+References
+----------
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.metrics.alternatives import m_afc_probability
+
+__all__ = ["MARGIN_WORLDS", "MarginData", "MarginWorld", "margin_data", "true_margin_consistency"]
+
+Law = Literal["normal", "t4", "skewed", "bimodal"]
+Relation = Literal["linear", "exp", "tanh", "coarse"]
+# Strengths between which the probability to be right is read off a line: 1e-5 at most from exact.
+GRID = np.linspace(-15, 25, 4001)
+# Items of one class and classes from which a truth is computed.
+OF_CLASS, CLASSES = 50, 12_000
+# Half the distance of the two humps of a bimodal law, whose variance is 1.
+HUMP = 0.95
+
+
+@dataclasses.dataclass(frozen=True)
+class MarginWorld:
+    """What is true of items, people and a machine.
+
+    An item has a strength ``u`` of variance 1, a machine the margin
+    ``relation(rho * u + sqrt(1 - rho**2) * noise)``. A person meets the item with evidence
+    ``level + gain * u``, and answers right with the probability of a detection task [GS66]_.
+
+    Attributes
+    ----------
+    rho : float
+        Correlation of margins with strengths before `relation`, in [-1, 1].
+    n_observers, n_repeats, n_items, n_classes, m : int
+        People, answers of each to an item, items, classes they are of in turn, and alternatives.
+    strength_mean, strength_sd : float
+        Of the evidence, in units of the noise of one alternative.
+    law : {"normal", "t4", "skewed", "bimodal"}
+        Of the strengths: Student's t, a gamma law of skewness 1.4, or two humps.
+    relation : {"linear", "exp", "tanh", "coarse"}
+        What margins look like; ``"coarse"`` has four values only.
+    ability_sd, log_gain_sd : float
+        How people differ in level, and in the logarithm of their gain.
+    stable_sd : float
+        Spread of what a person has on an item whenever it is shown.
+    item_noise_sd : float
+        Of the logarithm of the noise of an item.
+    class_sd : float
+        Of what people have in common on a class.
+    class_opposite : float
+        What of that a machine has, with its sign turned, in units of its margins.
+    kinds_sd : float
+        Spread over items of what sets two kinds of people apart; each person is of one by chance.
+    n_lists : int
+        Lists into which items fall at random, each seen by other people.
+    missing : float
+        Share of answers that are missing, in [0, 1).
+    """
+
+    rho: float = 0.9
+    n_observers: int = 10
+    n_repeats: int = 1
+    n_items: int = 160
+    n_classes: int = 16
+    m: int = 16
+    strength_mean: float = 1.6
+    strength_sd: float = 1.6
+    law: Law = "normal"
+    relation: Relation = "linear"
+    ability_sd: float = 0.3
+    log_gain_sd: float = 0.2
+    stable_sd: float = 0.0
+    item_noise_sd: float = 0.0
+    class_sd: float = 0.0
+    class_opposite: float = 0.0
+    kinds_sd: float = 0.0
+    n_lists: int = 1
+    missing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.rho <= 1:
+            raise ValueError(f"rho must lie in [-1, 1], got {self.rho}")
+        for name, known in (("law", Law), ("relation", Relation)):
+            if getattr(self, name) not in get_args(known):
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, get_args(known)))}; got "
+                    f"{getattr(self, name)!r}"
+                )
+        if not 0 <= self.missing < 1:
+            raise ValueError(f"missing must lie in [0, 1), got {self.missing}")
+        least = min(self.n_observers, self.n_repeats, self.n_classes, self.n_lists)
+        if least < 1 or self.n_items < 5 or self.m < 2:
+            raise ValueError(
+                "a world needs at least 1 observer, repeat, class and list, 5 items and 2 "
+                f"alternatives, got {self}"
+            )
+
+
+class MarginData(NamedTuple):
+    """One experiment.
+
+    Attributes
+    ----------
+    right, shown : ndarray of int, shape (observer, item)
+        Right answers and answers of each person.
+    margins : ndarray, shape (item,)
+        Of the machine.
+    classes : ndarray of int, shape (item,)
+        Class of each item.
+    """
+
+    right: NDArray[np.int64]
+    shown: NDArray[np.int64]
+    margins: Floats
+    classes: NDArray[np.intp]
+
+
+class _Items(NamedTuple):
+    strength: Floats
+    noise: Floats
+    shared: Floats
+    apart: Floats
+    margins: Floats
+
+
+def margin_data(world: MarginWorld, rng: RandomState = None) -> MarginData:
+    """Answers of people and margins of a machine in a world.
+
+    Parameters
+    ----------
+    world : MarginWorld
+        What is true.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    MarginData
+
+    Examples
+    --------
+    >>> data = margin_data(MarginWorld(n_observers=4, n_items=40), rng=1)
+    >>> data.right.shape, int(data.shown.sum())
+    ((4, 40), 160)
+    """
+    generator = np.random.default_rng(seed_sequence(rng))
+    classes = np.arange(world.n_items) % world.n_classes
+    items = _items(world, classes, generator)
+    p = _probabilities(world, items, (world.n_observers, world.n_items), generator, (1,))
+    shown = np.full(p.shape, world.n_repeats)
+    if world.missing:
+        shown = generator.binomial(shown, 1 - world.missing)
+    if world.n_lists > 1:
+        of_item = generator.permutation(world.n_items) % world.n_lists
+        of_person = np.arange(world.n_observers) % world.n_lists
+        shown = np.where(of_person[:, None] == of_item, shown, 0)
+    return MarginData(generator.binomial(shown, p), shown, items.margins, classes)
+
+
+def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
+    """Correlation of normal scores of margins with expected shares, over endless items.
+
+    Parameters
+    ----------
+    world : MarginWorld
+        What is true.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness: a truth is computed from 600,000 items, to about .002.
+
+    Returns
+    -------
+    total, within : float
+        Over all items, and of deviations from the means of their classes.
+
+    Examples
+    --------
+    >>> total, within = true_margin_consistency(MarginWorld(rho=0.5), rng=1)
+    >>> abs(total - within) < 0.01
+    True
+    """
+    generator = np.random.default_rng(seed_sequence(rng))
+    classes = np.arange(OF_CLASS * CLASSES) % CLASSES
+    items = _items(world, classes, generator)
+    # Two other people at each item: what their answers have in common is the expected share.
+    shape = (2, len(classes))
+    one, other = _probabilities(world, items, shape, generator, shape[1:])
+    rank = stats.rankdata(items.margins)
+    v = stats.norm.ppf((rank - 0.5) / len(rank))
+    found = []
+    for of_class in (False, True):
+        parts = [one, other, v]
+        if of_class:
+            # Items stand class by class in turn.
+            tables = [x.reshape(OF_CLASS, CLASSES) for x in parts]
+            parts = [(x - x.mean(axis=0)).ravel() for x in tables]
+        covariance = np.cov(parts)
+        between = (covariance[0, 2] + covariance[1, 2]) / 2
+        found.append(float(between / np.sqrt(covariance[0, 1] * covariance[2, 2])))
+    return found[0], found[1]
+
+
+def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.Generator) -> _Items:
+    n = len(classes)
+    u = _strengths(world.law, n, generator)
+    liking = generator.standard_normal(int(classes.max()) + 1)[classes]
+    line = world.rho * u + np.sqrt(1 - world.rho**2) * generator.standard_normal(n)
+    line = line - world.class_opposite * liking
+    bent: dict[Relation, Callable[[Floats], Floats]] = {
+        "linear": lambda x: x,
+        "exp": np.exp,
+        "tanh": np.tanh,
+        "coarse": lambda x: np.clip(np.round(x), -1, 2),
+    }
+    noise = np.exp(world.item_noise_sd * generator.standard_normal(n))
+    apart = world.kinds_sd * generator.standard_normal(n)
+    return _Items(u, noise, world.class_sd * liking, apart, bent[world.relation](line))
+
+
+def _strengths(law: Law, n: int, generator: np.random.Generator) -> Floats:
+    if law == "t4":
+        return np.asarray(generator.standard_t(4, n) / np.sqrt(2))
+    if law == "skewed":
+        return np.asarray((generator.standard_gamma(2, n) - 2) / np.sqrt(2))
+    if law == "bimodal":
+        side = generator.choice([-HUMP, HUMP], n)
+        return np.asarray(side + np.sqrt(1 - HUMP**2) * generator.standard_normal(n))
+    return generator.standard_normal(n)
+
+
+def _probabilities(
+    world: MarginWorld,
+    items: _Items,
+    shape: tuple[int, int],
+    generator: np.random.Generator,
+    of_person: tuple[int, ...],
+) -> Floats:
+    """Probabilities to be right; people differ along the first axis and those of `of_person`."""
+    people = (shape[0], *of_person)
+    level = generator.normal(world.strength_mean, world.ability_sd, people)
+    gain = world.strength_sd * np.exp(world.log_gain_sd * generator.standard_normal(people))
+    kind = generator.choice([-1, 1], people)
+    evidence = level + gain * items.strength + items.shared + kind * items.apart
+    evidence = evidence + world.stable_sd * generator.standard_normal(shape)
+    return np.interp(evidence / items.noise, GRID, m_afc_probability(GRID, world.m))
+
+
+_STABLE = {"n_observers": 45, "n_repeats": 2, "stable_sd": 1.2}
+MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
+    {
+        "45 people twice": MarginWorld(**_STABLE),  # type: ignore[arg-type]
+        "45 people twice, perfect": MarginWorld(rho=1.0, **_STABLE),  # type: ignore[arg-type]
+        "10 people": MarginWorld(),
+        "10 people, perfect": MarginWorld(rho=1.0),
+        "t4 strengths": MarginWorld(law="t4"),
+        "skewed strengths": MarginWorld(law="skewed"),
+        "bimodal strengths": MarginWorld(law="bimodal"),
+        "exp": MarginWorld(relation="exp"),
+        "exp, perfect": MarginWorld(rho=1.0, relation="exp"),
+        "tanh": MarginWorld(relation="tanh"),
+        "class bias": MarginWorld(class_sd=0.8),
+        "5 people twice, stable": MarginWorld(n_observers=5, n_repeats=2, stable_sd=2.0),
+        "item noise varies": MarginWorld(item_noise_sd=0.5),
+        "easy items": MarginWorld(strength_mean=3.2),
+        "3 people, 40 items": MarginWorld(n_observers=3, n_items=40, rho=0.6),
+        "2 people, 40 items": MarginWorld(n_observers=2, n_items=40),
+        # Not of the table of evidence.
+        "two lists": MarginWorld(n_lists=2, **_STABLE),  # type: ignore[arg-type]
+        "10 people twice, alike": MarginWorld(n_repeats=2, ability_sd=0, log_gain_sd=0),
+        "answers missing": MarginWorld(n_repeats=2, missing=0.4),
+        "four values": MarginWorld(relation="coarse"),
+        "opposite classes": MarginWorld(rho=0.5, class_sd=1.2, class_opposite=1.0),
+        "two kinds of people": MarginWorld(kinds_sd=1.2, n_observers=20),
+        "two alternatives": MarginWorld(m=2, n_observers=20),
+        "unrelated": MarginWorld(rho=0.0),
+        "opposed": MarginWorld(rho=-0.6),
+    }
+)

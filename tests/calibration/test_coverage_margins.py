@@ -1,0 +1,63 @@
+"""The moment interval keeps its promise in worlds of many kinds, and its checks theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import alikely as al
+
+# Worlds in which strengths are on a line with raw margins, people alike on classes, and repeats
+# chance alone: there the checks should be silent.
+LINEAR = ["45 people twice", "10 people", "10 people, perfect", "t4 strengths", "easy items",
+          "two lists", "answers missing", "two alternatives", "unrelated", "opposed"]  # fmt: skip
+CLASSES_DIFFER = ["class bias", "opposite classes"]
+
+
+def test_a_short_study_has_all_columns() -> None:
+    worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
+    table = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
+    assert table["scope"].tolist() == ["total", "within"]
+    # 20 data sets: 4 errors below .95 are .75.
+    assert (table["coverage"] >= 0.75).all()
+    again = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
+    np.testing.assert_array_equal(table["truth"], again["truth"])
+
+
+def test_bad_studies() -> None:
+    with pytest.raises(ValueError, match="n_datasets must be at least 10, got 9"):
+        al.calibration.margin_coverage(n_datasets=9)
+    with pytest.raises(ValueError, match="ci_prob"):
+        al.calibration.margin_coverage(ci_prob=95)
+
+
+@pytest.mark.slow
+def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) -> None:
+    n = 400
+    table = al.calibration.margin_coverage(n_datasets=n, rng=20)
+    figure(table.round(3).to_string())
+    # Not significantly below .92, one-sided at .05 for one world; of 50 rows none is to be further
+    # off than 2.9 errors.
+    error = np.sqrt(0.92 * 0.08 / n)
+    assert (table["coverage"] > 0.92 - 2.9 * error).all()
+    assert (table["coverage"] > 0.92 - 1.645 * error).mean() > 0.95
+    assert (table["width_ratio"] <= 1.5).all()
+    # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0.
+    small = table["world"].str.contains("40 items")
+    assert (table["unbounded"][~small] == 0).all()
+    assert (table["unbounded"][small] <= 0.25).all()
+    total = table[table["scope"] == "total"].set_index("world")
+    assert total.loc[LINEAR, "p_bend"].mean() == pytest.approx(0.05, abs=0.03)
+    rest = total.drop(CLASSES_DIFFER)["p_classes"]
+    assert rest.mean() == pytest.approx(0.05, abs=0.03)
+    four = 4 * np.sqrt(0.05 * 0.95 / n)
+    assert (total.loc[LINEAR, "p_bend"] < 0.05 + four).all()
+    assert (rest < 0.05 + four).all()
+    assert total.loc["10 people twice, alike", "p_repeats"] == pytest.approx(0.05, abs=four)
+    # Power.
+    assert (total.loc[["exp", "exp, perfect"], "p_bend"] > 0.9).all()
+    assert (total.loc[CLASSES_DIFFER, "p_classes"] > 0.95).all()
+    stable = ["45 people twice", "5 people twice, stable"]
+    assert (total.loc[stable, "p_repeats"] > 0.95).all()

@@ -1,0 +1,247 @@
+"""Moments at the door: scales, classes, checks, differences, and real margins of 15 machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.margins.moments import moment_consistency, moment_limits
+from alikely.margins.sides import group_side, machine_side
+
+PLACE = ["dataset", "condition", "item"]
+
+
+def tables(
+    world: al.simulate.MarginWorld, seed: int, others: Any = None
+) -> tuple[al.Trials, pd.DataFrame]:
+    """A world's answers as trials, with a class each, and margins of one machine or several."""
+    data = al.simulate.margin_data(world, seed)
+    person, item, time = np.nonzero(
+        np.arange(world.n_repeats)
+        < np.broadcast_to(data.shown[:, :, None], (*data.shown.shape, world.n_repeats))
+    )
+    names = np.array([f"i{i}" for i in range(world.n_items)])
+    truth = np.array([f"c{k}" for k in range(world.n_classes)])[data.classes]
+    right = time < data.right[person, item]
+    wrong = np.array([f"c{k}" for k in range(world.n_classes)])[
+        (data.classes + 1) % world.n_classes
+    ]
+    answers = pd.DataFrame(
+        {
+            "observer": [f"p{o}" for o in person],
+            "item": names[item],
+            "repeat": time,
+            "truth": truth[item],
+            "response": np.where(right, truth[item], wrong[item]),
+            "dataset": "d",
+            "condition": "c",
+            "kind": "human",
+        }
+    )
+    margins = {"net": data.margins} | (others or {})
+    frames = [
+        pd.DataFrame({"observer": name, "item": names, "margin": values})
+        for name, values in margins.items()
+    ]
+    return al.Trials.from_table(answers), pd.concat(frames).assign(dataset="d", condition="c")
+
+
+def analysed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Result:
+    given = {"n_resamples": 0, "rng": 1, **options}
+    return al.decision_margin_consistency(trials, margins, **given)
+
+
+def test_the_door_gives_the_limits_of_the_moments() -> None:
+    world = al.simulate.MarginWorld(n_items=96)
+    data = al.simulate.margin_data(world, 3)
+    result = analysed(*tables(world, 3))
+    row = result.summary().iloc[0]
+    found = {}
+    for scope, strata in (("total", np.zeros(96, int)), ("within", data.classes)):
+        sides = group_side(data.right, data.shown, strata), machine_side(data.margins, strata)
+        found[scope] = moment_consistency(*sides, strata, data.classes)
+    low, middle, high = moment_limits(found["total"], [0.025, 0.5, 0.975])
+    # Quantiles of 4,000 evenly spread levels: half a level off at most.
+    for name, value in zip(("eti95_lb", "median", "eti95_ub"), (low, middle, high), strict=True):
+        assert row[f"posterior_{name}"] == pytest.approx(value, abs=2e-3)
+    assert row["scale"] == "share"
+    assert row["share_within"] == pytest.approx(found["within"].rho)
+    ends = moment_limits(found["within"], [0.025, 0.975])
+    assert row[["share_within_lb", "share_within_ub"]].tolist() == pytest.approx(ends.tolist())
+    assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
+    assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
+    assert result.data.attrs["model"] == result.data.attrs["sampler"] == "moments"
+
+
+def test_names_are_kept_in_a_file(tmp_path: Path) -> None:
+    result = analysed(*tables(al.simulate.MarginWorld(n_items=48), 4))
+    result.save(tmp_path / "r.nc")
+    pd.testing.assert_frame_equal(al.Result.load(tmp_path / "r.nc").summary(), result.summary())
+
+
+def test_between_is_of_means_of_classes() -> None:
+    world = al.simulate.MarginWorld(n_items=160, class_sd=1.2, class_opposite=1.0, rho=0.5)
+    result = analysed(*tables(world, 5))
+    row = result.summary().iloc[0]
+    assert row["share_between"] < 0 < row["share_within"]
+    assert "classes differ beyond the margins" in row["note"]
+    data = al.simulate.margin_data(world, 5)
+    kinds = data.classes == np.arange(16)[:, None]
+    from alikely.margins.sides import normal_scores
+
+    v = kinds @ normal_scores(data.margins) / 10
+    x = data.right @ kinds.T / 10
+    s = x.mean(axis=0)
+    residual = x - s - x.mean(axis=1, keepdims=True) + x.mean()
+    noise = (residual**2).sum(axis=0) / 90 * 16 / 15
+    true_variance = s.var(ddof=1) - noise.mean()
+    expected = np.cov(s, v)[0, 1] / np.sqrt(true_variance * v.var(ddof=1))
+    assert row["share_between"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_opposite_signs_are_told() -> None:
+    world = al.simulate.MarginWorld(
+        n_items=320, n_observers=20, class_sd=3, class_opposite=1.5, rho=0.6
+    )
+    row = analysed(*tables(world, 6)).summary().iloc[0]
+    assert row["posterior_median"] < 0 < row["share_within"]
+    assert "of opposite sign within classes" in row["note"]
+
+
+def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
+    world = al.simulate.MarginWorld(rho=0.9)
+    trials, margins = tables(world, 7)
+    plain = analysed(trials, margins).summary().iloc[0]
+    bent = analysed(trials, margins.assign(margin=np.exp(2 * margins["margin"]))).summary().iloc[0]
+    assert bent["posterior_eti95_lb"] == plain["posterior_eti95_lb"]
+    assert bent["estimate"] < plain["estimate"]
+    assert "strengths bend along the margins" in bent["note"]
+    assert "bend" not in plain["note"]
+
+
+def test_draws_of_machines_that_share_people_belong_together() -> None:
+    world = al.simulate.MarginWorld(n_items=160)
+    data = al.simulate.margin_data(world, 8)
+    rng = np.random.default_rng(8)
+    near = data.margins + 0.2 * rng.normal(size=160)
+    far = rng.normal(size=160)
+    trials, margins = tables(world, 8, {"near": near, "far": far})
+    result = analysed(trials, margins, pairs=[("human", k) for k in ("net", "near", "far")])
+    drawn = result.draws("posterior")
+    tied = np.corrcoef(drawn.T)
+    assert tied[0, 1] > 0.5 > abs(tied[0, 2])
+    table = al.difference(result, {"observer_b": "net"}, {"observer_b": "near"})
+    alone = np.sqrt(drawn[:, 0].var() + drawn[:, 1].var())
+    assert table.loc["posterior", "se"] < 0.8 * alone
+
+
+def test_lists_that_no_one_ties_and_missing_answers() -> None:
+    for options in ({"n_lists": 2, "n_observers": 8}, {"missing": 0.3, "n_repeats": 2}):
+        trials, margins = tables(al.simulate.MarginWorld(**options), 9)
+        row = analysed(trials, margins).summary().iloc[0]
+        assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
+
+
+def test_what_cannot_be_told_says_why() -> None:
+    trials, margins = tables(al.simulate.MarginWorld(n_observers=1, n_items=40), 10)
+    row = analysed(trials, margins).summary().iloc[0]
+    assert np.isnan(row["posterior_median"])
+    assert "no item was answered by two observers" in row["note"]
+    sparse = al.simulate.MarginWorld(n_classes=16, n_items=30)
+    row = analysed(*tables(sparse, 12)).summary().iloc[0]
+    assert "fewer than 2 items a class: no correlation within" in row["note"]
+    assert np.isnan(row["share_within"])
+    few = al.simulate.MarginWorld(n_classes=3, n_items=60)
+    row = analysed(*tables(few, 11)).summary().iloc[0]
+    assert "few classes: errors are those of single items" in row["note"]
+    assert np.isnan(row["share_between"])
+    assert np.isfinite(row["share_within"])
+
+
+@pytest.mark.slow
+def test_differences_of_machines_cover() -> None:
+    """Two machines and the same people: the truth of each is known."""
+    world = al.simulate.MarginWorld(rho=0.9)
+    truth = [
+        al.simulate.true_margin_consistency(al.simulate.MarginWorld(rho=rho), 1)[0]
+        for rho in (0.9, 0.9 * 0.8)
+    ]
+    n_sets, inside = 200, 0
+    rng = np.random.default_rng(12)
+    for seed in range(n_sets):
+        net = al.simulate.margin_data(world, seed).margins
+        other = 0.8 * net + 0.6 * rng.normal(size=len(net))
+        trials, margins = tables(world, seed, {"other": other})
+        result = analysed(trials, margins, pairs=[("human", "net"), ("human", "other")])
+        table = al.difference(result, {"observer_b": "net"}, {"observer_b": "other"})
+        row = table.loc["posterior"]
+        inside += row["eti95_lb"] <= truth[0] - truth[1] <= row["eti95_ub"]
+    error = np.sqrt(0.95 * 0.05 / n_sets)
+    assert inside / n_sets == pytest.approx(0.95, abs=4 * error)
+
+
+@pytest.fixture(scope="module")
+def real(shared_data: Path) -> dict[str, tuple[al.Trials, pd.DataFrame]]:
+    labels = ["dataset", "condition", "image", "observer", "kind"]
+    chosen = {"edge": None, "uniform-noise": ["0.10", "0.35"], "low-pass": ["5"]}
+    only = [("dataset", "in", list(chosen))]
+    answers, margins = (
+        pd.read_parquet(shared_data / name, filters=only)
+        for name in ("model_vs_human/trials.parquet", "machine_margins/trials_and_margins.parquet")
+    )
+    found = {}
+    for name, conditions in chosen.items():
+        parts = []
+        for frame in (answers[answers["kind"] == "human"], margins):
+            own = frame["dataset"] == name
+            if conditions:
+                own &= frame["condition"].isin(conditions)
+            part = frame[own].rename(columns={"image": "item"})
+            texts = [{"image": "item"}.get(label, label) for label in labels]
+            parts.append(part.astype(dict.fromkeys(texts, str)))
+        people = parts[0].astype({"truth": str})
+        found[name] = al.Trials.from_table(people), parts[1][["observer", *PLACE, "margin"]]
+    return found
+
+
+@pytest.mark.slow
+def test_real_margins_of_15_machines(
+    real: dict[str, tuple[al.Trials, pd.DataFrame]], figure: Any
+) -> None:
+    # Median over machines of the noise-free correlation, in all and within classes, and the mean
+    # of what is published, of the machines with the people and with each other.
+    shown = {}
+    for name, (trials, margins) in real.items():
+        result = analysed(trials, margins)
+        table = result.summary().assign(total=result.estimates["share_consistency"].values)
+        people = table["observer_a"] == "human"
+        for condition, part in table[people].groupby("condition"):
+            assert len(part) == 15
+            shown[name, condition] = part[["total", "share_within"]].median().tolist()
+        if name == "edge":
+            assert len(table) - people.sum() == 105
+            wide = margins.pivot(index="item", columns="observer", values="margin")
+            plain = wide.corr()
+            pairs = table[~people][["observer_a", "observer_b"]].to_numpy()
+            np.testing.assert_allclose(
+                table["estimate"][~people], [plain.loc[a, b] for a, b in pairs], atol=1e-12
+            )
+            assert table["estimate"][people].mean() == pytest.approx(0.34, abs=0.005)
+            assert table["estimate"][~people].mean() == pytest.approx(0.68, abs=0.005)
+            assert table["reliability"][people].iloc[0] == pytest.approx(0.83, abs=0.005)
+    figure(f"real margins, total and within: {shown}")
+    # On the scale of shares, of which those of strengths in the table of evidence differ by the
+    # bend of shares: by less than .1, and never in sign where they are not near 0.
+    strengths = {
+        ("edge", "0"): (0.47, 0.15),
+        ("uniform-noise", "0.10"): (0.13, 0.28),
+        ("uniform-noise", "0.35"): (-0.06, 0.33),
+        ("low-pass", "5"): (0.05, 0.32),
+    }
+    for key, expected in strengths.items():
+        assert shown[key] == pytest.approx(expected, abs=0.1)

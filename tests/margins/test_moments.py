@@ -1,0 +1,201 @@
+"""The moment interval against closed forms, symmetries, brute force and simulated coverage."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import alikely as al
+from alikely.margins.moments import Moments, moment_consistency, moment_limits
+from alikely.margins.sides import group_side, lists_of_items, machine_side, normal_scores
+
+LEVELS = np.array([0.025, 0.5, 0.975])
+
+
+def found(
+    right: Any, shown: Any, margins: Any, classes: Any = None, clusters: Any = None
+) -> Moments:
+    strata = lists_of_items(shown, classes)
+    sides = group_side(right, shown, strata), machine_side(margins, strata)
+    return moment_consistency(*sides, strata, clusters)
+
+
+def experiment(seed: int, **options: Any) -> al.simulate.MarginData:
+    return al.simulate.margin_data(al.simulate.MarginWorld(**options), seed)
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_with_equal_numbers_it_is_the_closed_form(within: bool) -> None:
+    data = experiment(1, n_repeats=2, n_items=96)
+    x = data.right / data.shown
+    n, n_observers = x.shape[1], len(x)
+    v = normal_scores(data.margins)
+    classes = data.classes if within else np.zeros(n, int)
+    in_class = classes == np.arange(classes.max() + 1)[:, None]
+    mean = in_class.T @ (in_class / in_class.sum(axis=1, keepdims=True))
+    free = n - len(in_class)
+    x, v = x - x @ mean, v - v @ mean
+    s = x.mean(axis=0)
+    noise = ((x - s) ** 2).sum(axis=0) / ((n_observers - 1) * n_observers) * n / free
+    true_variance = s @ s / free - noise.mean()
+    expected = s @ v / free / np.sqrt(v @ v / free * true_variance)
+    result = found(data.right, data.shown, data.margins, classes if within else None)
+    assert result.rho == pytest.approx(expected, abs=1e-12)
+    assert result.reliability[0] == pytest.approx(true_variance / (s @ s / free), abs=1e-12)
+    assert result.reliability[1] == 1
+
+
+def test_with_unequal_numbers_noise_is_told_by_products_of_two_people() -> None:
+    data = experiment(2, n_repeats=3, n_items=60, missing=0.4, n_observers=4)
+    strata = lists_of_items(data.shown)
+    side = group_side(data.right, data.shown, strata)
+    n = data.shown.astype(float)
+    # The same levels by brute force: a linear model with one effect for each person and item.
+    person, item = np.nonzero(n)
+    design = np.zeros((len(person), 4 + 60))
+    design[np.arange(len(person)), person] = design[np.arange(len(person)), 4 + item] = 1
+    share = data.right[person, item] / n[person, item]
+    root = np.sqrt(n[person, item])
+    fit = np.linalg.lstsq(design * root[:, None], share * root, rcond=None)[0]
+    np.testing.assert_allclose(side.ease, fit[4:] - fit[4:].mean(), atol=1e-9)
+    free = np.full(n.shape, np.nan)
+    free[person, item] = share - fit[person] - fit[4:].mean()
+    for i in range(60):
+        pairs = [
+            (n[a, i] * n[b, i], free[a, i] * free[b, i])
+            for a, b in itertools.combinations(np.flatnonzero(n[:, i]), 2)
+        ]
+        if pairs:
+            weight, product = np.array(pairs).T
+            expected = weight @ product / weight.sum()
+        else:
+            expected = np.nan
+        np.testing.assert_allclose(side.square[i], expected, atol=1e-9)
+
+
+def test_limits_are_where_the_ratio_is_so_many_standard_errors_off() -> None:
+    data = experiment(3)
+    result = found(data.right, data.shown, data.margins)
+    lower, middle, upper = moment_limits(result, LEVELS)
+    assert middle == pytest.approx(result.rho)
+    assert lower < result.rho < upper
+    t = stats.t.ppf(0.975, result.df)
+    saa, sab, sbb = result.spread
+    for limit in (lower, upper):
+        gap = result.covariance - limit * result.scale
+        error = np.sqrt(saa - 2 * limit * sab + limit**2 * sbb)
+        assert abs(gap) == pytest.approx(t * error)
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_slopes_are_what_leaving_an_item_out_changes(within: bool) -> None:
+    data = experiment(4, n_items=320, n_observers=12)
+    classes = data.classes if within else None
+    result = found(data.right, data.shown, data.margins, classes)
+    changes = []
+    for i in range(0, 320, 8):
+        keep = np.arange(320) != i
+        kept = classes[keep] if classes is not None else None
+        less = found(data.right[:, keep], data.shown[:, keep], data.margins[keep], kept)
+        changes.append(result.rho - less.rho)
+    slopes = result.slopes[::8]
+    assert result.slopes.sum() == pytest.approx(0, abs=1e-12)
+    # The infinitesimal change and that of a whole item differ by terms of a lower order, 1 / n of
+    # it for each mean that is taken: 1 of 320, or 16.
+    tolerance = 4 * (16 if within else 1) / 320 * np.abs(slopes).max() + 2e-4
+    np.testing.assert_allclose(changes, slopes, atol=tolerance)
+
+
+@given(st.integers(0, 10_000))
+def test_symmetries(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = experiment(seed, n_items=40, n_classes=5, missing=0.2, n_repeats=2)
+    args = (data.right, data.shown, data.margins, None, data.classes)
+    result = found(*args)
+    limits = moment_limits(result, LEVELS)
+    bent = found(data.right, data.shown, np.exp(data.margins / 2), None, data.classes)
+    np.testing.assert_allclose(moment_limits(bent, LEVELS), limits, atol=1e-12)
+    turned = found(data.right, data.shown, -data.margins, None, data.classes)
+    np.testing.assert_allclose(moment_limits(turned, LEVELS), -limits[::-1], atol=1e-9)
+    item, person = rng.permutation(40), rng.permutation(len(data.right))
+    right, shown = (x[np.ix_(person, item)] for x in (data.right, data.shown))
+    other = found(right, shown, data.margins[item], None, data.classes[item])
+    np.testing.assert_allclose(moment_limits(other, LEVELS), limits, atol=1e-9)
+    np.testing.assert_allclose(other.slopes, result.slopes[item], atol=1e-9)
+    wrong = found(data.shown - data.right, data.shown, data.margins, None, data.classes)
+    assert wrong.rho == pytest.approx(-result.rho)
+
+
+def test_two_machines_have_no_noise() -> None:
+    x, e = np.random.default_rng(5).normal(size=(2, 400))
+    strata = np.zeros(400, int)
+    y = 0.6 * x + 0.8 * e
+    result = moment_consistency(machine_side(np.exp(x), strata), machine_side(y, strata), strata)
+    assert result.rho == pytest.approx(np.corrcoef(normal_scores(x), normal_scores(y))[0, 1])
+    # Of normal variables: (1 - rho^2) / sqrt(n), itself known to 1 / sqrt(2 n).
+    assert result.se == pytest.approx((1 - result.rho**2) / 20, rel=4 / np.sqrt(800))
+    same = moment_consistency(machine_side(x, strata), machine_side(x**3, strata), strata)
+    np.testing.assert_allclose(moment_limits(same, LEVELS), 1)
+
+
+def test_two_groups_of_the_same_strengths() -> None:
+    data = experiment(6, n_observers=24, n_items=400, rho=1.0)
+    strata = np.zeros(400, int)
+    sides = [
+        group_side(data.right[own], data.shown[own], strata) for own in (slice(12), slice(12, 24))
+    ]
+    result = moment_consistency(*sides, strata)
+    assert result.rho == pytest.approx(1, abs=4 * result.se)
+    assert 0 < result.se < 0.05
+
+
+def test_noise_is_taken_off_without_bias() -> None:
+    rng = np.random.default_rng(7)
+    p = np.array([0.2, 0.5, 0.9, 0.7, 0.4, 0.6])
+    strata = np.zeros(6, int)
+    shown = np.array([[1] * 6, [3] * 6, [2] * 6, [1] * 6])
+    drawn = [group_side(rng.binomial(shown, p), shown, strata).square.mean() for _ in range(4000)]
+    # Chances of two people are independent, so that no mean that is taken off leaves a bias.
+    expected = ((p - p.mean()) ** 2).mean()
+    error = np.std(drawn) / np.sqrt(len(drawn))
+    assert np.mean(drawn) == pytest.approx(expected, abs=4 * error)
+
+
+def test_lists_and_classes_are_strata() -> None:
+    shown = [[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0, 0]]
+    assert lists_of_items(shown).tolist() == [0, 0, 1, 1]
+    assert len(set(lists_of_items(shown, [0, 0, 0, 1]))) == 3
+    assert lists_of_items(np.ones((3, 4))).tolist() == [0] * 4
+    with pytest.raises(ValueError, match="item 2 has no answer; leave it out"):
+        lists_of_items([[1, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("right", "reason"),
+    [
+        (np.ones((3, 20)), "items do not differ"),
+        (np.tile([[1], [0]], (1, 20)), "items do not differ"),
+        (np.stack([np.arange(20) % 2, 1 - np.arange(20) % 2]), "items do not differ"),
+        (np.arange(20)[None] % 2, "no item was answered by two observers"),
+        ([[1, 0, 0, 0] * 5, [0, 1, 0, 0] * 5], "items differ no more than by chance"),
+    ],
+)
+def test_what_tells_nothing_is_undefined_and_says_why(right: Any, reason: str) -> None:
+    result = found(right, np.ones(np.shape(right)), np.arange(20.0) ** 2)
+    assert result.reason.startswith(reason)
+    assert np.isnan(result.rho)
+    assert np.isnan(moment_limits(result, LEVELS)).all()
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match=r"margins must be at least 5 finite numbers"):
+        normal_scores([1, 2, np.nan, 3, 4])
+    data = experiment(8, n_items=10, n_classes=8)
+    with pytest.raises(ValueError, match="10 items in 8 strata tell nothing of a correlation"):
+        found(data.right, data.shown, data.margins, data.classes)

@@ -1,0 +1,70 @@
+"""Worlds of margins: what is said of them is true, and bad ones are refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.metrics.alternatives import m_afc_probability
+
+World = al.simulate.MarginWorld
+data, truth = al.simulate.margin_data, al.simulate.true_margin_consistency
+
+
+def test_the_truth_of_a_plain_world_is_an_integral() -> None:
+    world = World(rho=0.6, ability_sd=0, log_gain_sd=0)
+    z, weight = np.polynomial.hermite_e.hermegauss(100)
+    weight /= weight.sum()
+    p = m_afc_probability(1.6 + 1.6 * z, 16)
+    expected = 0.6 * (weight @ (p * z)) / np.sqrt(weight @ (p - weight @ p) ** 2)
+    # Of 600,000 items: 1 / sqrt(n) at most, for both numbers.
+    assert truth(world, 1) == pytest.approx((expected, expected), abs=4 / np.sqrt(600_000))
+
+
+def test_bent_margins_have_the_same_truth_and_other_values() -> None:
+    one, other = (data(World(relation=relation), 2) for relation in ("linear", "exp"))
+    np.testing.assert_allclose(np.exp(one.margins), other.margins)
+    np.testing.assert_array_equal(one.right, other.right)
+    assert len(np.unique(data(World(relation="coarse"), 2).margins)) <= 4
+
+
+def test_class_effects_part_total_from_within() -> None:
+    total, within = truth(World(rho=0.5, class_sd=1.2, class_opposite=1.0), 3)
+    assert total < 0 < within
+
+
+def test_lists_and_missing_answers() -> None:
+    lists = data(World(n_lists=2, n_observers=5, n_items=20), 4)
+    assert (np.sort(lists.shown.sum(axis=0)) == [2] * 10 + [3] * 10).all()
+    some = data(World(missing=0.5, n_repeats=2, n_items=400), 5)
+    # 10 * 400 * 2 answers, each there or not.
+    assert some.shown.mean() == pytest.approx(1, abs=4 * np.sqrt(0.5 / 4000))
+    assert (some.right <= some.shown).all()
+
+
+@pytest.mark.parametrize("law", ["normal", "t4", "skewed", "bimodal"])
+def test_strengths_have_mean_0_and_variance_1(law: Any) -> None:
+    # Margins of rho 1 are the strengths.
+    x = data(World(rho=1, law=law, n_items=100_000, n_observers=1), 6).margins
+    assert x.mean() == pytest.approx(0, abs=4 / np.sqrt(len(x)))
+    # The fourth moment of t4 has no bound: its variance settles slowly.
+    assert x.var() == pytest.approx(1, abs=0.1 if law == "t4" else 4 * np.sqrt(6 / len(x)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rho": 1.1}, "rho must lie in [-1, 1], got 1.1"),
+        ({"law": "flat"}, "law must be one of 'normal', 't4', 'skewed', 'bimodal'; got 'flat'"),
+        ({"relation": "x"}, "relation must be one of"),
+        ({"missing": 1.0}, "missing must lie in [0, 1), got 1.0"),
+        ({"n_items": 4}, "a world needs at least 1 observer"),
+    ],
+)
+def test_worlds_that_cannot_be(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        World(**change)
