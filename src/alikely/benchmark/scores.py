@@ -47,7 +47,6 @@ from alikely.benchmark.tables import CONSENSUS
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
-from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
@@ -58,7 +57,7 @@ __all__ = ["benchmark_scores"]
 
 # Ways of drawing all entries of a table from one posterior. Error rows drawn one by one are
 # independent, which would hold the similarity of all pairs down.
-JOINT_DRAWS = ("cells", "labels", "rows")
+JOINT_DRAWS = ("cells", "labels")
 N_CHAINS = 4
 
 
@@ -91,8 +90,8 @@ def benchmark_scores(
         What is averaged: any metric of trials, see `alikely.metrics.metrics`. Where the order of a
         pair matters, humans are the reference of machines, and the human row takes every pair of
         humans in both orders. Consensus ceilings are of metrics of correctness, the cohort model
-        of error consistency. Draws of class-level error similarity take a fifth of a second
-        and more for each pair (`alikely.error_similarity`); ``n_draws=0`` leaves them out.
+        of error consistency. Metrics of error rows have no posterior draws here: the
+        limits of pairs hold one by one, and their errors do not cancel in means over conditions.
     models, humans : str
         Kinds of the observers to score, and to score them against.
     exclude : str or mapping, optional
@@ -280,8 +279,6 @@ def _posterior(
     per_chain = -(-n_draws // N_CHAINS)
     if metric.draws == "labels":
         values = agreement_draws(table, n_draws, metric, seed)
-    elif metric.draws == "rows":
-        values = paired_row_draws(table, N_CHAINS * per_chain, metric, seed).values
     else:
         values = joint_draws(table, N_CHAINS * per_chain, [metric], seed)[metric.name]
     scores = with_overall(nested_scores(layout, values)).astype(np.float32)

@@ -188,6 +188,7 @@ def calibration(
             quantities=case.quantities,
             derive=case.derive,
             replicate=case.replicate,
+            likelihood=case.likelihood,
             thin=case.thin,
             tune=case.tune,
             target_accept=case.target_accept,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from alikely.calibration.ranks import Derive, Replicate, Simulate
+from alikely.calibration.ranks import Derive, Likelihood, Replicate, Simulate
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -30,7 +30,7 @@ class Case(NamedTuple):
         Builds the model on the small fixed data of its card.
     design : callable
         Builds the model in the size in which it is simulated.
-    simulate, quantities, derive, replicate
+    simulate, quantities, derive, replicate, likelihood
         As in `alikely.calibration.sbc`.
     words : str
         The design, for the card.
@@ -57,6 +57,7 @@ class Case(NamedTuple):
     derive: Derive | None = None
     derived: tuple[str, ...] = ()
     replicate: Replicate | None = None
+    likelihood: Likelihood | None = None
     branches: Mapping[str, Case] = MappingProxyType({})
 
     def branch(self, words: str, design: Callable[[], pm.Model], **other: Any) -> Case:

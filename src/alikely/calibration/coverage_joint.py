@@ -90,6 +90,8 @@ def joint_coverage(
         raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
     cells = [
         {"design": name, **design._asdict(), "batch": batch, "n_draws": n_draws}
+        # JSON has no infinity.
+        | {"concentration": str(design.concentration)}
         for name, design in (JOINT_DESIGNS if designs is None else designs).items()
         for batch in range(n_datasets // BATCH)
     ]
@@ -98,10 +100,11 @@ def joint_coverage(
 
 
 def _batch(
-    design: str, batch: int, n_draws: int, seed: Any, **setting: Any
+    design: str, batch: int, n_draws: int, concentration: str, seed: Any, **setting: Any
 ) -> list[dict[str, Any]]:
     """Some data sets of a design, as conditions of one call of the door."""
-    world, systems = RowDesign(**setting), [*MACHINES, *HUMANS]
+    world = RowDesign(concentration=float(concentration), **setting)
+    systems = [*MACHINES, *HUMANS]
     data, drawing = seed.spawn(2)
     trials, values = data_sets(world, np.random.default_rng(data), len(systems), FOLLOWS)
     result = error_similarity(

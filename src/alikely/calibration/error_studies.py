@@ -109,12 +109,12 @@ def _row_lines(rows: pd.DataFrame) -> list[str]:
 
 def _statement_lines(joint: pd.DataFrame) -> list[str]:
     wide = joint.pivot_table(
-        index=["design", "statement"], columns="method", values="coverage", sort=False
+        index=["design", "statement", "n_datasets"], columns="method", values="coverage", sort=False
     )
     return [
-        f"| {design} | {statement} | {row['posterior']:.3f} | {row['bootstrap']:.3f} | "
+        f"| {design} | {statement} | {n} | {row['posterior']:.3f} | {row['bootstrap']:.3f} | "
         f"{row['analytic']:.3f} |"
-        for (design, statement), row in wide.iterrows()
+        for (design, statement, n), row in wide.iterrows()
     ]
 
 
@@ -132,8 +132,8 @@ common is unbounded: it does not count as covering, and its row has a note. {sho
 Differences and means over pairs that share systems and items, two machines and four humans
 (`alikely.calibration.coverage_joint`): coverage of 95 % intervals.
 
-| design | statement | posterior | bootstrap | analytic |
-|---|---|---|---|---|
+| design | statement | data sets | posterior | bootstrap | analytic |
+|---|---|---|---|---|---|
 {statements}
 
 The test of equal rows (`p_equal`): how often it rejects at .05, equal systems first, with the

@@ -41,6 +41,7 @@ Values = dict[str, NDArray[Any]]
 Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
 Derive = Callable[[Values, Values, np.random.Generator], Mapping[str, ArrayLike]]
 Replicate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
+Likelihood = Callable[[Values, Values], NDArray[np.float64]]
 
 CHAINS = 2
 # Simulations of one cell: enough to be worth a file, few enough that little is lost with one.
@@ -60,6 +61,7 @@ def sbc(
     quantities: Sequence[str] | None = None,
     derive: Derive | None = None,
     replicate: Replicate | None = None,
+    likelihood: Likelihood | None = None,
     n_ranked: int = 100,
     thin: int = 20,
     tune: int = 500,
@@ -96,6 +98,10 @@ def sbc(
     replicate : callable, optional
         Takes the data and a generator; returns bootstrap replicates (replicate, ...) of some of the
         quantities, to see how often their percentiles hold the same truths.
+    likelihood : callable, optional
+        Takes draws by name (draw, ...) and the data; returns the log likelihood of each, to a
+        constant. If not given it is worked out from the free variables of `source`, which must
+        then mean the same whatever the data are.
     n_ranked, thin, tune : int
         Draws to rank the truth among, even, every how many-th draw they are, and warm-up draws,
         over 2 chains. Thinned, since ranks among draws that hang together are not uniform.
@@ -137,7 +143,7 @@ def sbc(
     options = _Options(n_ranked, thin, tune, target_accept)
     chosen = None if quantities is None else tuple(quantities)
     n_draws = n * (CHAINS * tune + n_ranked * thin)
-    study = _Study(model, source, simulate, chosen, derive, replicate, options, n_draws)
+    study = _Study(model, source, simulate, chosen, derive, replicate, likelihood, options, n_draws)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -249,6 +255,7 @@ class _Study:
     quantities: tuple[str, ...] | None = field(compare=False)
     derive: Derive | None = field(compare=False)
     replicate: Replicate | None = field(compare=False)
+    likelihood: Likelihood | None = field(compare=False)
     options: _Options = field(compare=False)
     n_draws: int = field(compare=False)
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -408,12 +415,16 @@ def _simulation(
     ranked = {name: draws[name] for name in prepared.quantities}
     if study.derive is not None:
         ranked |= {k: np.asarray(v) for k, v in study.derive(draws, data, rng).items()}
-    few = {name: draws[name][:: max(n_ranked // N_LIKELIHOODS, 1)] for name in prepared.free}
+    likelihood = study.likelihood or prepared.log_likelihood
+    # The truth comes last.
+    few = {
+        name: np.concatenate([
+            draws[name][:: max(n_ranked // N_LIKELIHOODS, 1)], np.asarray(truth[name])[None]
+        ])
+        for name in (prepared.quantities if study.likelihood else prepared.free)
+    }  # fmt: skip
     with LOCK:
-        # The truth comes last.
-        *likelihoods, truth[LOG_LIKELIHOOD] = prepared.log_likelihood(
-            {name: np.concatenate([few[name], truth[name][None]]) for name in few}, data
-        )
+        *likelihoods, truth[LOG_LIKELIHOOD] = likelihood(few, data)
     ranked[LOG_LIKELIHOOD] = np.array(likelihoods)
     chains = _diagnosed(posterior[list(prepared.free)], tree["sample_stats"].to_dataset())
     rows = []

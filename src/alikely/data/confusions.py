@@ -31,7 +31,8 @@ def confusion_trials(
     Returns
     -------
     Trials
-        Which items systems have in common is not known: they are taken to have none.
+        Which items systems have in common is not known: they are taken to have none. Of right
+        answers, of which error patterns take no notice, there is one of each true class.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def confusion_trials(
     --------
     >>> trials = confusion_trials({"a": [[8, 2], [1, 9]], "b": [[6, 4], [2, 8]]})
     >>> trials
-    <Trials: 2 observers, 40 trials, 2 classes>
+    <Trials: 2 observers, 13 trials, 2 classes>
     """
     if not isinstance(confusions, Mapping):
         raise TypeError(
@@ -54,6 +55,8 @@ def confusion_trials(
         )
     if len(confusions) < 2:
         raise ValueError(f"confusions must be of at least two systems, got {len(confusions)}")
+    if repeated := _repeated([str(name) for name in confusions]):
+        raise ValueError(f"two systems are called {repeated!r} (names are text here); rename one")
     read = {str(name): _read(str(name), matrix, classes) for name, matrix in confusions.items()}
     (first, (_, known)), *others = read.items()
     for name, (_, labels) in others:
@@ -65,7 +68,8 @@ def confusion_trials(
             )
     true, answer, system = [], [], []
     for number, (counts, _) in enumerate(read.values()):
-        cells = np.repeat(np.arange(counts.size), counts.ravel())
+        told = np.where(np.eye(len(known), dtype=bool), np.minimum(counts, 1), counts)
+        cells = np.repeat(np.arange(counts.size), told.ravel())
         true.append(cells // len(known))
         answer.append(cells % len(known))
         system.append(np.full(len(cells), number))
@@ -90,7 +94,11 @@ def _read(
             f"a confusion matrix must be square, true classes by answers; that of {name!r} has "
             f"shape {counts.shape}"
         )
-    if not np.issubdtype(counts.dtype, np.number) or np.isnan(counts.astype(float)).any():
+    try:
+        counts = counts.astype(np.float64)
+    except (TypeError, ValueError):
+        counts = np.full(counts.shape, np.nan)
+    if not np.isfinite(counts).all():
         raise ValueError(f"the confusion matrix of {name!r} has entries that are no counts")
     wrong = (counts < 0) | (counts % 1 != 0)
     if wrong.any():
@@ -111,4 +119,11 @@ def _read(
         raise ValueError(
             f"classes must name the {len(counts)} classes of {name!r}, got {len(labels)} names"
         )
-    return counts.astype(np.int64), [str(label) for label in labels]
+    names = [str(label) for label in labels]
+    if repeated := _repeated(names):
+        raise ValueError(f"two classes of {name!r} are called {repeated!r}; rename one")
+    return counts.astype(np.int64), names
+
+
+def _repeated(names: list[str]) -> str | None:
+    return next((name for n, name in enumerate(names) if name in names[:n]), None)

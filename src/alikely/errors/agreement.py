@@ -138,12 +138,12 @@ def _counted(block: Block, rng: np.random.Generator) -> _Counted:
     n_pairs, k = len(block.a), block.n_classes
     pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
     first, second = block.response[block.a[pair], trial], block.response[block.b[pair], trial]
-    labels, common = _patterns(block, rng)
-    same = np.concatenate([first == second, (common[block.a] & common[block.b]).ravel()])
+    labels = _patterns(block, rng)
     first, second = (
         np.concatenate([given, labels[side].ravel()])
         for given, side in ((first, block.a), (second, block.b))
     )
+    same = first == second
     at, pattern = np.indices((n_pairs, PATTERNS)).reshape(2, -1)
     pair, trial = np.concatenate([pair, at]), np.concatenate([trial, n_trials + pattern])
     width = 1 + 2 * k
@@ -156,17 +156,21 @@ def _counted(block: Block, rng: np.random.Generator) -> _Counted:
     )
 
 
-def _patterns(block: Block, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Labels of the prior, (observer, pattern), and who gives the one that is common."""
+def _patterns(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Labels of the prior, (observer, pattern)."""
     given = block.response[block.correct == 0]
     frequency = np.bincount(given, minlength=block.n_classes) + GIVEN
     shape = (len(block.correct), PATTERNS)
-    # Both of a pair give the common label half of the time; else they are counted as apart, also
-    # where their own labels happen to be the same.
-    common = rng.random(shape) < np.sqrt(0.5)
+    # Both of a pair give the common label half of the time; the others give labels of their own,
+    # which are not it, however frequent it is.
+    follows = rng.random(shape) < np.sqrt(0.5)
     share = frequency / frequency.sum()
-    own = rng.choice(block.n_classes, shape, p=share)
-    return np.where(common, rng.choice(block.n_classes, PATTERNS, p=share), own), common
+    common = rng.choice(block.n_classes, PATTERNS, p=share)
+    others = np.where(np.arange(block.n_classes) == common[:, None], 0, share)
+    steps = np.cumsum(others, axis=1)
+    point = rng.random(shape) * steps[:, -1]
+    own = (point[..., None] >= steps).sum(axis=-1)
+    return np.where(follows, common, own)
 
 
 def _design(

@@ -106,7 +106,8 @@ def observed(
 
 def _described(truth: Floats | float, by_label: Floats, head: NDArray[np.bool_]) -> Simulated:
     by_class = by_label.sum(axis=-1)
-    total = by_class.sum(axis=-1)
+    # Next to 0 rounding may leave it below.
+    total = np.maximum(by_class.sum(axis=-1), 0)
     whole = np.maximum(total, TINY)
     return Simulated(
         truth * np.ones_like(total),
@@ -209,7 +210,9 @@ def _moved(chain: Chain, drawn: Drawn, number: int, share: Floats) -> tuple[Floa
     )
     beyond = APART * max(how_far - 1, 0) * moves
     # Away from each other, in the labels that both give.
-    share_a = np.divide(own_a, own_a + own_b, out=np.full(own_a.shape, 0.5), where=own_a > 0)
+    share_a = np.divide(
+        own_a, own_a + own_b, out=np.full(own_a.shape, 0.5), where=own_a + own_b > 0
+    )
     rows = copied, own_a * share_a**beyond, own_b * (1 - share_a) ** beyond
     return tuple(row / np.maximum(row.sum(axis=-1, keepdims=True), TINY) for row in rows)
 

@@ -20,6 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
+import alikely
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
@@ -139,8 +140,9 @@ def paired_row_draws(
     seeds = iter(sampling_seed.spawn(CHAINS * len(jobs)))
     # Without a folder it keeps nothing.
     run = joblib.Memory(folder, verbose=0).cache(_run)
+    made_by = f"alikely {alikely.__version__}, {WARM_UP} + {SWEEPS} sweeps"
     found = in_parallel(
-        run, ((data, options, next(seeds)) for _, data in jobs for _ in range(CHAINS))
+        run, ((data, options, next(seeds), made_by) for _, data in jobs for _ in range(CHAINS))
     )
     ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
     for at_pairs, data in jobs:
@@ -196,8 +198,10 @@ def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]
             yield block.rows.start + some, paired_errors(block, some)
 
 
-def _run(data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence) -> _Run:
-    """One chain of some pairs, and populations near its draws."""
+def _run(
+    data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence, made_by: str
+) -> _Run:
+    """One chain of some pairs, and populations near its draws; kept for who has made it."""
     chain = Chain(data, np.random.default_rng(seed))
     totals = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
     weight, part = _weight(totals), mixing(totals, options["mixture"])
@@ -262,4 +266,5 @@ def _tied_ranks(
 
 def _root(covariance: Floats) -> Floats:
     size, axes = np.linalg.eigh(covariance)
-    return np.asarray(axes * np.sqrt(np.maximum(size, 0)))
+    # The symmetric one: signs of axes are the linear algebra's own affair.
+    return np.asarray((axes * np.sqrt(np.maximum(size, 0))) @ axes.T)

@@ -42,6 +42,8 @@ Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 NEAR_CEILING, ENOUGH_TRIALS = 0.9, 640
 # Likewise of labels, by joint errors of each pair: means hold from so many on, differences.
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
+# A similarity next to 1, and where among a pair's draws it is looked for.
+EQUAL, NEAR_THE_END = 0.001, 0.975
 # Whoever of the pair it is.
 EITHER = "observer"
 
@@ -217,6 +219,11 @@ def contrast(
             f"expected a Result, got {type(result).__name__}; for a Benchmark use its own "
             "contrast, with names of systems"
         )
+    if result.data.attrs.get("pairing") == "lost":
+        raise ValueError(
+            "these are confusion matrices of systems that answered the same items, which do not "
+            "tell how sure a difference or mean is; compare trials"
+        )
     ci_prob, ci_kind = result.interval_options(ci_prob, ci_kind)
     table = result.table
     w = np.asarray(weights, dtype=np.float64)
@@ -258,7 +265,11 @@ def contrast(
         center = None if school == "posterior" else estimate
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
         if school == "posterior":
-            rows[school]["note"] = _ceiling_note(part) or _few_note(part, w, result.metric)
+            rows[school]["note"] = (
+                _ceiling_note(part)
+                or _few_note(part, w, result.metric)
+                or _limits_note(result, chosen)
+            )
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", "note"])
@@ -448,6 +459,21 @@ def _ceiling_note(part: xr.Dataset) -> str:
     near = (accuracy > NEAR_CEILING) & (cells.sum(axis=1) < ENOUGH_TRIALS)
     if part.sizes["pair"] > 1 and near.any():
         return "near the ceiling with few trials: intervals may be too narrow"
+    return ""
+
+
+def _limits_note(result: Result, chosen: NDArray[np.intp]) -> str:
+    """Whether draws of limits are averaged that do not hold on average."""
+    sampler = result.data["posterior"].attrs["sampler"]
+    if result.metric.draws != "rows" or sampler != "gibbs" or len(chosen) == 1:
+        return ""
+    highest = np.quantile(result.draws("posterior")[:, chosen], NEAR_THE_END, axis=0)
+    if len(np.unique(result.table["pair_group"].values[chosen])) > 1:
+        return (
+            "limits of pairs do not average over conditions: the posterior may leave out the truth"
+        )
+    if (highest > 1 - EQUAL).any():
+        return "some pairs may be equal: the posterior may lie too low"
     return ""
 
 

@@ -22,7 +22,7 @@ from alikely.errors.paired_chains import paired_chain_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.consistency import counted
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
+from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, check_numbers, model_name
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, error_similarity_metric
@@ -324,6 +324,7 @@ def error_similarity(
             f"folder keeps the sweeps of sampler='auto' of a seed, and sampler is {sampler!r}, rng "
             f"{rng!r}; give a seed, such as rng=1, or leave folder out"
         )
+    check_numbers(n_permutations=n_permutations)
     lost = bool(paired)
     ask = Ask(
         pairs=pairs,
@@ -369,6 +370,7 @@ def _estimate_alone(result: Result) -> Result:
         estimates[name] = xr.full_like(estimates[name], np.nan, dtype=np.float64)
     remarks = np.full(estimates.sizes["pair"], LOST, dtype=object)
     found["estimates"] = xr.DataTree(estimates.assign(remark=("pair", remarks)))
+    found.attrs["pairing"] = "lost"
     return Result(found)
 
 

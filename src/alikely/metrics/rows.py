@@ -40,8 +40,8 @@ def check_base(base: float) -> None:
 def check_options(alpha: float, mixture: str, base: float) -> None:
     """Refuse options of a divergence that have no meaning (`ValueError`)."""
     check_base(base)
-    if not alpha > 0:
-        raise ValueError(f"alpha must be above 0, got {alpha}; 0.5 is Jeffreys' choice")
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be above 0 and finite, got {alpha}; 0.5 is Jeffreys' choice")
     if mixture not in ("mean", "pooled"):
         raise ValueError(f"mixture must be 'mean' or 'pooled', got {mixture!r}")
 

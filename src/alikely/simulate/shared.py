@@ -61,7 +61,8 @@ def shared_errors(
     Raises
     ------
     ValueError
-        If rows are no distributions over wrong labels, or shapes do not match.
+        If rows are no distributions over wrong labels, a probability or class is out of range, or
+        shapes do not match.
 
     Examples
     --------
@@ -84,9 +85,15 @@ def shared_errors(
             f"wrong must be (system, item) and follows (system,), of {len(own)} systems and "
             f"{len(true)} items; got shapes {errs.shape} and {follows.shape}"
         )
+    if not ((follows >= 0) & (follows <= 1)).all():
+        raise ValueError(f"follows must lie in [0, 1], got {follows.tolist()}")
+    if len(true) and not 0 <= true.min() <= true.max() < n_classes:
+        raise ValueError(
+            f"truth must be classes from 0 to {n_classes - 1}, got {true.min()} to {true.max()}"
+        )
     for name, rows in (("suggested", suggested), ("own", own)):
         right = np.diagonal(rows, axis1=-2, axis2=-1)
-        if np.any(rows < 0) or np.any(right != 0) or np.any(abs(rows.sum(axis=-1) - 1) > 1e-9):
+        if not (np.all(rows >= 0) and np.all(right == 0) and np.allclose(rows.sum(-1), 1, 0, 1e-9)):
             raise ValueError(
                 f"rows of {name} must be probabilities that sum to 1, with 0 for the true class"
             )

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import pymc as pm
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from alikely import models
 from alikely._base.arrays import Floats
@@ -61,6 +62,20 @@ def _data(truth: Values, rng: np.random.Generator, n_pairs: int = 1, shared: boo
     return {kind: drop_true(values) for kind, values in zip(KINDS, counts, strict=True)}
 
 
+def _likelihood(draws: Values, data: Values) -> Floats:
+    """Of labels, from rows and copy probabilities: coordinates have a meaning by the counts."""
+    own, copied = drop_true(draws["own_rows"]), drop_true(draws["copied_rows"])
+    c = draws["copy_probability"][..., None]
+    of_a, of_b = own[:, :, 0], own[:, :, 1]
+    parts = (
+        (data["agreed"], c * copied + (1 - c) * of_a * of_b),
+        (data["apart_a"], (1 - c) * of_a),
+        (data["apart_b"] + data["alone_b"], of_b),
+        (data["alone_a"], of_a),
+    )
+    return np.asarray(sum(xlogy(n, p).sum(axis=(-3, -2, -1)) for n, p in parts))
+
+
 def _whole(p: Floats) -> Floats:
     return p / p.sum()
 
@@ -89,6 +104,7 @@ MAIN = Case(
         "error_rows",
         "error_divergence",
     ),
+    likelihood=_likelihood,
     words="1 pair, 3 classes, 3 to 30 items on which both err, 0 to 12 on which one does",
 )
 CASE = MAIN._replace(
