@@ -30,8 +30,8 @@ def test_trials_have_the_matrices() -> None:
     for name, matrix in given.items():
         wanted = matrix.to_numpy() * (1 - np.eye(3, dtype=int))
         assert (counts.sel(observer=name).to_numpy() == wanted).all()
-        shown = trials.data.sel(observer=name)["correct"].values
-        assert (shown == 1).sum() == np.trace(matrix.to_numpy())
+        # One right answer of each true class stands for all of them.
+        assert (trials.data.sel(observer=name)["correct"].values == 1).sum() == 3
 
 
 def test_estimates_are_those_of_the_matrices() -> None:
@@ -51,6 +51,23 @@ def test_estimates_are_those_of_the_matrices() -> None:
         assert apart.summary()[name].notna().all()
 
 
+def test_nothing_is_told_of_differences_on_unknown_items() -> None:
+    lost = al.error_similarity(confusions=matrices(), paired=True)
+    for statement in (
+        al.mean,
+        lambda result: al.difference(result, *result.table["pair"].values[:2]),
+    ):
+        with pytest.raises(ValueError, match="do not tell how sure a difference or mean is"):
+            statement(lost)
+
+
+def test_many_right_answers_cost_nothing() -> None:
+    large = {name: np.diag([10**9] * 3) + matrix.to_numpy() for name, matrix in matrices().items()}
+    found = al.error_similarity(confusions=large, paired=True).summary()
+    wanted = al.error_similarity(confusions=matrices(), paired=True).summary()
+    assert (found["estimate"] == wanted["estimate"]).all()
+
+
 def test_matrices_of_arrays_take_names() -> None:
     arrays = {name: matrix.to_numpy() for name, matrix in matrices().items()}
     assert confusion_trials(arrays, NAMES).classes == NAMES
@@ -58,7 +75,7 @@ def test_matrices_of_arrays_take_names() -> None:
 
 
 GOOD = matrices()
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
+WRONG: dict[str, tuple[dict[Any, Any], str]] = {
     "one system": ({"a": GOOD["a"]}, "at least two systems, got 1"),
     "not square": ({"a": GOOD["a"], "b": np.ones((2, 3))}, r"square, .* shape \(2, 3\)"),
     "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts, and that of 'b' has -3"),
@@ -66,6 +83,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "'b' has entries that are no counts"),
     "other classes": ({"a": GOOD["a"], "b": np.ones((4, 4))}, "same classes in the same order"),
     "other order": ({"a": GOOD["a"], "b": GOOD["b"].iloc[::-1, ::-1]}, "same classes in the same"),
+    "repeated class": (
+        {"a": GOOD["a"], "b": GOOD["b"].rename(index={"owl": "dog"}, columns={"owl": "dog"})},
+        "two classes of 'b' are called 'dog'",
+    ),
+    "repeated system": ({1: GOOD["a"], "1": GOOD["b"]}, "two systems are called '1'"),
+    "endless": (
+        {"a": GOOD["a"], "b": np.full((3, 3), np.inf)},
+        "'b' has entries that are no counts",
+    ),
     "columns": ({"a": GOOD["a"], "b": GOOD["b"].iloc[:, ::-1]}, "rows and columns of the table"),
 }
 

@@ -43,7 +43,11 @@ def test_labels_agree_as_often_as_jeffreys_says(agreed: int, others: int) -> Non
     table = joint_correctness(pair_of(agreed, others, n_sets), labels=True)
     metric = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, value=share, distinct=None)
     drawn = agreement_draws(table, 400, metric, rng=1).astype(float)
-    beta = stats.beta(agreed + 0.5, others + 0.5)
+    rng = np.random.default_rng(2)
+    (first, *_) = blocks(table)
+    half = np.mean([np.equal(*_patterns(first, rng)).mean() for _ in range(200)])
+    assert 0.5 < half < 0.6
+    beta = stats.beta(agreed + half, others + 1 - half)
     for power in (1, 2):
         means = (drawn**power).mean(axis=0)
         assert abs(means.mean() - beta.moment(power)) < 4 * means.std() / np.sqrt(n_sets)
@@ -71,14 +75,14 @@ def test_draws_are_of_the_metric_over_different_joint_errors() -> None:
 
 def test_any_two_of_a_pattern_agree_half_of_the_time() -> None:
     (block, *_) = blocks(joint_correctness(al.load_example(), labels=True))
-    labels, common = _patterns(block, np.random.default_rng(1))
+    labels = _patterns(block, np.random.default_rng(1))
     assert labels.shape == (len(block.correct), PATTERNS)
-    together = common[:, None] & common[None]
-    a, b = np.triu_indices(len(common), 1)
-    assert (labels[a] == labels[b])[together[a, b]].all()
-    # A mean over patterns, of which each has pairs that hang together.
-    by_pattern = together[a, b].mean(axis=0)
-    assert abs(by_pattern.mean() - 0.5) < 4 * by_pattern.std() / np.sqrt(PATTERNS)
+    a, b = np.triu_indices(len(labels), 1)
+    # A mean over patterns, of which each has pairs that hang together. Those who do not follow
+    # agree by chance, at most in (1 - sqrt(1/2))^2 of patterns.
+    by_pattern = (labels[a] == labels[b]).mean(axis=0)
+    room = 4 * by_pattern.std() / np.sqrt(PATTERNS)
+    assert 0.5 - room < by_pattern.mean() < 0.5 + (1 - np.sqrt(0.5)) ** 2 + room
 
 
 def test_same_seed_same_draws_on_any_number_of_workers() -> None:
@@ -167,7 +171,7 @@ def test_undefined_says_so() -> None:
     assert same.undefined.tolist() == ["one and the same wrong label throughout"]
     low, high = np.quantile(same.draws("posterior"), [0.025, 0.975])
     # Nothing is known of chance.
-    assert low < 0
+    assert low < 0.1
     assert high > 0.9
 
 
@@ -233,3 +237,18 @@ def test_coverage_of_means_over_four_observers(
     figure(f"{n_joint_errors} joint errors, copying {copy_probability}:\n{by_method.round(3)}")
     held = found[found["method"] == "auto"]
     assert held["coverage"].min() >= least(n)
+
+
+@pytest.mark.parametrize(("n_classes", "n"), [(3, 50), (3, 200), (16, 200)])
+def test_agreement_throughout_is_never_taken_for_disagreement(n_classes: int, n: int) -> None:
+    """Also of one label, of which kappa is not defined."""
+    for labels in ([1] * n, [1] * (n - 2) + [2] * 2):
+        trials = al.Trials.from_arrays([labels, labels], [0] * n, classes=range(n_classes))
+        result = al.misclassification_agreement(trials, n_resamples=0, rng=1)
+        drawn = result.draws("posterior")
+        low, median, high = np.nanquantile(drawn, [0.025, 0.5, 0.975])
+        assert low > -0.1
+        assert high > 0.9
+        assert median > (0.8 if 2 in labels else -0.01)
+        # Next to nothing but one label, and kappa is not defined.
+        assert np.isnan(drawn).mean() < 0.05

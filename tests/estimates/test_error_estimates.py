@@ -322,7 +322,9 @@ def test_undefined_entries_say_why() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0}, "alpha must be above 0, got 0"),
+        ({"alpha": 0}, "alpha must be above 0 and finite, got 0"),
+        ({"alpha": np.inf}, "alpha must be above 0 and finite, got inf"),
+        ({"n_permutations": -1}, "n_permutations must be at least 1, or 0 for none"),
         ({"base": 3}, "base must be 2, e or 10, got 3"),
         ({"mixture": "max"}, "mixture must be 'mean' or 'pooled', got 'max'"),
         ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none"),

@@ -68,3 +68,9 @@ def test_bad_populations_are_refused() -> None:
         shared_errors(of._replace(suggested=of.suggested[:1]), [0, 1, 2], wrong)
     with pytest.raises(ValueError, match=r"of 2 systems and 3 items; got shapes \(2, 4\)"):
         shared_errors(of, [0, 1, 2], np.ones((2, 4), dtype=bool))
+    with pytest.raises(ValueError, match=r"follows must lie in \[0, 1\], got \[3.0, 0.5\]"):
+        shared_errors(of._replace(follows=np.array([3, 0.5])), [0, 1, 2], wrong)
+    with pytest.raises(ValueError, match="truth must be classes from 0 to 3, got 0 to 4"):
+        shared_errors(of, [0, 1, 4], wrong)
+    with pytest.raises(ValueError, match="rows of own must be probabilities"):
+        shared_errors(of._replace(own=of.own * np.nan), [0, 1, 2], wrong)
