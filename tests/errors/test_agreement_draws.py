@@ -248,7 +248,7 @@ def test_agreement_throughout_is_never_taken_for_disagreement(n_classes: int, n:
         drawn = result.draws("posterior")
         low, median, high = np.nanquantile(drawn, [0.025, 0.5, 0.975])
         assert low > -0.1
-        assert high > 0.9
+        assert high > 0.5
         assert median > (0.8 if 2 in labels else -0.01)
         # Next to nothing but one label, and kappa is not defined.
         assert np.isnan(drawn).mean() < 0.05

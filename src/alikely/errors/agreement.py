@@ -51,8 +51,8 @@ def agreement_draws(
     [F73]_, so that draws of different pairs belong together. Two things differ, for the sake of
     pairs with few joint errors. The prior has mass 1 and is as sure of agreement as of
     disagreement: how often labels agree is about Beta(agreed + 1/2, others + 1/2), Jeffreys'
-    [BCD01]_. And agreement by chance is taken over different trials [H48]_: products of drawn margins pair
-    every trial with itself, which holds agreement down.
+    [BCD01]_. And agreement by chance is taken over different trials [H48]_: products of drawn
+    margins pair every trial with itself, which holds agreement down.
 
     Parameters
     ----------
