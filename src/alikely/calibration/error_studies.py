@@ -52,8 +52,8 @@ def update_section(folder: Path) -> None:
     """
     path = folder / "README.md"
     before, _, rest = path.read_text().partition(BEFORE)
-    before = before.partition(HEAD)[0]
-    write_file(path, f"{before}{section(folder)}\n{BEFORE}{rest}")
+    before = before.partition(HEAD)[0].rstrip("\n")
+    write_file(path, f"{before}\n\n{section(folder)}\n{BEFORE}{rest}")
 
 
 def section(folder: Path) -> str:

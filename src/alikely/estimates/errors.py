@@ -244,9 +244,9 @@ def error_similarity(
     sampler : {"auto", "exact", "nuts"}
         ``"auto"``: paired rows by Gibbs sweeps, with limits that hold on shared items as on others,
         see Notes. ``"nuts"``: chains, group by group, of the same model of paired rows,
-        `alikely.models.paired_errors` (a minute for ten pairs of 16 classes and more with their
-        number), or of rows around a shared base, `alikely.models.error_distributions`, where no two
-        systems of a group erred on a common item. ``"exact"``: independent conjugate rows, which
+        `alikely.models.paired_errors` (many minutes for some pairs of 16 classes), or of rows
+        around a shared base, `alikely.models.error_distributions`, where no two systems of a group
+        erred on a common item. ``"exact"``: independent conjugate rows, which
         never come close to equal ones, for systems that saw different items.
     priors : mapping, optional
         Other priors of that model's variables by name, for ``sampler="nuts"``.
