@@ -104,6 +104,11 @@ def spectrum(seed: int) -> pm.Model:
 
 
 # Models whose data are all in pymc.Data: one compiled model for any data of a shape.
+def paired(seed: int) -> pm.Model:
+    agreed, apart, alone_a, alone_b = counts(seed, 4, 4, 4)
+    return al.models.paired_errors(agreed, apart, apart, alone_a, alone_b)
+
+
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "class_copying": lambda seed: al.models.class_copying(counts(seed, 2, 4, 4, 4)),
     "class_criteria": criteria,
@@ -116,6 +121,7 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "item_margins": items,
     "item_margins, two groups": two_groups,
     "observer_margins": observers,
+    "paired_errors": paired,
     "pooled_pairs": pooled,
     "cohort": cohort,
     "cohort, human effects": lambda seed: cohort(seed, human_effects=True),

@@ -209,7 +209,7 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
         (lambda: al.plot_error_row(rows, "x"), "no true class is called 'x'"),
         (lambda: al.plot_error_row(rows, true), "10 observers are too many to read"),
         (lambda: al.plot_error_row(rows, true, observers="x"), "list no error of observer 'x'"),
-        (lambda: al.plot_error_row(rows, true, alpha=0), "alpha must be above 0 and finite, got 0"),
+        (lambda: al.plot_error_row(rows, true, alpha=0), "alpha must be above 0, got 0"),
         (lambda: al.plot_error_row(rows, true, n_draws=1), "n_draws must be at least 2, got 1"),
         (lambda: al.plot_error_row(agreement.table, true), "rows has no 'count'"),
     ]
