@@ -87,7 +87,7 @@ def paired_similarity():
 def margins():
     trials = example().select(condition="noise")
     result = al.decision_margin_consistency(
-        trials.select(kind="human"), margins_of_net(trials), n_resamples=0, **SHORT
+        trials.select(kind="human"), margins_of_net(trials), n_resamples=0, model="items", **SHORT
     )
     (tree,) = result.chains.values()
     return tree

@@ -295,15 +295,15 @@ def test_chains_equal_gibbs_sweeps(name: str) -> None:
 @pytest.mark.parametrize("both", [20, 0])
 def test_divergence_and_copying_are_recovered(copying: float, both: int) -> None:
     found, copied = [], []
-    for seed in range(5):
+    for seed in range(3):
         counts, every = simulated(copying, both, 20, seed)
-        tree = al.inference.nuts(built(counts), 1_000, rng=seed)["posterior"]
+        tree = al.inference.nuts(built(counts), 6_000, rng=seed)["posterior"]
         number = counts.sum(axis=-1)
         weight = 2 * (number[0] + number[1]) + number[3] + number[4]
         true = (weight * divergence(*every, 0.5)).sum() / weight.sum()
         found.append((tree["error_divergence"] < true).values.mean())
         copied.append((tree["copy_probability"].mean("true_class") < copying).values.mean())
-    # Ranks of 5 truths: outside the middle .998 of a posterior once in 100 such sets.
+    # Ranks of 3 truths: outside the middle .998 of a posterior once in 167 such sets.
     assert all(0.001 < rank < 0.999 for rank in found)
     if both and 0 < copying < 0.95:
         assert all(0.001 < rank < 0.999 for rank in copied)
