@@ -10,7 +10,7 @@ import pandas as pd
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import BATCH, CI_PROB, RowDesign, data_sets
+from alikely.calibration.coverage_rows import BATCH, CI_PROB, RowDesign, data_sets, study_cells
 from alikely.calibration.studies import run_study
 from alikely.estimates.comparison import difference, mean
 from alikely.estimates.errors import error_similarity
@@ -86,15 +86,7 @@ def joint_coverage(
     >>> few = {"few": RowDesign(4, 5)}
     >>> study = joint_coverage(few, n_datasets=50, n_draws=100, rng=1)  # doctest: +SKIP
     """
-    if n_datasets < BATCH or n_datasets % BATCH:
-        raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
-    cells = [
-        {"design": name, **design._asdict(), "batch": batch, "n_draws": n_draws}
-        # JSON has no infinity.
-        | {"concentration": str(design.concentration)}
-        for name, design in (JOINT_DESIGNS if designs is None else designs).items()
-        for batch in range(n_datasets // BATCH)
-    ]
+    cells = study_cells(JOINT_DESIGNS if designs is None else designs, n_datasets, n_draws=n_draws)
     table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
     return table.drop(columns="n_draws")
 

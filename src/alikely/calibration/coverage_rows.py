@@ -264,20 +264,44 @@ def row_coverage(
     >>> row_coverage_summary(study)["method"].tolist()
     ['auto', 'model', 'bootstrap', 'bca', 'analytic']
     """
-    if n_datasets < BATCH or n_datasets % BATCH or n_draws < 100:
-        raise ValueError(
-            f"n_datasets must be a multiple of {BATCH} and n_draws at least 100, got {n_datasets} "
-            f"and {n_draws}"
-        )
-    cells = [
-        {"design": name, **design._asdict(), "batch": batch, "n_draws": n_draws}
-        for name, design in (DESIGNS if designs is None else designs).items()
-        for batch in range(n_datasets // BATCH)
-    ]
-    # JSON has no infinity.
-    cells = [cell | {"concentration": str(cell["concentration"])} for cell in cells]
+    if n_draws < 100:
+        raise ValueError(f"n_draws must be at least 100, got {n_draws}")
+    cells = study_cells(DESIGNS if designs is None else designs, n_datasets, n_draws=n_draws)
     table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
     return table.drop(columns="n_draws")
+
+
+def study_cells(
+    designs: dict[str, RowDesign], n_datasets: int, **common: int
+) -> list[dict[str, Any]]:
+    """List the parts of a study of designs, 50 data sets each.
+
+    Parameters
+    ----------
+    designs : mapping of str to RowDesign
+    n_datasets : int
+        Of each design, a multiple of 50.
+    **common
+        What all parts have.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    ValueError
+        If `n_datasets` is no multiple of 50.
+    """
+    if n_datasets < BATCH or n_datasets % BATCH:
+        raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
+    return [
+        {"design": name, **design._asdict(), "batch": batch, **common}
+        # JSON has no infinity.
+        | {"concentration": str(design.concentration)}
+        for name, design in designs.items()
+        for batch in range(n_datasets // BATCH)
+    ]
 
 
 def _batch(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import BATCH, RowDesign, data_sets
+from alikely.calibration.coverage_rows import RowDesign, data_sets, study_cells
 from alikely.calibration.studies import run_study
 from alikely.data.tables import joint_correctness
 from alikely.errors.equal_rows import equality
@@ -70,15 +70,7 @@ def row_tests(
     >>> row_tests_summary(study).columns.tolist()
     ['design', 'n_datasets', 'divergence', 'rejected', 'rejected_mcse']
     """
-    if n_datasets < BATCH or n_datasets % BATCH:
-        raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
-    cells = [
-        {"design": name, **design._asdict(), "batch": batch}
-        # JSON has no infinity.
-        | {"concentration": str(design.concentration)}
-        for name, design in (TESTED if designs is None else designs).items()
-        for batch in range(n_datasets // BATCH)
-    ]
+    cells = study_cells(TESTED if designs is None else designs, n_datasets)
     table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
     return table[["design", "truth", "p_equal"]]
 
