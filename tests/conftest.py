@@ -30,6 +30,13 @@ def chains(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
+def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains of paired errors as short as can be, where nothing is asserted of what they find."""
+    monkeypatch.setattr("alikely.errors.paired_draws.WARM_UP", 10)
+    monkeypatch.setattr("alikely.errors.paired_draws.SWEEPS", 50)
+
+
+@pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics that a test makes are forgotten after it."""
     house = {k: m for k, m in registry.metrics().items() if m.module.startswith("alikely.")}

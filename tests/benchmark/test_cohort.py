@@ -99,6 +99,7 @@ def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -
             assert rows[5 * m + s] == pytest.approx(alone[m] + c[m] * posterior.mean())
 
 
+@pytest.mark.slow
 def test_rasch_population_against_brute_force() -> None:
     """Human effects: P(s), which humans, and the expected answer, by summing over all patterns."""
     rng = np.random.default_rng(2)

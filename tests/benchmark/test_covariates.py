@@ -154,6 +154,7 @@ def values_at(model: pm.Model, names: list[str]) -> dict[str, np.ndarray]:
     return dict(zip(names, found, strict=True))
 
 
+@pytest.mark.slow
 def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) -> None:
     """All parts by hand at a point: groups by name, numbers from the mean of the table."""
     counts = al.data.cohort_counts(al.load_example())

@@ -160,6 +160,7 @@ def exact_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage_estimates, "compare", compare)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("exact_rows")
 def test_posterior_of_similarity_is_right_under_its_own_prior() -> None:
     """Rows from Dirichlet(1/2), the prior of exact rows: central intervals cover as promised."""
@@ -244,6 +245,7 @@ def test_chains_of_rows_go_the_way_of_the_door(monkeypatch: pytest.MonkeyPatch) 
             assert chains["bias"] == pytest.approx(door["bias"], abs=0.005)
 
 
+@pytest.mark.slow
 def test_chains_of_labels_are_thinned_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws whose quantiles are known, around the truth and beside it."""
     truth = implied_agreement(0.4, 4, 0.5)

@@ -118,6 +118,7 @@ def test_conditions_without_errors() -> None:
         condition_map(found, perplexity=2)
 
 
+@pytest.mark.slow
 def test_excess_is_0_for_one_distribution_and_above_for_two() -> None:
     rng = np.random.default_rng(1)
     same = np.array([[0.5, 0.4, 0.1], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]])

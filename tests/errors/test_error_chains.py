@@ -106,6 +106,7 @@ def test_pairs_are_fitted_group_by_group(
     np.testing.assert_allclose(found.values, np.ones((8, 9)))
 
 
+@pytest.mark.slow
 def test_own_rows_that_differ_count_where_labels_are_not_copied(
     trials: al.Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_dense_paired_errors_equal_a_plain_loop(trials: al.Trials) -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 def test_items_decide_on_the_model(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     def either(model: Any) -> dict[str, Any]:
         if "agreed" in model.named_vars:

@@ -83,6 +83,7 @@ def of_pair(trials: al.Trials) -> dict[str, float]:
 BESIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_bystanders_have_no_part_in_a_pair() -> None:
     rng = np.random.default_rng(1)
     truth = np.repeat(["a", "b", "c", "d"], 20)
@@ -98,6 +99,7 @@ def test_bystanders_have_no_part_in_a_pair() -> None:
     assert of_pair(beside) == of_pair(alone)
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_named_classes_are_those_of_every_pair() -> None:
     """That one could have answered so, and did not, makes what one did more alike."""
     rng = np.random.default_rng(2)
@@ -174,6 +176,7 @@ def from_the_prior(
     return truth, packed(*parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alone", [(5, 20), (0, 0)])
 def test_sweeps_are_calibrated(alone: tuple[int, int]) -> None:
     """Ranks of what the data were drawn from, among draws far apart, are uniform."""
@@ -193,6 +196,7 @@ def test_sweeps_are_calibrated(alone: tuple[int, int]) -> None:
         assert stats.chisquare(counts).pvalue > 0.01 / 6, (name, counts)
 
 
+@pytest.mark.slow
 def test_equal_systems_reach_similarity_1_and_others_do_not() -> None:
     rng = np.random.default_rng(2)
     n, t, k, each = 40, 6, 7, 150

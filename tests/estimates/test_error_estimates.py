@@ -270,6 +270,7 @@ def test_listed_and_dense_tables_hold_the_same_errors() -> None:
         al.errors.dense(listed, ("observer",))
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
     result = al.error_similarity(trials, mixture="pooled", base=np.e, n_resamples=200, rng=14)
@@ -363,6 +364,7 @@ def test_correctness_alone_is_not_enough() -> None:
         al.plot_null(result, "human_1 x human_2")
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_chains_in_a_folder_are_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def test_chains_survive_a_file(tmp_path: Any) -> None:
     assert tree.attrs["priors"] == own.attrs["priors"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 def test_scores_checks_and_comparisons_of_an_extended_cohort() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
@@ -84,6 +85,7 @@ def test_scores_checks_and_comparisons_of_an_extended_cohort() -> None:
     assert len(cohorts.compare_cohorts({"given": given, "named": named})) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 def test_extended_models_of_a_spectrum_and_of_observers() -> None:
     trials = al.load_example()

@@ -30,6 +30,7 @@ def own(base: al.Metric = ERROR_CONSISTENCY, **change: Any) -> al.Metric:
     return dataclasses.replace(base, **{**given, **change})
 
 
+@pytest.mark.usefixtures("few_sweeps")
 def test_a_metric_of_rows_of_ones_own() -> None:
     metric = own(ERROR_SIMILARITY, beside=("n_joint_errors",), draws="")
     trials = al.load_example()

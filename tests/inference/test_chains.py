@@ -132,9 +132,12 @@ ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
 }
 
 
-def some_slow(names: Iterable[str], *slow: str) -> list[Any]:
-    """Models by name; those whose graphs take longest to make in the long part of the tests."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+LIGHT = ("copying", "independence", "error_distributions", "item_margins")
+
+
+def few_quick(names: Iterable[str], *quick: str) -> list[Any]:
+    """Models by name; those whose graphs take seconds to make in the long part of the tests."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def evaluated(model: pm.Model, data: pm.Model, point: dict[str, Any]) -> list[NDArray[Any]]:
@@ -171,7 +174,9 @@ def test_every_model_of_the_catalogue_is_here() -> None:
     assert known == set(CASES)
 
 
-@pytest.mark.parametrize("name", some_slow(ONE_FOR_ALL, "cohort", "cohort, human effects"))
+@pytest.mark.parametrize(
+    "name", few_quick(ONE_FOR_ALL, "copying", "independence", "error_distributions", "item_margins")
+)
 def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     """One data set poured into the model of another gives what a model of its own would."""
     one, other = (ONE_FOR_ALL[name](seed) for seed in (1, 2))
@@ -186,6 +191,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
 def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
@@ -215,7 +221,7 @@ def size(model: pm.Model, variable: Any) -> int:
 
 @pytest.mark.parametrize(
     "name",
-    some_slow(["item_margins", "item_margins, two groups", "observer_margins"], "observer_margins"),
+    few_quick(["item_margins", "item_margins, two groups", "observer_margins"], "item_margins"),
 )
 def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     """Coordinates of strengths hang on the counts, and so does where they start."""
@@ -240,6 +246,7 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
         np.testing.assert_array_equal(variable.get_value(), own[variable.name])
 
 
+@pytest.mark.slow
 def test_chains_start_where_counts_place_variables() -> None:
     """All that shapes a spectrum, also where logarithms are placed."""
     model = CASES["spectrum"].design()
@@ -327,6 +334,7 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
     assert (drawn(trees[1]) != drawn(trees[0])).any()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 @pytest.mark.parametrize("n_models", [1, 2])
 def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(

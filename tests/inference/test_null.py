@@ -250,6 +250,7 @@ def test_adjusted_p_values_keep_undefined_ones_apart() -> None:
     assert np.isnan(adjusted[2])
 
 
+@pytest.mark.slow
 def test_null_percentiles_agree_with_simulation() -> None:
     """The exact limits against a plain simulation over the same grid of accuracies."""
     n_trials, n_grid = 40, 30

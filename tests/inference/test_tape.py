@@ -285,14 +285,13 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 }
 
 
+# Graphs of the others take seconds to make.
+LIGHT = {"copying", "independence", "error_distributions", "pooled_pairs"}
+
+
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow)
-        if name not in CASES or name == "cohort"
-        else name
-        for name in MODELS
-    ],
+    [name if name in LIGHT else pytest.param(name, marks=pytest.mark.slow) for name in MODELS],
 )
 def test_models_are_interpreted_as_they_are(name: str) -> None:
     """Density, gradient and all that is saved, at random points; rounding apart."""

@@ -232,6 +232,7 @@ def test_bayes_factor_tells_same_from_different() -> None:
     assert different / 200 > 0.9
 
 
+@pytest.mark.slow
 def test_published_matrices(shared_data: Path) -> None:
     """All 4,657 pairs of [X25], conditions pooled, with their imputed responses."""
     folder = shared_data / "model_vs_human"

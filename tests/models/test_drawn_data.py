@@ -120,6 +120,7 @@ def density(model: pm.Model, name: str, point: dict[str, Any]) -> np.ndarray:
     return np.asarray(function(point))
 
 
+@pytest.mark.slow
 def test_who_was_right_reads_its_counts_from_the_data() -> None:
     """New data change the likelihood; totals that are none of these counts are impossible."""
     counts = humans(20, 2)

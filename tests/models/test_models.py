@@ -164,6 +164,7 @@ def cliff() -> pm.Model:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "n_draws", "message"),
     [

@@ -98,12 +98,13 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
     return dict(zip(names, map(float, found), strict=True))
 
 
+# Graphs of the others take seconds to make.
+LIGHT = {"copying", "independence", "error_distributions", "item_margins"}
+
+
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name.startswith("cohort") else name
-        for name in MODELS
-    ],
+    [name if name in LIGHT else pytest.param(name, marks=pytest.mark.slow) for name in MODELS],
 )
 def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
     """Of every variable that can be set, at a random point; all else stays."""

@@ -95,6 +95,7 @@ def test_draws_of_a_prior_serve_as_the_distribution_does() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_number_found_assures_the_width() -> None:
     accuracy = stats.beta(30, 10)
     plan = al.planning.assurance(accuracy, accuracy, 0.4, width=0.15, assured=0.9, rng=1)
@@ -116,6 +117,7 @@ def test_impossible_draws_are_drawn_again_and_reported() -> None:
     assert share == pytest.approx(1 - possible, abs=4 * np.sqrt(possible * (1 - possible) / 1_000))
 
 
+@pytest.mark.slow
 def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
     counts, n_studies = np.array([80, 12, 14, 14]), 2_000
     pilot = al.error_consistency(

@@ -111,6 +111,7 @@ def _rows(table: pd.DataFrame) -> Any:
     return table.itertuples(index=False)
 
 
+@pytest.mark.slow
 def test_where_few_are_expected_the_width_is_simulated(figure: Figure) -> None:
     plan = grid()
     few = plan[plan["method"] == "simulated"]

@@ -305,6 +305,7 @@ def test_replicates_against_drawing_people_by_hand() -> None:
     np.testing.assert_allclose(deltas, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_spread_of_replicates_against_its_closed_form() -> None:
     """A data set apart from the reference: variance of a mean of n drawn with replacement."""
     rng = np.random.default_rng(1)
@@ -395,6 +396,7 @@ def test_bad_input(call: Callable[[], Any], message: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_printed_regimes(shared_data: Path, figure: Callable[[str], None]) -> None:
     """Four regimes of 72 conditions, whatever the seed."""
     spectrum = real_spectrum(shared_data)
