@@ -240,7 +240,7 @@ def test_items_of_one_system_only_are_reported() -> None:
     result = consistency(al.Trials.from_table(answers), margins.iloc[:70])
     row = result.summary().iloc[0]
     assert row["n_trials"] == 70
-    assert "10 items of one system only" in row["note"]
+    assert "10 items of human only" in row["note"]
     shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
     expected = np.corrcoef(shares[:70], margins["margin"][:70])[0, 1]
     assert row["estimate"] == pytest.approx(expected, abs=1e-12)

@@ -19,6 +19,7 @@ from alikely.estimates.result import Result
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
+from alikely.margins.remarks import machine_remarks
 from alikely.margins.shares import share_draws
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import Metric, margin_metric
@@ -332,12 +333,19 @@ def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
     """What a reader of each entry should know of its data."""
     shown, owner = table["member_shown"].values, table["member_group"].values
     trial_group, contradictions = table["trial_group"].values, table["n_contradictions"].values
+    machine, names = table["is_machine"].values, table["observer"].values
+    of_machine: dict[tuple[int, int], list[str]] = {}
     found = []
     for p in range(table.sizes["pair"]):
         texts = []
-        if alone := int(table["n_one_sided"].values[p]):
-            texts.append(f"{alone} items of one system only")
+        for side, ends in (("a", "first"), ("b", "second")):
+            if alone := int(table[f"n_only_{side}"].values[p]):
+                texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
         for system in (int(table["first"].values[p]), int(table["second"].values[p])):
+            key = system, int(table["pair_group"].values[p])
+            if machine[system] and key not in of_machine:
+                of_machine[key] = machine_remarks(table, *key)
+            texts += of_machine.get(key, [])
             here = shown[owner == system][:, trial_group == table["pair_group"].values[p]]
             times = np.unique(here[here > 0])
             if len(times) > 1:
@@ -347,8 +355,9 @@ def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
             if model == "items" and len(here) > 1 and repeated(here):
                 texts.append("repeats count as new people; model='observers' knows better")
             if contradictions[system]:
-                name = table["observer"].values[system]
-                texts.append(f"{contradictions[system]} answers of {name} against its margins")
+                texts.append(
+                    f"{contradictions[system]} answers of {names[system]} against its margins"
+                )
         found.append("; ".join(texts))
     return np.array(found, dtype=object)
 
