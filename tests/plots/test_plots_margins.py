@@ -146,20 +146,52 @@ def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> 
     plt.close("all")
 
 
+def drawn(ax: Any) -> np.ndarray[Any, Any]:
+    return np.concatenate([np.column_stack(line.get_data()) for line in ax.lines])
+
+
 def test_both_consistencies_against_accuracy(result: al.Result) -> None:
     trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
     del margins
     table = al.estimates.consistency_table(trials, result)
     upper, lower = al.plot_consistency(table)
-    for ax, column in ((upper, "error_consistency"), (lower, "margin_consistency")):
-        points = np.concatenate([line.get_xydata() for line in ax.lines])
-        for x, y in table[["accuracy_b", column]].to_numpy():
+    for ax, name in ((upper, "error"), (lower, "margin")):
+        points, column = drawn(ax), f"{name}_consistency"
+        for x, y in table[["accuracy_machine", column]].to_numpy():
             assert np.isclose(points, [x, y]).all(axis=1).any()
-        assert np.isclose(points[:, 1], table[column.replace("consistency", "ceiling")][0]).any()
+        # People with each other, machines with people on the average: lines with bands.
+        for level in (f"group_{column}", f"mean_{column}"):
+            assert np.isclose(points[:, 1], table[level][0]).any()
+            low, high = table.loc[0, [f"{level}_lb", f"{level}_ub"]]
+            assert any(
+                np.isclose([box.get_y(), box.get_y() + box.get_height()], [low, high]).all()
+                for box in ax.patches
+            )
         assert {text.get_text() for text in ax.texts} == {"a", "b"}
+        assert "two machines, accuracy of the second" in legend(ax)
+        assert f"machines with groups, mean: {table[f'mean_{column}'][0]:.2f} [" in legend(ax)
+    # A ceiling of machines is that of decision margins, and the root of what people reach.
+    assert "ceiling" not in legend(upper)
+    assert f"ceiling of a machine: {table['margin_ceiling'][0]:.2f} [" in legend(lower)
+    assert np.isclose(drawn(lower)[:, 1], np.sqrt(table["group_margin_consistency"][0])).any()
     assert "noise-free, posterior median" in legend(lower)
     with pytest.raises(TypeError, match="ax must be a pair of axes"):
         al.plot_consistency(table, upper)
-    with pytest.raises(ValueError, match="frame lacks the column 'error_ceiling'"):
-        al.plot_consistency(table.drop(columns="error_ceiling"))
+    with pytest.raises(ValueError, match="frame lacks the column 'margin_ceiling'"):
+        al.plot_consistency(table.drop(columns="margin_ceiling"))
+    plt.close("all")
+
+
+def test_several_conditions_have_no_bands(result: al.Result) -> None:
+    trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
+    del margins
+    table = al.estimates.consistency_table(trials, result)
+    table.loc[0, "margin_consistency"] = np.nan
+    both = pd.concat([table, table.assign(condition="other", group_error_consistency=np.nan)])
+    upper, lower = al.plot_consistency(both)
+    assert not upper.patches
+    assert "group with itself\n(1 of 2 undefined)" in legend(upper)
+    assert "with interval\n(2 of 4 undefined)" in legend(lower)
+    alone = al.plot_consistency(table.iloc[:1])
+    assert "mean" not in legend(alone[0])
     plt.close("all")
