@@ -77,7 +77,7 @@ def margin_table(
         answered; ``source_note`` (observer): what is known of its scores.
         Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
         ``kind`` and ``n_members``; of trials ``true_class``, the position of the class of the
-        item, -1 where none is known.
+        item, -1 where none is known, and ``class_name``, then empty.
 
     Raises
     ------
@@ -107,6 +107,8 @@ def margin_table(
     in_group, a_of, b_of = _entries(systems, index, trial_group, len(labels), first, second)
     names = np.array(systems.names, dtype=object)
     columns = labels.iloc[in_group]
+    true_class = _classes(data, of_trial, len(items))
+    classes = trials.classes if trials.has_classes else []
     table = xr.Dataset(
         {
             "margins": (("observer", "trial"), index),
@@ -138,7 +140,8 @@ def margin_table(
             "item": ("trial", items["item"].to_numpy(object)),
             "trial_dataset": ("trial", items["dataset"].to_numpy(object)),
             "trial_condition": ("trial", items["condition"].to_numpy(object)),
-            "true_class": ("trial", _classes(data, of_trial, len(items))),
+            "true_class": ("trial", true_class),
+            "class_name": ("trial", np.array([*classes, ""], object)[true_class]),
         },
         attrs={"by": by or "all trials", "no_response": no_response},
     )

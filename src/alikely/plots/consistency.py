@@ -201,8 +201,11 @@ def _lines_with_bands(ax: Axes, part: pd.DataFrame, name: str) -> list[Any]:
     for group, rows in part[part["group"] != ""].groupby("group", sort=False):
         other = "with itself" if name == "error" else "with another like it"
         lines.append(_line(f"{group} {other}", rows, f"group_{name}_consistency", PEOPLE))
-    for number, color, text in ((1, MIXED, "machines with groups"), (2, MACHINES, "two machines")):
+    for number, color, text in ((1, MIXED, "machines with"), (2, MACHINES, "two machines")):
         rows = part[part["n_machines"] == number]
+        if number == 1:
+            own = rows["group"].unique()
+            text = f"{text} {own[0] if len(own) == 1 else 'groups'}"
         if len(rows) > 1:
             lines.append(_line(f"{text}, mean", rows, f"mean_{name}_consistency", color))
     rows = part[part["n_machines"] == 1]

@@ -13,6 +13,7 @@ from alikely.estimates.result import Result
 from alikely.plots._style import COLORS, SCHOOLS, axes_or_new
 
 __all__ = [
+    "entry_of_margins",
     "plot_noise_free",
     "plot_strengths",
 ]
@@ -61,7 +62,7 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     >>> plot_strengths(result).get_xlabel()
     'share of right answers of human (0 to 1)'
     """
-    at, label = _entry(result, pair)
+    at, label = entry_of_margins(result, pair)
     if "strengths" not in result.data.children:
         raise ValueError(
             "this result has no item strengths: expected the draws of a model of strengths; call "
@@ -147,7 +148,7 @@ def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None)
     >>> ax.get_xlabel()
     'noise-free correlation of net_1 and net_2 (-1 to 1)'
     """
-    at, label = _entry(result, pair)
+    at, label = entry_of_margins(result, pair)
     if "posterior" not in result.data.children:
         raise ValueError(
             f"this result has no posterior draws: expected some, got n_draws=0; call {METRIC}() "
@@ -194,8 +195,26 @@ def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None)
     return ax
 
 
-def _entry(result: Result, pair: int | str) -> tuple[int, str]:
-    """Position and label of an entry of a result of decision margins."""
+def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
+    """Position and label of an entry of a result of decision margins.
+
+    Parameters
+    ----------
+    result : Result
+        Any; one of another metric is refused.
+    pair : int or str
+        Position or label.
+
+    Returns
+    -------
+    position : int
+    label : str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such entry, or the result is of another metric.
+    """
     if result.metric.counts != "margins":
         raise ValueError(
             f"this result is of {result.metric.name}; expected one of {METRIC}: call {METRIC}()"
