@@ -124,9 +124,7 @@ def test_failed_downloads_leave_nothing_behind(
 ) -> None:
     options: dict[str, Any] = {"cache": tmp_path / "cache", "progressbar": False}
     with pytest.raises(ValueError, match=message):
-        al.datasets.sixteen_categories(
-            url=f"{server.url}/{path}", known_hash=known_hash, **options
-        )
+        al.datasets.sixteen_categories(url=f"{server.url}/{path}", known_hash=known_hash, **options)
     assert not any((tmp_path / "cache").glob("*"))
     found = al.datasets.sixteen_categories(url=f"{server.url}/data.txt", **options)
     assert found == EXPECTED

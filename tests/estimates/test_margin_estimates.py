@@ -297,7 +297,8 @@ def test_both_consistencies_side_by_side() -> None:
     assert table["group"].tolist() == ["human", "human", ""]
     assert table["machine"].tolist() == ["a", "b", "b"]
     np.testing.assert_allclose(table["margin_ceiling"] ** 2, table["group_margin_consistency"])
-    for metric, part in (("error", table["error_consistency"]), ("margin", table["margin_consistency"])):
+    for metric in ("error", "margin"):
+        part = table[f"{metric}_consistency"]
         mean = table[f"mean_{metric}_consistency"]
         assert mean[0] == mean[1] == pytest.approx(part[:2].mean())
         assert mean[2] == pytest.approx(part[2])

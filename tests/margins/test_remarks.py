@@ -1,4 +1,4 @@
-"""What is odd about a machine's margins stands in the note of its rows, and what is not does not."""
+"""What is odd about a machine's margins stands in the note of its rows; what is not does not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def put(places: Any, value: float) -> Any:
         (put(slice(0, 3), 0.5), ["3 margins of net tie (mid-ranks)"]),
         (
             put(slice(1, None, 4), 0.5),
-            ["15 margins of net tie (mid-ranks)", "all margins of net are equal within 1 of its cl"],
+            [
+                "15 margins of net tie (mid-ranks)",
+                "all margins of net are equal within 1 of its cl",
+            ],
         ),
         # Most margins are equal, and one is far from the rest that is not.
         (

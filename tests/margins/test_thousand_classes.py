@@ -36,7 +36,9 @@ def table(values: np.ndarray[Any, Any], name: str = "logit") -> pd.DataFrame:
     codes = np.unravel_index(np.arange(values.size), values.shape)
     return pd.DataFrame(
         {
-            "observer": pd.Categorical.from_codes(codes[0], [f"net {k}" for k in range(n_machines)]),
+            "observer": pd.Categorical.from_codes(
+                codes[0], [f"net {k}" for k in range(n_machines)]
+            ),
             "item": pd.Categorical.from_codes(codes[1], [f"image {k}" for k in range(n_items)]),
             "class": pd.Categorical.from_codes(codes[2], IDENTIFIERS),
             "truth": pd.Categorical.from_codes(codes[1] % N_CATEGORIES, CATEGORIES),
@@ -45,9 +47,7 @@ def table(values: np.ndarray[Any, Any], name: str = "logit") -> pd.DataFrame:
     )
 
 
-def by_hand(
-    values: np.ndarray[Any, Any], coarse: dict[str, str], how: str
-) -> np.ndarray[Any, Any]:
+def by_hand(values: np.ndarray[Any, Any], coarse: dict[str, str], how: str) -> np.ndarray[Any, Any]:
     """Margins of (machine, item) by the two published rules."""
     p = special.softmax(values, axis=-1)
     each = {
@@ -147,11 +147,11 @@ def test_probabilities_of_0_add_to_others_of_their_category(how: Any) -> None:
     p[..., first] = 1 / 16
     given = {"coarse": coarse, "how": how, "unmapped": "ignore"}
     if how == "mean":
-        with pytest.raises(ValueError, match="a probability of .* item 'image 0' is 0"):
+        with pytest.raises(ValueError, match=r"a probability of .* item 'image 0' is 0"):
             al.margins.decision_margins(table(p, "probability"), **given)
         return
     found = al.margins.decision_margins(table(p, "probability"), **given)
     assert np.isfinite(found["margin"]).all()
     p[0, 3, first[0]], p[0, 3, first[1]] = 0, 2 / 16
-    with pytest.raises(ValueError, match="all probabilities of a category of .*'image 3' are 0"):
+    with pytest.raises(ValueError, match=r"all probabilities of a category of .*'image 3' are 0"):
         al.margins.decision_margins(table(p, "probability"), **given)

@@ -225,11 +225,13 @@ def test_checks_are_drawn_from_the_data() -> None:
     points = {tuple(xy) for xy in np.round(bend.lines[0].get_xydata(), 9)}
     assert points == {tuple(xy) for xy in np.round(np.column_stack([margins, share]), 9)}
     # Means of bins have the mean of all.
-    middle = np.concatenate(
-        [line.get_ydata() for line in bend.lines if line.get_marker() == "o"]
-    )
+    middle = np.concatenate([line.get_ydata() for line in bend.lines if line.get_marker() == "o"])
     assert np.mean(middle) == pytest.approx(share.mean())
-    assert {text.get_text() for text in classes.get_yticklabels()} == {"c0 (16)", "c1 (16)", "c2 (16)"}
+    assert {text.get_text() for text in classes.get_yticklabels()} == {
+        "c0 (16)",
+        "c1 (16)",
+        "c2 (16)",
+    }
     centre = classes.lines[1].get_xdata()
     assert np.mean(centre) == pytest.approx(0, abs=1e-12)
     assert (np.diff(centre) >= 0).all()

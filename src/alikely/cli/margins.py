@@ -51,7 +51,7 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="FILE",
         help=(
             "table with columns class and category: coarse categories of the classes; or a .txt "
-            "file of the 16 categories of ImageNet's classes, with lines such as knife = [n03041632]"
+            "file of ImageNet's 16 categories, with lines such as knife = [n03041632]"
         ),
     )
     parser.add_argument(

@@ -95,8 +95,9 @@ def decision_margin_consistency(
         group `alikely.models.class_criteria`, minutes a pair, which takes a group's liking for some
         classes as answers off the strengths; needs responses and at least 3 classes, and takes all
         wrong answers for liking, none for likeness. Or a model of your own, where one entry needs
-        one: with ``rho`` and, for a machine, ``strength`` (item). One scale is never the other: a perfect machine reaches less than 1 on that of shares where these are a
-        bent function of its margins' normal scores.
+        one: with ``rho`` and, for a machine, ``strength`` (item). One scale is never the other: a
+        perfect machine reaches less than 1 on that of shares where these are a bent function of its
+        margins' normal scores.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str

@@ -306,8 +306,7 @@ def _notes_of_scores(
         text = ""
         if len(own) >= FEWEST_ITEMS and flat:
             text = (
-                f"same score for all items in {len(flat)} classes, the first is "
-                f"{labels[flat[0]]!r}"
+                f"same score for all items in {len(flat)} classes, the first is {labels[flat[0]]!r}"
             )
         texts.append("; ".join(filter(None, (told, text))))
     return np.array(texts, dtype=object)[owner] if any(texts) else None
@@ -344,9 +343,7 @@ def _truths_of_trials(rows: _Rows, trials: Trials) -> tuple[Codes, list[str]]:
     return found.astype(np.int64), labels
 
 
-def _groups(
-    classes: Sequence[str], coarse: Mapping[str, str], unmapped: str
-) -> dict[str, str]:
+def _groups(classes: Sequence[str], coarse: Mapping[str, str], unmapped: str) -> dict[str, str]:
     """Coarse category of each fine class that has one, with or without scores."""
     given = {text_of(fine): text_of(group) for fine, group in coarse.items() if not pd.isna(group)}
     missing = [name for name in classes if name not in given]

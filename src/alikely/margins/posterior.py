@@ -137,9 +137,10 @@ def margin_draws(
         ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
         a machine and a group `alikely.models.observer_margins`, on those of each observer too.
         ``"criteria"``, of a machine and a group: `alikely.models.class_criteria`, on how often each
-        class was the answer to each item; `table` is then as from
-        `alikely.margins.class_answers`, whose classes are the alternatives. Two machines need no model: `correlation_draws`. Or a model of your own, of the one entry
-        that needs one, with ``rho`` and, for a machine, ``strength`` (item).
+        class was the answer to each item; `table` is then as from `alikely.margins.class_answers`,
+        whose classes are the alternatives. Two machines need no model: `correlation_draws`. Or a
+        model of your own, of the one entry that needs one, with ``rho`` and, for a machine,
+        ``strength`` (item).
     priors : mapping, optional
         Other priors by name, as in the models.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -248,7 +248,8 @@ def _many_lines(
                 color = COLORS[k] if told_apart else "0.4"
                 ax.axhline(height, linestyle=style, alpha=0.45, zorder=0.5, color=color)
         label = text + (f"\n({missing} of {len(groups)} undefined)" if missing else "")
-        handles.append(Line2D([], [], linestyle=style, color="0.4", label=label))
+        look: dict[str, Any] = {"linestyle": style, "color": "0.4", "label": label}
+        handles.append(Line2D([], [], **look))
     return handles
 
 

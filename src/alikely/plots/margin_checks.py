@@ -151,14 +151,14 @@ def _bend_panel(
     z = special.ndtri((1 + ci_prob) / 2)
     # Errors of level and slope whatever the variance of an item is.
     inverse = np.linalg.pinv(line.gradient.T @ line.gradient)
-    scores = line.gradient * (share - line.expected)[:, None]
-    half = z * np.sqrt(
-        np.einsum("ij,jk,ik->i", line.gradient, inverse @ scores.T @ scores @ inverse, line.gradient)
-    )
+    scores = (line.gradient * (share - line.expected)[:, None]) @ inverse
+    half = z * np.sqrt(((line.gradient @ (scores.T @ scores)) * line.gradient).sum(axis=1))
     order = np.argsort(margins)
     x, y, half = margins[order], line.expected[order], half[order]
     ax.plot(margins, share, ".", color="0.6", markersize=4, alpha=0.6, label="item")
-    ax.plot(x, y, color=COLORS[0], linewidth=1.4, label=f"line through strengths, {percent(ci_prob)}")
+    ax.plot(
+        x, y, color=COLORS[0], linewidth=1.4, label=f"line through strengths, {percent(ci_prob)}"
+    )
     ax.fill_between(x, y - half, y + half, color=COLORS[0], alpha=0.2, linewidth=0)
     n_bins = int(np.clip(len(x) // PER_BIN, 2, MOST_BINS))
     for k, own in enumerate(np.array_split(order, n_bins)):
