@@ -224,7 +224,7 @@ def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Resid
     >>> strata = np.zeros(40, int)
     >>> sides = (machine_side(np.arange(40) % k, strata) for k in (4, 5))
     >>> class_residuals(*sides, np.arange(40) % 4).mean.round(1).tolist()
-    [-1.1, -0.3, 0.3, 1.1]
+    [-1.2, -0.3, 0.3, 1.2]
     """
     count = np.bincount(classes)
     own = (count >= FEWEST_OF_CLASS)[classes]

@@ -168,7 +168,7 @@ def _bend_panel(
             label=f"mean of {len(own)} items" if k == 0 else None,
         )  # fmt: skip
     ax.set_ylim(-0.05, 1.05)
-    ax.legend(frameon=False, fontsize=7, loc="lower right")
+    ax.legend(fontsize=7, loc="lower right", framealpha=0.8, edgecolor="none")
 
 
 def _class_panel(
@@ -223,4 +223,4 @@ def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
     ax.set_ylabel("margin, in spreads from the median")
     worst = y[np.argmax(np.abs(y))]
     ax.set_title(f"tails: farthest margin at {worst:.1f} spreads", fontsize=9)
-    ax.legend(frameon=False, fontsize=7, loc="upper left")
+    ax.legend(fontsize=7, loc="upper left", framealpha=0.8, edgecolor="none")

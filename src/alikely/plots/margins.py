@@ -50,6 +50,7 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     Examples
     --------
     >>> import alikely as al
+    >>> import pandas as pd
     >>> import xarray as xr
     >>> from alikely.estimates import decision_margin_consistency
     >>> trials = al.load_example().select(kind="human", condition="noise")
@@ -135,6 +136,7 @@ def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None)
     Examples
     --------
     >>> import alikely as al
+    >>> import pandas as pd
     >>> from alikely.estimates import decision_margin_consistency
     >>> trials = al.load_example().select(kind="human", condition="noise")
     >>> places = {key: trials.data[key].values for key in ("dataset", "condition", "item")}
