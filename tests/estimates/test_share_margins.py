@@ -252,3 +252,15 @@ def test_real_margins_of_15_machines(
     }
     for key, expected in strengths.items():
         assert shown[key] == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.slow
+def test_reliability_of_people_on_silhouettes(shared_data: Path) -> None:
+    """The third set of the paper, of which no margins are public: the people alone."""
+    people = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet").select(
+        dataset="silhouette", kind="human"
+    )
+    right = (people.data["correct"].values == 1).astype(float)
+    assert right.shape == (10, 160)
+    found = al.margins.split_half_reliability(right, rng=1)
+    assert round(found.reliability, 2) == 0.91
