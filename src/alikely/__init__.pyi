@@ -50,6 +50,7 @@ from .plots import plot_explained as plot_explained
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_item_precision as plot_item_precision
 from .plots import plot_levels as plot_levels
+from .plots import plot_margin_checks as plot_margin_checks
 from .plots import plot_matrix as plot_matrix
 from .plots import plot_metrics as plot_metrics
 from .plots import plot_noise_free as plot_noise_free
@@ -124,6 +125,7 @@ __all__ = [
     "plot_intervals",
     "plot_item_precision",
     "plot_levels",
+    "plot_margin_checks",
     "plot_matrix",
     "plot_metrics",
     "plot_noise_free",

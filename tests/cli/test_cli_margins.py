@@ -87,6 +87,40 @@ def test_logits_with_coarse_categories(
     )
 
 
+def test_classes_without_a_category(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Identifiers of a file as the public one; what has no category is left out if told."""
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame(
+        [
+            {"observer": f"p{o}", "kind": "human", "item": i, "truth": ["knife", "boat"][i % 2],
+             "response": ["knife", "boat"][(i + (rng.random() < i / 40)) % 2]}
+            for o in range(3) for i in range(20)
+        ]
+    )  # fmt: skip
+    people.to_csv(tmp_path / "trials.csv", index=False)
+    classes = ["n03041632", "n02951358", "n03344393", "n00000001"]
+    logits = pd.DataFrame(
+        [
+            {"observer": "net", "item": i, "class": name, "logit": rng.normal()}
+            for i in range(20) for name in classes
+        ]
+    )  # fmt: skip
+    logits.to_csv(tmp_path / "logits.csv", index=False)
+    (tmp_path / "16.txt").write_text("knife = [n03041632]\nboat = [n02951358, n03344393]\n")
+    arguments = ["margins", str(tmp_path / "trials.csv"), "--draws", "0", "--resamples", "0"]
+    arguments += ["--margins", str(tmp_path / "logits.csv"), "--coarse", str(tmp_path / "16.txt")]
+    assert main(arguments) == 2
+    assert "leave them out with unmapped='ignore'" in capsys.readouterr().err
+    how = ["--how", "mean_probability", "--unmapped", "ignore", "--out", str(tmp_path / "out")]
+    assert main([*arguments, *how]) == 0
+    written = pd.read_csv(tmp_path / "out" / "consistency.csv")
+    assert written["machine"].tolist() == ["net"]
+    result = al.Result.load(tmp_path / "out" / "decision_margin_consistency.nc")
+    assert "1 of 4 classes without a category left out" in result.summary()["note"][0]
+    # Without draws the plot is of the analytic interval.
+    assert (tmp_path / "out" / "decision_margin_consistency.png").is_file()
+
+
 def test_bad_input_is_one_line(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

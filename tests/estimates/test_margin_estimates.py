@@ -240,7 +240,7 @@ def test_items_of_one_system_only_are_reported() -> None:
     result = consistency(al.Trials.from_table(answers), margins.iloc[:70])
     row = result.summary().iloc[0]
     assert row["n_trials"] == 70
-    assert "10 items of one system only" in row["note"]
+    assert "10 items of human only" in row["note"]
     shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
     expected = np.corrcoef(shares[:70], margins["margin"][:70])[0, 1]
     assert row["estimate"] == pytest.approx(expected, abs=1e-12)
@@ -291,8 +291,27 @@ def test_both_consistencies_side_by_side() -> None:
         assert table["error_consistency"][net] == pytest.approx(expected, abs=1e-12)
     assert table["error_consistency"][2] == pytest.approx(ec(right[0], right[1]))
     ceiling = np.mean([ec(people[i], people[j]) for i in range(5) for j in range(i)])
-    assert table["error_ceiling"][0] == pytest.approx(ceiling)
-    assert table[["error_ceiling", "margin_ceiling"]].iloc[2].isna().all()
+    assert table["group_error_consistency"][0] == pytest.approx(ceiling)
+    assert table[["group_error_consistency", "margin_ceiling"]].iloc[2].isna().all()
+    assert table["n_machines"].tolist() == [1, 1, 2]
+    assert table["group"].tolist() == ["human", "human", ""]
+    assert table["machine"].tolist() == ["a", "b", "b"]
+    np.testing.assert_allclose(table["margin_ceiling"] ** 2, table["group_margin_consistency"])
+    for metric in ("error", "margin"):
+        part = table[f"{metric}_consistency"]
+        mean = table[f"mean_{metric}_consistency"]
+        assert mean[0] == mean[1] == pytest.approx(part[:2].mean())
+        assert mean[2] == pytest.approx(part[2])
+        # A mean of one entry has its interval; that of two is no wider than the wider one's.
+        width = table[f"mean_{metric}_consistency_ub"] - table[f"mean_{metric}_consistency_lb"]
+        own = table[f"{metric}_consistency_ub"] - table[f"{metric}_consistency_lb"]
+        if metric == "error":
+            assert width[2] == pytest.approx(own[2])
+        assert width[0] <= own[:2].max() * 1.05
+    turned = consistency(trials, margins, pairs=[("a", "human")])
+    other = al.estimates.consistency_table(trials, turned).iloc[0]
+    assert (other["machine"], other["group"]) == ("a", "human")
+    assert other["accuracy_machine"] == table["accuracy_machine"][0] == table["accuracy_b"][0]
     assert (table["error_consistency_lb"] < table["error_consistency"]).all()
     np.testing.assert_allclose(table["margin_consistency"], result.summary()["estimate"])
     other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
@@ -349,7 +368,7 @@ def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
         ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
         (
             {"model": "x", "n_draws": 4},
-            "model must be 'moments', 'items', 'observers', or .*; got 'x'",
+            "model must be 'moments', 'items', 'observers', .*or a pymc.Model; got 'x'",
         ),
         ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
         (

@@ -353,7 +353,7 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
         (
             small(),
             {"coarse": {"cat": "feline", "dog": "canine"}, "how": "median"},
-            "how must be 'mean', 'max' or 'logsumexp', got 'median'",
+            "how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got 'median'",
         ),
         (
             small(margin=[0.0] * 4).drop(columns="logit"),

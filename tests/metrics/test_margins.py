@@ -180,7 +180,7 @@ def test_constant_margins_have_no_consistency() -> None:
         (lambda: margins.coarse_scores([[1.0]], ["a", "b"], ["a"]), "each of the 1 classes, got 2"),
         (
             lambda: margins.coarse_scores([[1.0]], ["a"], ["a"], "sum"),  # type: ignore[arg-type]
-            "how must be 'mean', 'max' or 'logsumexp', got 'sum'",
+            "how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got 'sum'",
         ),
         (lambda: margins.margin_consistency([1, 2], [1, 2]), "at least 5 common items, got 2"),
         (lambda: margins.margin_consistency(np.ones(5), np.ones(6)), "a margin for each item"),

@@ -146,20 +146,126 @@ def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> 
     plt.close("all")
 
 
+def drawn(ax: Any) -> np.ndarray[Any, Any]:
+    return np.concatenate([np.column_stack(line.get_data()) for line in ax.lines])
+
+
 def test_both_consistencies_against_accuracy(result: al.Result) -> None:
     trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
     del margins
     table = al.estimates.consistency_table(trials, result)
     upper, lower = al.plot_consistency(table)
-    for ax, column in ((upper, "error_consistency"), (lower, "margin_consistency")):
-        points = np.concatenate([line.get_xydata() for line in ax.lines])
-        for x, y in table[["accuracy_b", column]].to_numpy():
+    for ax, name in ((upper, "error"), (lower, "margin")):
+        points, column = drawn(ax), f"{name}_consistency"
+        for x, y in table[["accuracy_machine", column]].to_numpy():
             assert np.isclose(points, [x, y]).all(axis=1).any()
-        assert np.isclose(points[:, 1], table[column.replace("consistency", "ceiling")][0]).any()
+        # People with each other, machines with people on the average: lines with bands.
+        for level in (f"group_{column}", f"mean_{column}"):
+            assert np.isclose(points[:, 1], table[level][0]).any()
+            low, high = table.loc[0, [f"{level}_lb", f"{level}_ub"]]
+            assert any(
+                np.isclose([box.get_y(), box.get_y() + box.get_height()], [low, high]).all()
+                for box in ax.patches
+            )
         assert {text.get_text() for text in ax.texts} == {"a", "b"}
+        assert "two machines, accuracy of the second" in legend(ax)
+        assert f"machines with human, mean: {table[f'mean_{column}'][0]:.2f} [" in legend(ax)
+    # A ceiling of machines is that of decision margins, and the root of what people reach.
+    assert "ceiling" not in legend(upper)
+    assert f"ceiling of a machine: {table['margin_ceiling'][0]:.2f} [" in legend(lower)
+    assert np.isclose(drawn(lower)[:, 1], np.sqrt(table["group_margin_consistency"][0])).any()
     assert "noise-free, posterior median" in legend(lower)
     with pytest.raises(TypeError, match="ax must be a pair of axes"):
         al.plot_consistency(table, upper)
-    with pytest.raises(ValueError, match="frame lacks the column 'error_ceiling'"):
-        al.plot_consistency(table.drop(columns="error_ceiling"))
+    with pytest.raises(ValueError, match="frame lacks the column 'margin_ceiling'"):
+        al.plot_consistency(table.drop(columns="margin_ceiling"))
+    plt.close("all")
+
+
+def test_several_conditions_have_no_bands(result: al.Result) -> None:
+    trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
+    del margins
+    table = al.estimates.consistency_table(trials, result)
+    table.loc[0, "margin_consistency"] = np.nan
+    both = pd.concat([table, table.assign(condition="other", group_error_consistency=np.nan)])
+    upper, lower = al.plot_consistency(both)
+    assert not upper.patches
+    assert "group with itself\n(1 of 2 undefined)" in legend(upper)
+    assert "with interval\n(2 of 4 undefined)" in legend(lower)
+    alone = al.plot_consistency(table.iloc[:1])
+    assert "mean" not in legend(alone[0])
+    plt.close("all")
+
+
+def classified(n_items: int = 48, n_classes: int = 3) -> al.Result:
+    """A machine and people of a world with classes."""
+    rng = np.random.default_rng(5)
+    z = rng.normal(size=n_items)
+    names = np.array([f"c{i % n_classes}" for i in range(n_items)])
+    right = rng.random((6, n_items)) < 1 / (1 + np.exp(-z))
+    answers = pd.DataFrame(
+        [
+            {"observer": f"p{o}", "kind": "human", "item": f"i{i}", "truth": names[i],
+             "response": names[i] if right[o, i] else names[(i + 1) % n_items]}
+            for o in range(6) for i in range(n_items)
+        ]
+    )  # fmt: skip
+    margins = pd.DataFrame({"item": [f"i{i}" for i in range(n_items)], "margin": z})
+    both = [margins.assign(observer=name) for name in ("net", "other")]
+    return al.decision_margin_consistency(
+        al.Trials.from_table(answers), pd.concat(both), n_resamples=0, rng=1
+    )
+
+
+def test_checks_are_drawn_from_the_data() -> None:
+    found = classified()
+    bend, classes, tail = al.plot_margin_checks(found)
+    table = found.table
+    margins, share = table["margins"].values[1], table["margins"].values[0]
+    points = {tuple(xy) for xy in np.round(bend.lines[0].get_xydata(), 9)}
+    assert points == {tuple(xy) for xy in np.round(np.column_stack([margins, share]), 9)}
+    # Means of bins have the mean of all.
+    middle = np.concatenate([line.get_ydata() for line in bend.lines if line.get_marker() == "o"])
+    assert np.mean(middle) == pytest.approx(share.mean())
+    assert {text.get_text() for text in classes.get_yticklabels()} == {
+        "c0 (16)",
+        "c1 (16)",
+        "c2 (16)",
+    }
+    centre = classes.lines[1].get_xdata()
+    assert np.mean(centre) == pytest.approx(0, abs=1e-12)
+    assert (np.diff(centre) >= 0).all()
+    drawn = np.sort(np.concatenate([line.get_ydata() for line in tail.lines[1:]]))
+    low, high = np.quantile(margins, [0.25, 0.75])
+    width = (high - low) / (2 * 0.6744897501960817)
+    np.testing.assert_allclose(drawn, (np.sort(margins) - np.median(margins)) / width)
+    p = float(found.estimates["p_bend"].values[0])
+    assert bend.get_title() == f"strengths on a line: p = {p:.3f}"
+    plt.close("all")
+
+
+def test_checks_of_bad_input() -> None:
+    found = classified()
+    with pytest.raises(ValueError, match="entry 'net x other' is of two machines: expected a mac"):
+        al.plot_margin_checks(found, "net x other")
+    with pytest.raises(TypeError, match="ax must be three axes, got list of length 2"):
+        al.plot_margin_checks(found, ax=plt.subplots(1, 2)[1].tolist())
+    trials, margins = al.simulate.detection_experiment(4, 12, 1, rho={"net": 0.6}, rng=1)
+    right = al.Trials.from_correct(
+        trials.data["correct"].values == 1,
+        item=list(trials.data["item"].values),
+        kind=["human"] * 4,
+    )
+    plain = margins[["observer", "item", "margin"]]
+    bare = al.decision_margin_consistency(right, plain, n_resamples=0, rng=1)
+    with pytest.raises(ValueError, match="number of alternatives of the task is not known: give m"):
+        al.plot_margin_checks(bare)
+    _, classes, _ = al.plot_margin_checks(bare, m=16)
+    assert classes.texts[0].get_text() == "no classes known"
+    flat = al.decision_margin_consistency(right, plain.assign(margin=1.0), n_draws=0, m=16)
+    with pytest.raises(ValueError, match="all margins of entry 'human x net' are equal"):
+        al.plot_margin_checks(flat, m=16)
+    other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
+    with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
+        al.plot_margin_checks(other)
     plt.close("all")

@@ -49,13 +49,22 @@ def add_parser(verbs: Verbs) -> Parser:
         "--coarse",
         type=Path,
         metavar="FILE",
-        help="table with columns class and category: coarse categories of the classes",
+        help=(
+            "table with columns class and category: coarse categories of the classes; or a .txt "
+            "file of ImageNet's 16 categories, with lines such as knife = [n03041632]"
+        ),
     )
     parser.add_argument(
         "--how",
         default="mean",
-        choices=["mean", "max", "logsumexp"],
-        help="score of a coarse category from those of its classes (default mean)",
+        choices=["mean", "mean_probability", "max", "logsumexp"],
+        help="score of a coarse category from those of its classes (default mean, of logits)",
+    )
+    parser.add_argument(
+        "--unmapped",
+        default="error",
+        choices=["error", "ignore"],
+        help="classes without a category: refuse them (default), or leave them out and say so",
     )
     parser.add_argument(
         "--pairs", default="all", metavar="KIND-KIND", help="all (default), human-model, ..."
@@ -81,10 +90,11 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--model",
         default="moments",
-        choices=["moments", "items", "observers"],
+        choices=["moments", "items", "observers", "criteria"],
         help=(
             "what frees the correlation of noise: moments (default, on the scale of shares), or a "
-            "model of strengths on counts of each item, or of each observer"
+            "model of strengths on counts of each item, or of each observer, or of each class "
+            "answered (response bias)"
         ),
     )
     add_inference_options(parser)
@@ -100,7 +110,11 @@ def run(options: argparse.Namespace) -> None:
     if options.margins:
         coarse = _categories(options.coarse) if options.coarse else None
         table = al.margins.decision_margins(
-            *options.margins, trials=trials, coarse=coarse, how=options.how
+            *options.margins,
+            trials=trials,
+            coarse=coarse,
+            how=options.how,
+            unmapped=options.unmapped,
         )
     result = al.decision_margin_consistency(
         trials,
@@ -126,7 +140,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _categories(path: Path) -> dict[str, str]:
-    """Coarse category of each class, from a table with these columns."""
+    """Coarse category of each class, from a table with these columns or a list of identifiers."""
+    if path.suffix == ".txt":
+        return al.datasets.sixteen_categories(path)
     from alikely.data.ingest import open_tables, read_file
 
     source = open_tables([read_file(path)])

@@ -1,3 +1,4 @@
+from .categories import sixteen_categories as sixteen_categories
 from .exclusions import EXCLUSIONS as EXCLUSIONS
 from .exclusions import exclude_conditions as exclude_conditions
 from .loaders import load_example as load_example
@@ -12,4 +13,5 @@ __all__ = [
     "model_vs_human",
     "normalise_condition",
     "simulate_example",
+    "sixteen_categories",
 ]

@@ -149,7 +149,15 @@ def model_vs_human(
         download fails.
     """
     if folder is None:
-        table = _from_archive(_download(url, known_hash, cache, progressbar), datasets)
+        archive = download(
+            url,
+            known_hash,
+            cache,
+            progressbar,
+            "model-vs-human.zip",
+            "get the data by other means and pass folder=",
+        )
+        table = _from_archive(archive, datasets)
         _verify(table)
     else:
         table = _from_folder(Path(folder), datasets)
@@ -187,9 +195,40 @@ def normalise_condition(label: str | None) -> str:
     return text
 
 
-def _download(
-    url: str, known_hash: str | None, cache: str | Path | None, progressbar: bool
+def download(
+    url: str,
+    known_hash: str | None,
+    cache: str | Path | None,
+    progressbar: bool,
+    name: str,
+    instead: str,
 ) -> Path:
+    """Fetch a file once and keep it.
+
+    Parameters
+    ----------
+    url : str
+        Where it is.
+    known_hash : str or None
+        Its checksum, if it has a fixed one.
+    cache : str, path or None
+        Folder to keep it in; the user's cache folder if not given.
+    progressbar : bool
+        Show the progress.
+    name : str
+        Of the file in the folder.
+    instead : str
+        What a user can do where it fails.
+
+    Returns
+    -------
+    path
+
+    Raises
+    ------
+    ValueError
+        If the download fails or the checksum does not match.
+    """
     # Only here: the example needs no downloader, and this one brings progress bars along.
     import pooch
 
@@ -197,14 +236,12 @@ def _download(
         path = pooch.retrieve(
             url,
             known_hash=known_hash,
-            fname="model-vs-human.zip",
+            fname=name,
             path=pooch.os_cache("alikely") if cache is None else Path(cache),
             downloader=pooch.HTTPDownloader(progressbar=progressbar, timeout=60),
         )
     except Exception as error:  # requests has a family of its own for every way to fail
-        raise ValueError(
-            f"could not download {url}: {error}; get the data by other means and pass folder="
-        ) from error
+        raise ValueError(f"could not download {url}: {error}; {instead}") from error
     return Path(path)
 
 

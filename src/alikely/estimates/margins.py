@@ -19,14 +19,15 @@ from alikely.estimates.result import Result
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
+from alikely.margins.remarks import machine_remarks
 from alikely.margins.shares import share_draws
-from alikely.margins.tables import answers_of_group, margin_table
+from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import Method, repeated
 from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
@@ -84,16 +85,19 @@ def decision_margin_consistency(
         Number of alternatives of the task; the number of classes if not given.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
-    model : {"moments", "items", "observers"}
+    model : {"moments", "items", "observers", "criteria"}
         What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
         shares, the correlation of normal scores of margins with the shares of right answers that
         endlessly many people like these would give; no law of strengths is assumed. The others are
         of the scale of strengths, by chains: ``"items"``: `alikely.models.item_margins`, seconds a
         pair. ``"observers"``: for machine and group `alikely.models.observer_margins`, up to a
-        minute a pair, where few observers answered each item often. Or a model of your own, where
-        one entry needs one: with ``rho`` and, for a machine, ``strength`` (item). One scale is
-        never the other: a perfect machine reaches less than 1 on that of shares where these are a
-        bent function of its margins' normal scores.
+        minute a pair, where few observers answered each item often. ``"criteria"``: for machine and
+        group `alikely.models.class_criteria`, minutes a pair, which takes a group's liking for some
+        classes as answers off the strengths; needs responses and at least 3 classes, and takes all
+        wrong answers for liking, none for likeness. Or a model of your own, where one entry needs
+        one: with ``rho`` and, for a machine, ``strength`` (item). One scale is never the other: a
+        perfect machine reaches less than 1 on that of shares where these are a bent function of its
+        margins' normal scores.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str
@@ -134,7 +138,8 @@ def decision_margin_consistency(
         (people have something of their own on items).
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
-        strengths behind each machine's entry.
+        strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
+        each class by the model of that name: above 0 where it is answered too often.
 
     Raises
     ------
@@ -216,6 +221,9 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
         by_moments = _by_moments(options)
         if not by_moments or options["m"] is not None or trials.has_classes:
             table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
+        if isinstance(options["model"], str) and options["model"] == "criteria":
+            attrs = table.attrs
+            table = class_answers(trials, table).assign_attrs(attrs)
     return table
 
 
@@ -233,7 +241,7 @@ def _by_moments(options: dict[str, Any]) -> bool:
     if given:
         raise ValueError(
             f"{given[0]} is of a model that chains sample, and model is 'moments': use "
-            "model='items' or model='observers'"
+            "model='items', 'observers' or 'criteria'"
         )
     return True
 
@@ -285,7 +293,32 @@ def _draw(
             coords={"pair": table["pair"].values},
         ),
     }
+    if "answers" in table:
+        groups["criteria"] = _criteria(table, drawn.fits)
     return Drawn(groups, drawn.reasons, drawn.fits, {"scale": _scale(table, "strength")})
+
+
+def _criteria(table: xr.Dataset, fits: Mapping[str, xr.DataTree]) -> xr.Dataset:
+    """How much more often than by the strengths each class is the answer, in units of the noise."""
+    of_fit = {name: fit["posterior"]["criterion"] for name, fit in fits.items()}
+    empty = np.full(table.sizes["class"], np.nan)
+    labels = table["pair"].values
+    moments = {
+        name: np.array(
+            [
+                getattr(of_fit[label], name)(("chain", "draw")).values if label in of_fit else empty
+                for label in labels
+            ]
+        )
+        for name in ("mean", "std")
+    }
+    return xr.Dataset(
+        {
+            "mean": (("pair", "class"), moments["mean"]),
+            "sd": (("pair", "class"), moments["std"]),
+        },
+        coords={"pair": labels, "class": table["class"].values},
+    )
 
 
 def _scale(table: xr.Dataset, of_people: str) -> tuple[str, NDArray[np.object_]]:
@@ -332,23 +365,35 @@ def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
     """What a reader of each entry should know of its data."""
     shown, owner = table["member_shown"].values, table["member_group"].values
     trial_group, contradictions = table["trial_group"].values, table["n_contradictions"].values
+    machine, names = table["is_machine"].values, table["observer"].values
+    of_machine: dict[tuple[int, int], list[str]] = {}
     found = []
     for p in range(table.sizes["pair"]):
         texts = []
-        if alone := int(table["n_one_sided"].values[p]):
-            texts.append(f"{alone} items of one system only")
+        for side, ends in (("a", "first"), ("b", "second")):
+            if alone := int(table[f"n_only_{side}"].values[p]):
+                texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
         for system in (int(table["first"].values[p]), int(table["second"].values[p])):
+            key = system, int(table["pair_group"].values[p])
+            if machine[system] and key not in of_machine:
+                of_machine[key] = machine_remarks(table, *key)
+            texts += of_machine.get(key, [])
             here = shown[owner == system][:, trial_group == table["pair_group"].values[p]]
             times = np.unique(here[here > 0])
             if len(times) > 1:
                 texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
             if model == "observers" and len(here) > 1 and not repeated(here):
                 texts.append("one answer each: stable deviations of observers count as noise")
-            if model == "items" and len(here) > 1 and repeated(here):
+            if model in ("items", "criteria") and len(here) > 1 and repeated(here):
                 texts.append("repeats count as new people; model='observers' knows better")
+            if "answers" in table:
+                own_trials = trial_group == table["pair_group"].values[p]
+                if silent := int(table["n_silent"].values[system, own_trials].sum()):
+                    texts.append(f"{silent} trials without a response are in no class")
             if contradictions[system]:
-                name = table["observer"].values[system]
-                texts.append(f"{contradictions[system]} answers of {name} against its margins")
+                texts.append(
+                    f"{contradictions[system]} answers of {names[system]} against its margins"
+                )
         found.append("; ".join(texts))
     return np.array(found, dtype=object)
 

@@ -36,14 +36,23 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per entry of the result: ``dataset, condition, observer_a, observer_b, n_trials,
-        accuracy_a, accuracy_b``; ``margin_consistency`` with its analytic interval (``_lb, _ub``),
-        ``noise_free`` (posterior median) with its interval, ``margin_ceiling`` (root of the
-        reliabilities of both systems, which is 1 for a machine: what a correlation freed of noise
-        of 1 would show) with its interval, where a reliability below 0 counts as 0;
-        ``error_consistency``, the mean over pairs of members of both
-        systems, with its analytic interval over trials; ``error_ceiling``, that among the members
-        of ``observer_a`` if it is a group, else of ``observer_b``. Ceilings are NaN between two
-        machines. Intervals have the probability of the result.
+        accuracy_a, accuracy_b``; ``n_machines`` (0 to 2 systems with margins), ``group`` and
+        ``machine``, which of the two is what (of two machines the second, of two groups the first;
+        empty if none), ``accuracy_machine`` (of two groups that of the second);
+        ``margin_consistency`` with its analytic interval (``_lb, _ub``), ``noise_free`` (posterior
+        median) with its interval; ``error_consistency``, the mean over pairs of members of both
+        systems, with its analytic interval over trials.
+
+        For each group, with intervals: ``group_error_consistency``, the mean over pairs of its
+        members, which is no ceiling for a machine without noise; ``group_margin_consistency``, that
+        with another group like it (reliability by split halves, interval over people and items);
+        and ``margin_ceiling``, the root of the reliabilities of both systems, which is 1 for a
+        machine: what a correlation freed of noise of 1 would show, where a reliability below 0
+        counts as 0. NaN between two machines.
+
+        ``mean_error_consistency`` and ``mean_margin_consistency``: means over all rows of this data
+        set and condition with as many machines, with analytic intervals over items, with the same
+        machines and people. All intervals have the probability of the result.
 
     Raises
     ------
@@ -84,34 +93,72 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         bounds[:, 0] = np.median(draws, axis=0)
         bounds[:, 1:] = interval(draws, ci_prob, result.data.attrs["ci_kind"])
     frame[["noise_free", "noise_free_lb", "noise_free_ub"]] = bounds
-    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
-    ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
     names, machine = table["observer"].values, table["is_machine"].values
-    groups, roots = [], np.full((len(frame), 3), np.nan)
-    for entry, (a, b, g) in enumerate(
-        zip(table["first"].values, table["second"].values, table["pair_group"].values, strict=True)
-    ):
-        of_entry = [s for s in (a, b) if not machine[s]]
-        groups.append(of_entry[0] if of_entry else -1)
-        if of_entry:
-            both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
-            # A ceiling cannot lie below 0, where limits of a reliability may.
-            roots[entry] = np.sqrt(np.maximum(both, 0)).prod(axis=0)
-    frame[["margin_ceiling", "margin_ceiling_lb", "margin_ceiling_ub"]] = roots
+    ends = list(zip(table["first"].values, table["second"].values, strict=True))
+    groups = np.array([next((s for s in pair if not machine[s]), -1) for pair in ends])
+    nets = np.array([next((s for s in pair[::-1] if machine[s]), -1) for pair in ends])
+    # A machine may stand first.
+    is_first = nets == table["first"].values
+    frame["n_machines"] = [int(machine[list(pair)].sum()) for pair in ends]
+    frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
+    frame["machine"] = [str(names[s]) if s >= 0 else "" for s in nets]
+    frame["accuracy_machine"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
+    half = special.ndtri((1 + ci_prob) / 2)
+    frame = frame.assign(**_of_groups(result, ends, groups))
     every = _with_machines(trials, table)
     across, within = {}, {}
-    for entry, (a, b, group) in enumerate(
-        zip(table["first"].values, table["second"].values, groups, strict=True)
-    ):
+    for entry, ((a, b), group) in enumerate(zip(ends, groups, strict=True)):
         across[entry] = list(itertools.product(_members(table, a), _members(table, b)))
         if group >= 0:
             within[entry] = list(itertools.combinations(_members(table, group), 2))
-    value, se = _mean_of_pairs(every, table, across).T
-    half = special.ndtri((1 + ci_prob) / 2) * se
-    frame["error_consistency"] = value
-    frame["error_consistency_lb"], frame["error_consistency_ub"] = value - half, value + half
-    frame["error_ceiling"] = _mean_of_pairs(every, table, within)[:, 0]
+    alike = frame.groupby(["dataset", "condition", "n_machines"], sort=False).ngroup().to_numpy()
+    first = {kind: int(np.argmax(alike == kind)) for kind in np.unique(alike).tolist()}
+    pooled = {
+        entry: [pair for other in np.flatnonzero(alike == kind) for pair in across[int(other)]]
+        for kind, entry in first.items()
+    }
+    matrix = covariance(result.table, result.metric).values
+    estimates = result.estimates["estimate"].values
+    of_margins = np.array([
+        [estimates[alike == kind].mean(),
+         np.sqrt(matrix[np.ix_(alike == kind, alike == kind)].sum()) / (alike == kind).sum()]
+        for kind in first
+    ])[alike]  # fmt: skip
+    of_errors = _mean_of_pairs(every, table, pooled)[[first[kind] for kind in alike.tolist()]]
+    for name, (value, se) in {
+        "error_consistency": _mean_of_pairs(every, table, across).T,
+        "group_error_consistency": _mean_of_pairs(every, table, within).T,
+        "mean_error_consistency": of_errors.T,
+        "mean_margin_consistency": of_margins.T,
+    }.items():
+        frame[name] = value
+        frame[f"{name}_lb"], frame[f"{name}_ub"] = value - half * se, value + half * se
     return frame
+
+
+def _of_groups(
+    result: Result, ends: list[tuple[int, int]], groups: NDArray[np.intp]
+) -> dict[str, NDArray[np.float64]]:
+    """Reliability of each entry's group, and the ceiling by those of both its systems."""
+    table = result.table
+    names, machine = table["observer"].values, table["is_machine"].values
+    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
+    ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
+    own, roots = np.full((2, len(ends), 3), np.nan)
+    for entry, (pair, group, g) in enumerate(
+        zip(ends, groups, table["pair_group"].values, strict=True)
+    ):
+        of_entry = [s for s in pair if not machine[s]]
+        if of_entry:
+            own[entry] = ceilings.loc[(names[group], int(g))].to_numpy(float)
+            both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
+            # A ceiling cannot lie below 0, where limits of a reliability may.
+            roots[entry] = np.sqrt(np.maximum(both, 0)).prod(axis=0)
+    return {
+        f"{name}{end}": values[:, k]
+        for name, values in (("group_margin_consistency", own), ("margin_ceiling", roots))
+        for k, end in enumerate(("", "_lb", "_ub"))
+    }
 
 
 def _with_machines(trials: Trials, table: xr.Dataset) -> Trials:

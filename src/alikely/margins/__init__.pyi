@@ -22,6 +22,7 @@ from .sides import lists_of_items as lists_of_items
 from .sides import machine_side as machine_side
 from .sides import normal_scores as normal_scores
 from .tables import answers_of_group as answers_of_group
+from .tables import class_answers as class_answers
 from .tables import margin_table as margin_table
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ShareDraws",
     "Side",
     "answers_of_group",
+    "class_answers",
     "correlation_draws",
     "decision_margins",
     "disattenuation",

@@ -22,7 +22,15 @@ from alikely.margins.sides import Side
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import repeated
 
-__all__ = ["Line", "bend_check", "class_check", "repeat_check", "strength_line"]
+__all__ = [
+    "Line",
+    "Residuals",
+    "bend_check",
+    "class_check",
+    "class_residuals",
+    "repeat_check",
+    "strength_line",
+]
 
 # Spreads of strengths around the line that are tried, in units of the noise of an alternative.
 SPREADS = np.linspace(0, 4, 17)
@@ -166,19 +174,70 @@ def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
     >>> class_check(*sides, np.arange(40) % 4) < 0.001
     True
     """
+    found = class_residuals(side, other, classes)
+    if len(found.classes) < 2:
+        return np.nan
+    n, k = int(found.size.sum()), len(found.classes)
+    centred = found.mean - (found.size * found.mean).sum() / n
+    between = (found.size * centred**2).sum() / (k - 1)
+    return float(stats.f.sf(between / found.within, k - 1, n - k))
+
+
+class Residuals(NamedTuple):
+    """What is left of a group's ease of items, by class, when a machine's is taken off.
+
+    Attributes
+    ----------
+    classes : ndarray of int
+        Those of at least two items.
+    mean : ndarray, shape (class,)
+        Mean of what is left.
+    size : ndarray of int, shape (class,)
+        Numbers of items.
+    within : float
+        Variance of what is left within classes.
+    """
+
+    classes: NDArray[np.intp]
+    mean: Floats
+    size: NDArray[np.intp]
+    within: float
+
+
+def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Residuals:
+    """Residuals of one system's ease of items from a quadratic curve in the other's, by class.
+
+    Parameters
+    ----------
+    side, other : Side
+        Both systems.
+    classes : ndarray of int, shape (item,)
+        Class of each item.
+
+    Returns
+    -------
+    Residuals
+
+    Examples
+    --------
+    >>> from alikely.margins.sides import machine_side
+    >>> strata = np.zeros(40, int)
+    >>> sides = (machine_side(np.arange(40) % k, strata) for k in (4, 5))
+    >>> class_residuals(*sides, np.arange(40) % 4).mean.round(1).tolist()
+    [-1.2, -0.3, 0.3, 1.2]
+    """
     count = np.bincount(classes)
     own = (count >= FEWEST_OF_CLASS)[classes]
     kinds, place = np.unique(classes[own], return_inverse=True)
-    if len(kinds) < 2:
-        return np.nan
+    if not len(kinds):
+        return Residuals(kinds, np.zeros(0), np.zeros(0, np.intp), np.nan)
     x = other.ease[own]
     design = np.stack([np.ones(len(x)), x, x**2], axis=1)
     left = side.ease[own] - design @ np.linalg.lstsq(design, side.ease[own], rcond=None)[0]
     size = np.bincount(place)
     means = np.bincount(place, left) / size
-    between = (size * (means - left.mean()) ** 2).sum() / (len(kinds) - 1)
     within = ((left - means[place]) ** 2).sum() / (len(left) - len(kinds))
-    return float(stats.f.sf(between / within, len(kinds) - 1, len(left) - len(kinds)))
+    return Residuals(kinds, means, size, float(within))
 
 
 def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:

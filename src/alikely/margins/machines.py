@@ -2,6 +2,9 @@
 
 References
 ----------
+.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 """
 
@@ -23,7 +26,13 @@ from alikely.data.columns import refuse_two_truths
 from alikely.data.ingest import Column, Source, open_tables, read_file
 from alikely.data.ingest import label as text_of
 from alikely.data.trials import Trials
-from alikely.metrics.margins import coarse_scores, machine_margin, scores_of_probabilities
+from alikely.metrics.margins import (
+    FEWEST_ITEMS,
+    How,
+    coarse_scores,
+    machine_margin,
+    scores_of_probabilities,
+)
 
 __all__ = ["decision_margins"]
 
@@ -45,7 +54,8 @@ def decision_margins(
     dataset: str = "dataset",
     trials: Trials | None = None,
     coarse: Mapping[str, str] | None = None,
-    how: Literal["mean", "max", "logsumexp"] = "mean",
+    how: How = "mean",
+    unmapped: Literal["error", "ignore"] = "error",
 ) -> pd.DataFrame:
     """Decision margins of observers, from margins, logits or class probabilities.
 
@@ -72,15 +82,25 @@ def decision_margins(
         Where true classes are looked up, by data set, condition and item, if the tables have none.
     coarse : mapping of str to str, optional
         Coarse category of each fine class. True classes are then coarse categories, or fine
-        classes that stand for theirs; a name that is both is a coarse category.
-    how : {"mean", "max", "logsumexp"}
-        Score of a coarse category: mean or largest of its logits, or log of summed probability.
+        classes that stand for theirs; a name that is both is a coarse category. That of ImageNet's
+        1,000 classes to 16: `alikely.datasets.sixteen_categories`.
+    how : {"mean", "mean_probability", "max", "logsumexp"}
+        Score of a coarse category. Two rules are published: the mean of its classes' logits, with
+        which margins were introduced [AK25]_, and the mean of their probabilities [G21]_, here as
+        its log, so that margins are differences of logits still. Or the largest logit, or the log
+        of the summed probability.
+    unmapped : {"error", "ignore"}
+        What to do with classes that `coarse` has no category for: refuse them, or leave them out,
+        which ``note`` then tells with their number.
 
     Returns
     -------
     pandas.DataFrame
         ``observer, dataset, condition, item`` as text and ``margin``, positive where the observer
-        is right: one row per observer and item of a condition, in order of first appearance.
+        is right: one row per observer and item of a condition, in order of first appearance. Where
+        there is something to know of an observer's scores, or the tables have that column, also
+        ``note``, which `alikely.decision_margin_consistency` hands on: classes left out, and
+        classes whose scores are the same for all items.
 
     Raises
     ------
@@ -89,8 +109,9 @@ def decision_margins(
     ValueError
         If a file cannot be read; a column is missing, mixes types or lacks a value; not exactly one
         holds margins, logits or probabilities; these are NaN, infinite, or no probabilities above
-        0 that sum to 1; a row occurs twice; a class is missing or has no coarse category; a truth
-        is unknown, differs between rows or is none of the classes; `how` is unknown.
+        0 that sum to 1; a row occurs twice; a class is missing or has no coarse category, or none
+        has; a truth is unknown, differs between rows or is none of the classes; `how` or `unmapped`
+        is unknown.
 
     Examples
     --------
@@ -104,7 +125,12 @@ def decision_margins(
     >>> groups = {"cat": "animal", "dog": "animal", "car": "vehicle"}
     >>> decision_margins(table, coarse=groups)["margin"].round(3).tolist()
     [1.414, 0.0]
+    >>> some = {"cat": "animal", "car": "vehicle"}
+    >>> decision_margins(table, coarse=some, unmapped="ignore")["note"][0]
+    '1 of 3 classes without a category left out'
     """
+    if unmapped not in ("error", "ignore"):
+        raise ValueError(f"unmapped must be 'error' or 'ignore', got {unmapped!r}")
     if not isinstance(trials, Trials | None):
         raise TypeError(
             f"trials must be Trials, got {type(trials).__name__}; make them with Trials.from_table"
@@ -131,21 +157,27 @@ def decision_margins(
         if coarse is not None:
             raise ValueError(f"coarse needs logits or probabilities, got {margin!r}; leave it out")
         _refuse_duplicates(rows, rows.entry)
+        notes = _notes_of_rows(source) if source.has("note") else None
     else:
         scores = _align(rows, values)
         if layout == "probability":
-            scores = _log_probabilities(rows, scores)
+            scores = _log_probabilities(rows, scores, coarse is not None and how != "mean")
         known = None if truth != "truth" or source.has(truth) else trials
         true = _truths_of_rows(rows, truth) if known is None else _truths_of_trials(rows, known)
         classes = columns["class"].labels
         group_of: dict[str, str] = {}
         if coarse is not None:
-            group_of = _groups(classes, coarse)
-            groups = [group_of[name] for name in classes]
+            group_of = _groups(classes, coarse, unmapped)
+        kept = [place for place, name in enumerate(classes) if not group_of or name in group_of]
+        notes = _notes_of_scores(rows, scores, kept)
+        if coarse is not None:
+            groups = [group_of[classes[place]] for place in kept]
             classes = list(dict.fromkeys(groups))
-            scores = coarse_scores(scores, groups, classes, how)
+            scores = coarse_scores(scores[:, kept], groups, classes, how)
+            _refuse_zeros(rows, scores)
         values = machine_margin(scores, _positions(rows, true, classes, group_of))
-    return pd.DataFrame({role: rows.texts(role) for role in ENTRY} | {"margin": values})
+    found = pd.DataFrame({role: rows.texts(role) for role in ENTRY} | {"margin": values})
+    return found if notes is None else found.assign(note=notes)
 
 
 class _Rows(NamedTuple):
@@ -231,13 +263,53 @@ def _align(rows: _Rows, values: Floats) -> Floats:
     return scores
 
 
-def _log_probabilities(rows: _Rows, probabilities: Floats) -> Floats:
+def _log_probabilities(rows: _Rows, probabilities: Floats, zeros: bool) -> Floats:
     try:
-        return scores_of_probabilities(probabilities)
+        return scores_of_probabilities(probabilities, zeros)
     except ValueError as error:
         # The metric knows items by position only.
         named = re.sub(r"\bitem (\d+)", lambda at: rows.name_entry(int(at[1])), str(error))
         raise ValueError(named) from None
+
+
+def _refuse_zeros(rows: _Rows, scores: Floats) -> None:
+    """No category may consist of probabilities of 0 alone."""
+    none = np.isneginf(scores).any(axis=1)
+    if none.any():
+        raise ValueError(
+            f"all probabilities of a category of {rows.name_entry(int(np.argmax(none)))} are 0, "
+            "which makes its margin infinite; store more digits, or give logits"
+        )
+
+
+def _notes_of_rows(source: Source) -> NDArray[np.object_]:
+    """Notes of a table of margins, whose rows are entries; empty where null."""
+    codes, labels, _ = source.read("note", complete=False)
+    # One place more, so that the code -1 finds it.
+    return np.array([*labels, ""], dtype=object)[codes]
+
+
+def _notes_of_scores(
+    rows: _Rows, scores: Floats, kept: Sequence[int]
+) -> NDArray[np.object_] | None:
+    """What a reader should know of the scores of each entry's observer; none if nothing."""
+    labels = rows.columns["class"].labels
+    codes, observers, _ = rows.columns["observer"]
+    owner = codes[rows.first]
+    lost = len(labels) - len(kept)
+    told = f"{lost} of {len(labels)} classes without a category left out" if lost else ""
+    texts = []
+    for number in range(len(observers)):
+        own = scores[owner == number]
+        same = (own == own[0]).all(axis=0)
+        flat = [place for place in kept if same[place]]
+        text = ""
+        if len(own) >= FEWEST_ITEMS and flat:
+            text = (
+                f"same score for all items in {len(flat)} classes, the first is {labels[flat[0]]!r}"
+            )
+        texts.append("; ".join(filter(None, (told, text))))
+    return np.array(texts, dtype=object)[owner] if any(texts) else None
 
 
 def _truths_of_rows(rows: _Rows, truth: str) -> tuple[Codes, list[str]]:
@@ -271,14 +343,20 @@ def _truths_of_trials(rows: _Rows, trials: Trials) -> tuple[Codes, list[str]]:
     return found.astype(np.int64), labels
 
 
-def _groups(classes: Sequence[str], coarse: Mapping[str, str]) -> dict[str, str]:
-    """Coarse category of each fine class, with or without scores."""
+def _groups(classes: Sequence[str], coarse: Mapping[str, str], unmapped: str) -> dict[str, str]:
+    """Coarse category of each fine class that has one, with or without scores."""
     given = {text_of(fine): text_of(group) for fine, group in coarse.items() if not pd.isna(group)}
     missing = [name for name in classes if name not in given]
-    if missing:
+    if len(missing) == len(classes):
+        raise ValueError(
+            f"none of the {len(classes)} classes has a coarse category: they are "
+            f"{listed(classes)}, and those of coarse {listed(list(given)) or 'none'}; name them "
+            "alike"
+        )
+    if missing and unmapped == "error":
         raise ValueError(
             f"classes without a coarse category: {len(missing)} of {len(classes)}, the first is "
-            f"{missing[0]!r}; add them to coarse, or, with logits, leave their rows out"
+            f"{missing[0]!r}; add them to coarse, or leave them out with unmapped='ignore'"
         )
     return given
 

@@ -9,8 +9,8 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import xarray as xr
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
 
-MarginModel = Literal["items", "observers"]
+MarginModel = Literal["items", "observers", "criteria"]
 Link = Literal["m_afc", "probit"]
 TUNE = 500
 # Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
@@ -133,11 +133,14 @@ def margin_draws(
         Number of alternatives, at least 2.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
-    model : {"items", "observers"}
+    model : {"items", "observers", "criteria"}
         ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
         a machine and a group `alikely.models.observer_margins`, on those of each observer too.
-        Two machines need no model: `correlation_draws`. Or a model of your own, of the one entry
-        that needs one, with ``rho`` and, for a machine, ``strength`` (item).
+        ``"criteria"``, of a machine and a group: `alikely.models.class_criteria`, on how often each
+        class was the answer to each item; `table` is then as from `alikely.margins.class_answers`,
+        whose classes are the alternatives. Two machines need no model: `correlation_draws`. Or a
+        model of your own, of the one entry that needs one, with ``rho`` and, for a machine,
+        ``strength`` (item).
     priors : mapping, optional
         Other priors by name, as in the models.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -155,7 +158,8 @@ def margin_draws(
     ------
     ValueError
         If the model or the link is unknown, `m` is below 2, or the priors are not valid; if a
-        model of your own lacks a quantity, or is given for several entries.
+        model of your own lacks a quantity, or is given for several entries; for ``"criteria"``
+        without answers, with another `m` or `link` than it has, or fewer than 3 classes.
 
     Warns
     -----
@@ -171,7 +175,11 @@ def margin_draws(
 
     named = is_named(model, get_args(MarginModel))
     refuse_options(model, {"priors": priors})
-    shape: MarginModel = "observers" if model == "observers" else "items"
+    shape: MarginModel = "items"
+    if isinstance(model, str):
+        shape = cast(MarginModel, model)
+    if shape == "criteria":
+        _check_criteria(table, m, link)
     per_chain = -(-n_draws // CHAINS)
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     values = np.full((CHAINS * per_chain, n_pairs), np.nan, dtype=np.float32)
@@ -191,6 +199,8 @@ def margin_draws(
             values[:, pair] = correlation_draws(r, len(items), len(values), seeds[pair])
         elif any(np.isin(index[system], (0, 1)).all() for system in groups):
             reasons[pair] = "each item is always or never answered right: too few answers an item"
+        elif shape == "criteria" and len(groups) == 2:
+            reasons[pair] = "criteria are estimated for a machine and a group: use model='items'"
         else:
             job = _job(table, pair, a, b, items, shape)
             jobs.setdefault(_shape(job), []).append(job)
@@ -214,7 +224,7 @@ def margin_draws(
             TUNE,
             seed,
             progressbar,
-            target_accept(alike[0].data["right"].size),
+            target_accept(_counts(alike[0]).size),
             THIN,
             include,
         )
@@ -252,7 +262,7 @@ def target_accept(n_counts: int) -> float:
 class _Job(NamedTuple):
     """One fit: which model, of which entry, on which items, with which data."""
 
-    kind: Literal["items", "groups", "observers", "repeats"]
+    kind: Literal["items", "groups", "observers", "repeats", "criteria"]
     pair: int
     items: NDArray[np.intp]
     data: dict[str, Any]
@@ -263,7 +273,27 @@ def _shape(job: _Job) -> tuple[Any, ...]:
     own = job.kind in ("observers", "repeats")
     # The models of observers choose their nodes and coordinates by how many answers there are.
     answers = job.data["shown"].tobytes() if own else b""
-    return job.kind, job.data["right"].shape, answers
+    return job.kind, _counts(job).shape, answers
+
+
+def _counts(job: _Job) -> NDArray[np.int64]:
+    """What the likelihood is of."""
+    return np.asarray(job.data["answers" if job.kind == "criteria" else "right"])
+
+
+def _check_criteria(table: xr.Dataset, m: int, link: Link) -> None:
+    """Refuse what a model of answers by class cannot take."""
+    if "answers" not in table:
+        raise ValueError(
+            "model='criteria' needs how often each class was answered; make the table with "
+            "class_answers(trials, table)"
+        )
+    n_classes = table.sizes["class"]
+    if m != n_classes or link != "m_afc":
+        raise ValueError(
+            f"model='criteria' has the {n_classes} classes of the trials as alternatives, and link "
+            f"'m_afc'; got m={m} and link {link!r}: leave them out"
+        )
 
 
 def _common(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
@@ -283,6 +313,9 @@ def _job(
         return _Job("groups", pair, items, {"right": right[[a, b]], "shown": shown[[a, b]]})
     group, net = (b, a) if machine[a] else (a, b)
     data = {"margins": table["margins"].values[net, items]}
+    if model == "criteria":
+        answers, truth = table["answers"].values[group, items], table["true_class"].values[items]
+        return _Job("criteria", pair, items, data | {"answers": answers, "truth": truth})
     if model == "items":
         return _Job("items", pair, items, data | {"right": right[group], "shown": shown[group]})
     own_right, own_shown = answers_of_group(table, group, items)
@@ -294,11 +327,15 @@ def _model(
     job: _Job, model: MarginModel | AskedModel, m: int, link: Link, priors: Priors | None
 ) -> Any:
     # The models' room imports PyMC: only when needed.
-    from alikely.models import item_margins, observer_margins
+    from alikely.models import class_criteria, item_margins, observer_margins
     from alikely.models._asked import asked_model
 
-    build = observer_margins if job.kind in ("observers", "repeats") else item_margins
-    made = functools.partial(build, **job.data, m=m, link=link, priors=priors)
+    made: Callable[[], Any]
+    if job.kind == "criteria":
+        made = functools.partial(class_criteria, **job.data, priors=priors)
+    else:
+        build = observer_margins if job.kind in ("observers", "repeats") else item_margins
+        made = functools.partial(build, **job.data, m=m, link=link, priors=priors)
     quantities: dict[str, tuple[str, ...]] = {"rho": ()}
     if job.kind != "groups":
         quantities["strength"] = ("item",)

@@ -20,10 +20,10 @@ from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.pairs import Pairs, chosen_pairs
 from alikely.data.tables import By, correctness, groups_of_trials, pair_labels
-from alikely.data.trials import Trials
+from alikely.data.trials import NO_RESPONSE, Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["answers_of_group", "margin_table"]
+__all__ = ["answers_of_group", "class_answers", "margin_table"]
 
 PLACE = ["dataset", "condition", "item"]
 
@@ -52,7 +52,8 @@ def margin_table(
     trials : Trials
         Answers of humans, and perhaps of the machines.
     margins : pandas.DataFrame, optional
-        As from `alikely.margins.decision_margins`: ``observer, dataset, condition, item, margin``.
+        As from `alikely.margins.decision_margins`: ``observer, dataset, condition, item, margin``
+        and, if there is something to know of an observer, ``note``.
     pairs : str, sequence of str, or sequence of (str, str)
         As in `alikely.data.joint_correctness`, of systems: a group goes by its label.
     by : {"condition", "dataset"} or None
@@ -68,13 +69,15 @@ def margin_table(
         ``margins`` (observer, trial): margins, or shares of right answers, NaN where there are
         none; ``right, shown`` (observer, trial): counts of the groups, 0 for machines;
         ``member_right, member_shown`` (member, trial): those of each of their members, with
-        ``member_group`` (member); ``n_trials, n_one_sided, accuracy_a, accuracy_b`` (pair): items
-        common to both systems, items that only one of them has, and shares of right answers on
-        the common ones (for machines of margins above 0); ``n_contradictions`` (observer): trials
-        on which a machine's answer is right with a negative margin or wrong with a positive one.
+        ``member_group`` (member); ``n_trials, n_only_a, n_only_b, accuracy_a, accuracy_b`` (pair):
+        items common to both systems, items that only one of them has, and shares of right answers
+        on the common ones (for machines of margins above 0); ``n_contradictions`` (observer):
+        trials on which a machine's answer is right with a negative margin or wrong with a positive
+        one; ``n_unmatched`` (observer): items of a machine in groups of trials that nobody
+        answered; ``source_note`` (observer): what is known of its scores.
         Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
         ``kind`` and ``n_members``; of trials ``true_class``, the position of the class of the
-        item, -1 where none is known.
+        item, -1 where none is known, and ``class_name``, then empty.
 
     Raises
     ------
@@ -104,6 +107,8 @@ def margin_table(
     in_group, a_of, b_of = _entries(systems, index, trial_group, len(labels), first, second)
     names = np.array(systems.names, dtype=object)
     columns = labels.iloc[in_group]
+    true_class = _classes(data, of_trial, len(items))
+    classes = trials.classes if trials.has_classes else []
     table = xr.Dataset(
         {
             "margins": (("observer", "trial"), index),
@@ -113,6 +118,8 @@ def margin_table(
             "member_shown": (("member", "trial"), member_shown[members]),
             "correct": (("observer", "trial"), np.full(index.shape, LEFT_OUT, np.int8)),
             "n_contradictions": ("observer", _contradictions(systems, index, correct, of_trial)),
+            "n_unmatched": ("observer", _unmatched(index, shown, trial_group)),
+            "source_note": ("observer", _source_notes(systems, margins)),
             "trial_group": ("trial", trial_group),
             "first": ("pair", a_of),
             "second": ("pair", b_of),
@@ -133,7 +140,8 @@ def margin_table(
             "item": ("trial", items["item"].to_numpy(object)),
             "trial_dataset": ("trial", items["dataset"].to_numpy(object)),
             "trial_condition": ("trial", items["condition"].to_numpy(object)),
-            "true_class": ("trial", _classes(data, of_trial, len(items))),
+            "true_class": ("trial", true_class),
+            "class_name": ("trial", np.array([*classes, ""], object)[true_class]),
         },
         attrs={"by": by or "all trials", "no_response": no_response},
     )
@@ -164,6 +172,59 @@ def answers_of_group(
     shown = table["member_shown"].values[np.ix_(members, items)]
     some = shown.any(axis=1)
     return right[some], shown[some]
+
+
+def class_answers(trials: Trials, table: xr.Dataset) -> xr.Dataset:
+    """How often each group gave each class as its answer to each item.
+
+    Parameters
+    ----------
+    trials : Trials
+        With responses; those that `table` was made of.
+    table : xarray.Dataset
+        As from `margin_table`.
+
+    Returns
+    -------
+    xarray.Dataset
+        `table` with ``answers`` (observer, trial, class), 0 for machines, and ``n_silent``
+        (observer, trial): trials without a response, which are in no class.
+
+    Raises
+    ------
+    ValueError
+        If the trials hold correctness only.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> table = class_answers(trials, margin_table(trials))
+    >>> dict(table["answers"].sizes)
+    {'observer': 2, 'trial': 160, 'class': 16}
+    """
+    if not trials.has_classes:
+        raise ValueError(
+            "response bias shows in which class was answered, and these trials hold correctness "
+            "only; use model='items', or trials with truth and response"
+        )
+    data = trials.data
+    # Items of trials stand first in the table.
+    _, of_trial, _ = _items(data, None)
+    response, correct = data["response"].values, data["correct"].values
+    names = data["observer"].values.astype(object)
+    member, owner = table["member"].values, table["member_group"].values
+    counts = np.zeros((table.sizes["observer"], table.sizes["trial"], len(trials.classes)), int)
+    silent = np.zeros(counts.shape[:2], int)
+    for name, system in zip(member, owner, strict=True):
+        row = int(np.flatnonzero(names == name)[0])
+        given = response[row] >= 0
+        np.add.at(counts[system], (of_trial[given], response[row, given]), 1)
+        np.add.at(silent[system], of_trial[correct[row] == NO_RESPONSE], 1)
+    dims = ("observer", "trial")
+    return table.assign(answers=((*dims, "class"), counts), n_silent=(dims, silent)).assign_coords(
+        {"class": np.array(trials.classes, dtype=object)}
+    )
 
 
 def _systems(data: xr.Dataset, margins: pd.DataFrame | None, group: str) -> _Systems:
@@ -277,6 +338,25 @@ def _contradictions(
     return found
 
 
+def _unmatched(
+    index: Floats, shown: NDArray[np.int64], trial_group: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Items of each system in groups of trials that nobody answered: labels may differ there."""
+    answered = np.bincount(trial_group, shown.any(axis=0)) > 0
+    found = (~np.isnan(index) & ~answered[trial_group]).sum(axis=1)
+    return np.asarray(found if answered.any() else np.zeros_like(found), dtype=np.int64)
+
+
+def _source_notes(systems: _Systems, margins: pd.DataFrame | None) -> NDArray[np.object_]:
+    """What each machine's margins came with."""
+    if margins is None or "note" not in margins:
+        return np.full(len(systems.names), "", dtype=object)
+    every = margins[["observer", "note"]].drop_duplicates()
+    every = every[every["note"] != ""]
+    texts = every.groupby("observer", sort=False)["note"].agg("; ".join)
+    return np.array([texts.get(name, "") for name in systems.names], dtype=object)
+
+
 def _entries(
     systems: _Systems,
     index: Floats,
@@ -327,9 +407,9 @@ def _of_pairs(table: xr.Dataset) -> dict[str, Any]:
                 f"correlation over items needs at least {FEWEST_ITEMS}: pool conditions with by=, "
                 "or leave the system out"
             )
-        alone = (here & (there[a] ^ there[b])).sum()
-        rows.append((common.sum(), alone, accuracy(a, common), accuracy(b, common)))
-    names_of = ("n_trials", "n_one_sided", "accuracy_a", "accuracy_b")
+        alone = [(here & there[one] & ~there[other]).sum() for one, other in ((a, b), (b, a))]
+        rows.append((common.sum(), *alone, accuracy(a, common), accuracy(b, common)))
+    names_of = ("n_trials", "n_only_a", "n_only_b", "accuracy_a", "accuracy_b")
     return {
         name: ("pair", np.array(values))
         for name, values in zip(names_of, zip(*rows, strict=True), strict=True)

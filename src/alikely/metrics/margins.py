@@ -2,10 +2,13 @@
 
 References
 ----------
+.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
 .. [BW00] Bonett, Wright (2000). Sample size requirements for estimating Pearson, Kendall and
    Spearman correlations. doi:10.1007/BF02294183
 .. [C10] Croux, Dehon (2010). Influence functions of the Spearman and Kendall correlation measures.
    doi:10.1007/s10260-010-0142-z
+.. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [G68] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
    doi:10.1090/S0025-5718-69-99647-1
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
@@ -16,7 +19,7 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +42,7 @@ __all__ = [
 ]
 
 Method = Literal["pearson", "spearman"]
+How = Literal["mean", "mean_probability", "max", "logsumexp"]
 FEWEST_ITEMS = 5
 # What stands beside an estimate freed of noise: the scale it is on, and classes taken apart.
 FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
@@ -65,13 +69,16 @@ def repeated(shown: ArrayLike) -> bool:
     return int((np.asarray(shown) > 1).any(axis=0).sum()) >= FEWEST_ITEMS
 
 
-def scores_of_probabilities(probabilities: ArrayLike) -> Floats:
+def scores_of_probabilities(probabilities: ArrayLike, zeros: bool = False) -> Floats:
     """Scores from class probabilities: their logarithms, logits up to a constant of each item.
 
     Parameters
     ----------
     probabilities : array_like, shape (item, class)
         Rows that sum to 1.
+    zeros : bool
+        Whether a probability may be 0, a score of -inf, as where coarse categories sum it up with
+        others.
 
     Returns
     -------
@@ -97,33 +104,35 @@ def scores_of_probabilities(probabilities: ArrayLike) -> Floats:
             f"probabilities of an item must not be negative and sum to 1, those of item {bad[0]} "
             f"sum to {total[bad[0]]:g}; give logits as logits"
         )
-    if (p == 0).any():
+    if not zeros and (p == 0).any():
         item = int(np.flatnonzero((p == 0).any(axis=1))[0])
         raise ValueError(
             f"a probability of item {item} is 0, which makes its margin infinite; store more "
             "digits, or give logits"
         )
-    return np.asarray(np.log(p))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(p))
 
 
 def coarse_scores(
     scores: ArrayLike,
     categories: Sequence[str],
     coarse: Sequence[str],
-    how: Literal["mean", "max", "logsumexp"] = "mean",
+    how: How = "mean",
 ) -> Floats:
     """Scores of coarse categories from those of the fine classes they are made of.
 
     Parameters
     ----------
     scores : array_like, shape (item, class)
-        Logits.
+        Logits, or logarithms of probabilities; -inf is that of 0.
     categories : sequence of str, shape (class,)
         Coarse category of each fine class.
     coarse : sequence of str
         Categories in the order wanted; fine classes of others take no part.
-    how : {"mean", "max", "logsumexp"}
-        Mean of the logits; the largest; or the log of the summed probability.
+    how : {"mean", "mean_probability", "max", "logsumexp"}
+        Mean of the logits, which is the rule of [AK25]_; log of the mean probability, whose order
+        is the decision of [G21]_; the largest logit; or log of the summed probability.
 
     Returns
     -------
@@ -132,15 +141,20 @@ def coarse_scores(
     Raises
     ------
     ValueError
-        If there are NaN or infinite scores, a class lacks a category or a category its classes,
-        or `how` is unknown.
+        If there are NaN or scores of +inf, a class lacks a category or a category its classes, or
+        `how` is unknown.
+
+    Notes
+    -----
+    What probabilities were divided by is the same for all classes of an item and drops out of
+    margins: whether classes of no category stood in the sum does not matter.
 
     Examples
     --------
     >>> coarse_scores([[1.0, 3.0, 0.0]], ["dog", "dog", "cat"], ["cat", "dog"]).tolist()
     [[0.0, 2.0]]
     """
-    fine = _score_matrix(scores, "scores")
+    fine = _score_matrix(scores, "scores", zeros=True)
     if len(categories) != fine.shape[1]:
         raise ValueError(
             f"categories must name one category for each of the {fine.shape[1]} classes, got "
@@ -151,9 +165,16 @@ def coarse_scores(
         raise ValueError(
             f"class {missing[0]} has no coarse category; give it one, even if it is not wanted"
         )
-    reduce = {"mean": np.mean, "max": np.max, "logsumexp": special.logsumexp}
+    reduce: dict[str, Callable[..., Any]] = {
+        "mean": np.mean,
+        "mean_probability": _log_mean,
+        "max": np.max,
+        "logsumexp": special.logsumexp,
+    }
     if how not in reduce:
-        raise ValueError(f"how must be 'mean', 'max' or 'logsumexp', got {how!r}")
+        raise ValueError(
+            f"how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got {how!r}"
+        )
     labels = np.asarray(categories, dtype=object)
     out = np.empty((len(fine), len(coarse)))
     for j, name in enumerate(coarse):
@@ -162,6 +183,10 @@ def coarse_scores(
             raise ValueError(f"no class belongs to the coarse category {name!r}")
         out[:, j] = reduce[how](fine[:, members], axis=1)
     return out
+
+
+def _log_mean(scores: Floats, axis: int) -> Any:
+    return special.logsumexp(scores, axis=axis) - np.log(scores.shape[axis])
 
 
 def machine_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
@@ -201,13 +226,15 @@ def machine_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
     return np.asarray((s[items, t] - others.max(axis=1)) / np.sqrt(2))
 
 
-def _score_matrix(scores: ArrayLike, name: str) -> Floats:
+def _score_matrix(scores: ArrayLike, name: str, zeros: bool = False) -> Floats:
     s = np.asarray(scores, dtype=np.float64)
     if s.ndim != 2:
         raise ValueError(f"{name} must have shape (item, class), got {s.shape}")
-    bad = np.argwhere(~np.isfinite(s))
-    if len(bad):
-        item, j = bad[0]
+    wrong = ~np.isfinite(s)
+    if zeros:
+        wrong &= ~np.isneginf(s)
+    if wrong.any():
+        item, j = np.argwhere(wrong)[0]
         raise ValueError(
             f"{name} must be finite, got {s[item, j]:g} for item {item}, class {j}; leave such "
             "items out of both systems"

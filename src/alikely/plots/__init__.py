@@ -11,9 +11,11 @@ from alikely.plots.calibration import (
     plot_recovery,
 )
 from alikely.plots.cohort import plot_cohort, plot_cohort_groups
+from alikely.plots.consistency import plot_consistency
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.intervals import plot_intervals
-from alikely.plots.margins import plot_consistency, plot_noise_free, plot_strengths
+from alikely.plots.margin_checks import plot_margin_checks
+from alikely.plots.margins import plot_noise_free, plot_strengths
 from alikely.plots.noise import plot_explained, plot_variance_shares
 from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, plot_metrics
@@ -39,6 +41,7 @@ __all__ = [
     "plot_intervals",
     "plot_item_precision",
     "plot_levels",
+    "plot_margin_checks",
     "plot_matrix",
     "plot_metrics",
     "plot_noise_free",

@@ -35,7 +35,7 @@ def plot_intervals(
     result : Result
         An analysis.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Schools to draw, where the result has them.
+        Schools to draw, where the result has them; the analytic one if it has none of them.
     which : sequence of str, optional
         Labels of the entries to draw, from top to bottom; all if not given.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
@@ -80,6 +80,7 @@ def plot_intervals(
             "which=[...], or select trials or pairs beforehand"
         )
     drawn = [name for name in intervals if name == "analytic" or name in result.data.children]
+    drawn = drawn or ["analytic"]
     frame = result.summary(ci_prob, ci_kind, intervals=drawn).iloc[chosen]
     ax = axes_or_new(ax, (7.0, 1.2 + 0.16 * (len(drawn) + 0.5) * len(frame)))
     position = np.arange(len(frame))[::-1]

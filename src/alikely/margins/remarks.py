@@ -1,0 +1,87 @@
+"""What a reader of an entry should know of a machine's margins."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from alikely._base.arrays import Floats
+
+__all__ = ["machine_remarks"]
+
+# Margins of networks have tails, of up to some tens of these spreads; saturated or broken ones lie
+# orders of magnitude beyond.
+FAR = 1_000
+
+
+def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+    """Say what is odd about a machine's margins in a group of trials.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    system : int
+        Position of the machine on the ``observer`` dim.
+    group : int
+        Number of the group of trials.
+
+    Returns
+    -------
+    list of str
+        What its scores came with; margins far from the rest, ties, classes whose margins are all
+        equal; items that nobody answered, of the whole table.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> margins.loc[3, "margin"] = 1e6
+    >>> machine_remarks(al.margins.margin_table(trials, margins), 1, 0)
+    ['a margin of net is 1e+06, far from the others: the raw estimate hangs on it']
+    """
+    name = table["observer"].values[system]
+    margins = table["margins"].values[system]
+    here = (table["trial_group"].values == group) & ~np.isnan(margins)
+    own, kinds = margins[here], table["true_class"].values[here]
+    texts = []
+    if note := table["source_note"].values[system]:
+        texts.append(f"{name}: {note}")
+    if constant := len(own) > 0 and np.ptp(own) == 0:
+        texts.append(f"all margins of {name} are {own[0]:g}")
+    else:
+        texts += _odd(own, str(name))
+    flat = 0 if constant else _flat_classes(own, kinds)
+    if flat:
+        texts.append(f"all margins of {name} are equal within {flat} of its classes")
+    if lost := int(table["n_unmatched"].values[system]):
+        texts.append(f"{lost} items of {name} in groups of trials that nobody answered")
+    return texts
+
+
+def _odd(own: Floats, name: str) -> list[str]:
+    """Margins far from the rest, and ties."""
+    texts = []
+    off = np.abs(own - np.median(own))
+    # Where most margins are equal, the rest alone has a spread.
+    spread = np.median(off) or np.median(off[off > 0])
+    if (far := off > FAR * spread).any():
+        worst = own[np.argmax(off)]
+        which = "a margin" if far.sum() == 1 else f"{far.sum()} margins"
+        verb = "is" if far.sum() == 1 else "lie up to"
+        texts.append(
+            f"{which} of {name} {verb} {worst:g}, far from the others: the raw estimate hangs on it"
+        )
+    _, count = np.unique(own, return_counts=True)
+    if tied := int(count[count > 1].sum()):
+        texts.append(f"{tied} margins of {name} tie (mid-ranks)")
+    return texts
+
+
+def _flat_classes(own: Floats, kinds: np.ndarray) -> int:
+    """Classes of two items and more whose margins are all equal."""
+    found = 0
+    for kind in np.unique(kinds[kinds >= 0]):
+        part = own[kinds == kind]
+        found += len(part) > 1 and bool(np.ptp(part) == 0)
+    return found

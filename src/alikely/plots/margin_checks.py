@@ -1,0 +1,226 @@
+"""Where decision margins and answers depart from what their comparison takes them for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+from alikely.estimates.result import Result
+from alikely.margins.checks import class_residuals, strength_line
+from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
+from alikely.margins.tables import answers_of_group
+from alikely.plots._style import COLORS
+from alikely.plots.margins import entry_of_margins
+from alikely.stats.intervals import percent
+
+__all__ = ["plot_margin_checks"]
+
+N_PANELS = 3
+# Bins of about so many items show a bend and are not noise alone.
+PER_BIN, MOST_BINS = 16, 12
+MOST_NAMES = 40
+
+
+def plot_margin_checks(
+    result: Result,
+    pair: int | str = 0,
+    ax: Sequence[Axes] | NDArray[np.object_] | None = None,
+    *,
+    m: int | None = None,
+    ci_prob: float | None = None,
+) -> NDArray[np.object_]:
+    """Draw what the checks of a machine's margins and a group's answers look at.
+
+    Parameters
+    ----------
+    result : Result
+        As from `alikely.decision_margin_consistency`.
+    pair : int or str
+        Position or label of an entry: of a machine and a group of observers.
+    ax : three matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+    m : int, optional
+        Number of alternatives of the task, if the analysis was not told.
+    ci_prob : float, optional
+        Probability of bands and bars, in (0, 1); as in the analysis if not given.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (3,)
+        Shares of right answers against margins, with the line through strengths, its band, and
+        means of items of like margins: they leave the band where strengths bend. Means of what is
+        left of shares by class, with bars: they leave 0 where classes differ beyond margins.
+        Margins against normal quantiles, with the band of a normal law: they leave it where tails
+        are heavy, and the raw estimate hangs on few items. Titles have the p-values of the result.
+
+    Raises
+    ------
+    ValueError
+        If the result is of another metric, has no such entry, or the entry is not of a machine and
+        a group; if the number of alternatives is not known, or margins are all equal.
+    TypeError
+        If `pair` is neither a position nor a label, or `ax` are not three axes.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
+    >>> plot_margin_checks(result)[0].get_xlabel()
+    'decision margin of net'
+    """
+    at, label = entry_of_margins(result, pair)
+    ci_prob, _ = result.interval_options(ci_prob, None)
+    table = result.table
+    systems = [int(table[name].values[at]) for name in ("first", "second")]
+    machine = table["is_machine"].values[systems]
+    if machine.sum() != 1:
+        alike = "two machines" if machine.all() else "two groups"
+        raise ValueError(
+            f"entry {label!r} is of {alike}: expected a machine and a group of observers; choose "
+            "another entry with pair=..."
+        )
+    m = table.attrs.get("n_alternatives") if m is None else m
+    if m is None:
+        raise ValueError("the number of alternatives of the task is not known: give m=...")
+    group, net = systems[int(machine[0])], systems[1 - int(machine[0])]
+    here = table["trial_group"].values == table["pair_group"].values[at]
+    there = ~np.isnan(table["margins"].values[[group, net]]).any(axis=0)
+    items = np.flatnonzero(here & there)
+    margins = table["margins"].values[net, items]
+    if np.ptp(margins) == 0:
+        raise ValueError(f"all margins of entry {label!r} are equal: there is nothing to draw")
+    right, shown = answers_of_group(table, group, items)
+    strata = lists_of_items(shown)
+    side, other = group_side(right, shown, strata), machine_side(margins, strata)
+    names = table["observer"].values
+    p_values = {
+        name: float(result.estimates[name].values[at])
+        for name in ("p_bend", "p_classes")
+        if name in result.estimates
+    }
+
+    axes = _three_axes(ax)
+    share = right.sum(axis=0) / shown.sum(axis=0)
+    _bend_panel(axes[0], side, share, margins, int(m), ci_prob)
+    axes[0].set_title(_title("strengths on a line", p_values.get("p_bend")), fontsize=9)
+    axes[0].set_xlabel(f"decision margin of {names[net]}")
+    axes[0].set_ylabel(f"share of right answers of {names[group]} (0 to 1)")
+    classes = table["class_name"].values[items]
+    _class_panel(axes[1], side, other, classes, ci_prob)
+    axes[1].set_title(_title("classes", p_values.get("p_classes")), fontsize=9)
+    _tail_panel(axes[2], margins, ci_prob)
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def _three_axes(ax: Any) -> NDArray[np.object_]:
+    if ax is None:
+        size = (13.0, 4.2)
+        return np.asarray(plt.subplots(1, N_PANELS, figsize=size, layout="constrained")[1])
+    axes = np.array(ax, dtype=object).ravel()
+    if len(axes) != N_PANELS or not all(isinstance(one, Axes) for one in axes):
+        raise TypeError(
+            f"ax must be three axes, got {type(ax).__name__} of length {len(axes)}; make them with "
+            "plt.subplots(1, 3)"
+        )
+    return axes
+
+
+def _title(what: str, p: float | None) -> str:
+    if p is None or np.isnan(p):
+        return f"{what}: not tested"
+    return f"{what}: p = {p:.3f}" if p >= 0.001 else f"{what}: p < .001"
+
+
+def _bend_panel(
+    ax: Axes, side: Side, share: Floats, margins: Floats, m: int, ci_prob: float
+) -> None:
+    """Shares along margins, the line through strengths with its band, and means of bins."""
+    known = np.isfinite(side.square).any()
+    noise = float((side.ease**2).mean() - np.nanmean(side.square)) if known else 0.0
+    line = strength_line(share, margins, max(noise, 0.0), m)
+    z = special.ndtri((1 + ci_prob) / 2)
+    # Errors of level and slope whatever the variance of an item is.
+    inverse = np.linalg.pinv(line.gradient.T @ line.gradient)
+    scores = (line.gradient * (share - line.expected)[:, None]) @ inverse
+    half = z * np.sqrt(((line.gradient @ (scores.T @ scores)) * line.gradient).sum(axis=1))
+    order = np.argsort(margins)
+    x, y, half = margins[order], line.expected[order], half[order]
+    ax.plot(margins, share, ".", color="0.6", markersize=4, alpha=0.6, label="item")
+    ax.plot(
+        x, y, color=COLORS[0], linewidth=1.4, label=f"line through strengths, {percent(ci_prob)}"
+    )
+    ax.fill_between(x, y - half, y + half, color=COLORS[0], alpha=0.2, linewidth=0)
+    n_bins = int(np.clip(len(x) // PER_BIN, 2, MOST_BINS))
+    for k, own in enumerate(np.array_split(order, n_bins)):
+        mean, error = share[own].mean(), z * share[own].std(ddof=1) / np.sqrt(len(own))
+        ax.errorbar(
+            margins[own].mean(), mean, error, fmt="o", color=COLORS[5], markersize=4, linewidth=1,
+            label=f"mean of {len(own)} items" if k == 0 else None,
+        )  # fmt: skip
+    ax.set_ylim(-0.05, 1.05)
+    ax.legend(fontsize=7, loc="lower right", framealpha=0.8, edgecolor="none")
+
+
+def _class_panel(
+    ax: Axes, side: Side, other: Side, names: NDArray[np.object_], ci_prob: float
+) -> None:
+    """Means by class of what margins leave of shares."""
+    labels, classes = np.unique(names.astype(str), return_inverse=True)
+    found = class_residuals(side, other, classes) if (names != "").all() else None
+    if found is None or len(found.classes) < 2:
+        text = "no classes known" if found is None else "no two classes of two items"
+        ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, fontsize=8)
+        ax.set_axis_off()
+        return
+    order = np.argsort(found.mean)
+    free = int(found.size.sum()) - len(found.classes)
+    half = stats.t.ppf((1 + ci_prob) / 2, free) * np.sqrt(found.within / found.size)
+    place = np.arange(len(order))
+    ax.axvline(0, color="0.75", linewidth=0.8, zorder=0)
+    ax.errorbar(
+        found.mean[order], place, xerr=half[order], fmt="o", color=COLORS[0], markersize=4,
+        linewidth=1,
+    )  # fmt: skip
+    # Names of very many classes would be print on print.
+    every = -(-len(order) // MOST_NAMES)
+    texts = [f"{labels[found.classes[k]]} ({found.size[k]})" for k in order]
+    ax.set_yticks(place[::every], texts[::every], fontsize=7 if len(order) <= 20 else 5)
+    lost = len(labels) - len(order)
+    left_out = f"; {lost} classes of one item not drawn" if lost else ""
+    ax.set_xlabel(f"share right beyond margins, mean and {percent(ci_prob)}{left_out}", fontsize=8)
+
+
+def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
+    """Margins against quantiles of a normal law."""
+    n = len(margins)
+    low, middle, high = np.quantile(margins, [0.25, 0.5, 0.75])
+    width = (high - low) / (special.ndtri(0.75) - special.ndtri(0.25))
+    if width == 0:
+        # Half of the margins are equal: what is left has a spread.
+        width = float(margins.std())
+    y = (np.sort(margins) - middle) / width
+    rank = np.arange(1, n + 1)
+    x = special.ndtri((rank - 0.5) / n)
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    ends = [special.ndtri(stats.beta.ppf(p, rank, n + 1 - rank)) for p in tails]
+    ax.fill_between(x, *ends, color="0.85", linewidth=0, label=f"normal law, {percent(ci_prob)}")
+    ax.plot(x, x, color="0.5", linewidth=1)
+    outside = (y < ends[0]) | (y > ends[1])
+    for own, color, text in ((~outside, COLORS[0], "inside"), (outside, COLORS[5], "outside")):
+        if own.any():
+            ax.plot(x[own], y[own], ".", color=color, label=f"{own.sum()} items {text}")
+    ax.set_xlabel("normal quantile")
+    ax.set_ylabel("margin, in spreads from the median")
+    worst = y[np.argmax(np.abs(y))]
+    ax.set_title(f"tails: farthest margin at {worst:.1f} spreads", fontsize=9)
+    ax.legend(fontsize=7, loc="upper left", framealpha=0.8, edgecolor="none")

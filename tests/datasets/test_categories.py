@@ -1,0 +1,130 @@
+"""The 16 categories of ImageNet's classes: files, folders, downloads from a local server."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import alikely as al
+from alikely.datasets import categories
+
+TEXT = """# Remarks, such as 'knife' is n03041632
+    knife =    [n03041632]
+
+    keyboard = [n03085013, n04505470]
+"""
+EXPECTED = {"n03041632": "knife", "n03085013": "keyboard", "n04505470": "keyboard"}
+# As code has it, with positions of the classes besides.
+CODE = "knife = ['n03041632']\nkeyboard = [\"n03085013\",\n  'n04505470']\nknife_indices = [499]\n"
+
+
+class Server:
+    """A web server on this machine that counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.requests += 1
+                if self.path == "/missing.txt":
+                    self.send_error(404)
+                    return
+                text = {"/page.txt": "<html>", "/other.txt": TEXT.replace("41632", "41633")}
+                body = text.get(self.path, TEXT).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Keep the test output clean."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(categories, "DIGEST", categories._digest(EXPECTED))
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.mark.parametrize("text", [TEXT, CODE, TEXT.replace("\n", "\r\n")])
+def test_both_ways_of_writing_them(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "any.txt"
+    file.write_bytes(text.encode())
+    assert al.datasets.sixteen_categories(file) == EXPECTED
+
+
+@pytest.mark.parametrize("place", categories.PLACES)
+def test_a_copy_of_the_public_code(place: str, tmp_path: Path) -> None:
+    file = tmp_path / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(CODE)
+    assert al.datasets.sixteen_categories(tmp_path) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "no categories in .*; expected a file with lines such as 'knife = "),
+        ("knife: n03041632", "no categories in .*; expected lines such as 'knife = "),
+        ("knife_indices = [499]", "no categories in"),
+        (
+            TEXT + "fork = [n03041632]",
+            "n03041632 has two categories in .*: knife and fork; keep one",
+        ),
+    ],
+)
+def test_what_holds_no_categories(text: str | None, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "categories.txt"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        al.datasets.sixteen_categories(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_download_once(server: Server, tmp_path: Path) -> None:
+    for _ in range(2):
+        found = al.datasets.sixteen_categories(
+            url=f"{server.url}/data.txt", cache=tmp_path, progressbar=False
+        )
+        assert found == EXPECTED
+    assert server.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "known_hash", "message"),
+    [
+        ("data.txt", "sha256:" + "0" * 64, "could not download .*SHA256 hash"),
+        ("missing.txt", None, "could not download .*404.*; get the file by other means and pass p"),
+        ("page.txt", None, "no categories in 'http"),
+        ("other.txt", None, "are not the published ones .*; if you trust this file, pass path="),
+    ],
+)
+def test_failed_downloads_leave_nothing_behind(
+    server: Server, tmp_path: Path, path: str, known_hash: str | None, message: str
+) -> None:
+    options: dict[str, Any] = {"cache": tmp_path / "cache", "progressbar": False}
+    with pytest.raises(ValueError, match=message):
+        al.datasets.sixteen_categories(url=f"{server.url}/{path}", known_hash=known_hash, **options)
+    assert not any((tmp_path / "cache").glob("*"))
+    found = al.datasets.sixteen_categories(url=f"{server.url}/data.txt", **options)
+    assert found == EXPECTED

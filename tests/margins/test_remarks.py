@@ -1,0 +1,130 @@
+"""What is odd about a machine's margins stands in the note of its rows; what is not does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.margins.remarks import machine_remarks
+from alikely.margins.tables import margin_table
+
+N_ITEMS, N_CLASSES = 60, 4
+
+
+def data(
+    change: Any = None, conditions: tuple[str, ...] = ("c",), **more: Any
+) -> tuple[al.Trials, pd.DataFrame]:
+    """Trials of three people on items of four classes, and margins of two machines."""
+    rng = np.random.default_rng(3)
+    ease = rng.normal(size=N_ITEMS)
+    truth = [f"k{i % N_CLASSES}" for i in range(N_ITEMS)]
+    answers = pd.DataFrame(
+        [
+            {"observer": f"p{o}", "kind": "human", "condition": "c", "item": f"i{i}",
+             "truth": truth[i],
+             "response": truth[i] if rng.random() < 0.5 + 0.2 * ease[i] else truth[i - 1]}
+            for o in range(3) for i in range(N_ITEMS)
+        ]
+    )  # fmt: skip
+    margins = ease + rng.normal(size=N_ITEMS)
+    if change is not None:
+        change(margins)
+    rows = [
+        pd.DataFrame({"observer": name, "condition": condition, "margin": values,
+                      "item": [f"i{i}" for i in range(N_ITEMS)], **more})
+        for name, values in (("net", margins), ("other", ease)) for condition in conditions
+    ]  # fmt: skip
+    return al.Trials.from_table(answers), al.margins.decision_margins(pd.concat(rows))
+
+
+def remarks(*given: Any) -> list[str]:
+    return machine_remarks(margin_table(*given), 1, 0)
+
+
+def put(places: Any, value: float) -> Any:
+    def change(margins: np.ndarray[Any, Any]) -> None:
+        margins[places] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (None, []),
+        (put(7, 1e6), ["a margin of net is 1e+06, far from the others: the raw estimate hangs on"]),
+        (
+            put([7, 9], -1e6),
+            ["2 margins of net lie up to -1e+06, far from the oth", "2 margins of net tie (mid-r"],
+        ),
+        # Units do not matter, nor where zero is.
+        (lambda margins: np.multiply(margins, 1e6, out=margins), []),
+        (lambda margins: np.add(margins, 1e6, out=margins), []),
+        # Heavy tails as of real networks.
+        (lambda margins: np.sinh(2 * margins, out=margins), []),
+        (put(slice(0, 3), 0.5), ["3 margins of net tie (mid-ranks)"]),
+        (
+            put(slice(1, None, 4), 0.5),
+            [
+                "15 margins of net tie (mid-ranks)",
+                "all margins of net are equal within 1 of its cl",
+            ],
+        ),
+        # Most margins are equal, and one is far from the rest that is not.
+        (
+            lambda margins: (put(slice(0, 50), 0.0)(margins), put(59, 1e6)(margins)),
+            ["a margin of net is 1e+06", "50 margins of net tie"],
+        ),
+        (put(slice(None), 2.5), ["all margins of net are 2.5"]),
+    ],
+)
+def test_what_is_odd_is_told(change: Any, told: list[str]) -> None:
+    found = remarks(*data(change))
+    assert len(found) == len(told)
+    for text, start in zip(found, told, strict=True):
+        assert text.startswith(start)
+
+
+def test_far_margins_leave_the_moments_alone() -> None:
+    """The raw estimate is that of one item; ranks are as before."""
+    plain, odd = (
+        al.decision_margin_consistency(*data(change), n_resamples=0, rng=1).summary().iloc[0]
+        for change in (put(7, 50.0), put(7, 1e6))
+    )
+    assert "hangs on it" in odd["note"]
+    assert odd["posterior_median"] == pytest.approx(plain["posterior_median"], abs=1e-6)
+    assert abs(odd["estimate"] - plain["estimate"]) > 0.01
+
+
+def test_items_are_counted_where_labels_do_not_match() -> None:
+    """A condition is spelled otherwise: its items take part nowhere, and the note says how many."""
+    trials, margins = data(conditions=("c", "0.10"))
+    result = al.decision_margin_consistency(trials, margins, n_draws=0, n_resamples=0, rng=1)
+    notes = result.summary().set_index(["condition", "observer_a", "observer_b"])["note"]
+    assert "60 items of net in groups of trials that nobody answered" in notes["c", "human", "net"]
+    one = margins[(margins["observer"] == "other") | (margins["condition"] == "c")]
+    notes = (
+        al.decision_margin_consistency(trials, one, n_draws=0, n_resamples=0, rng=1)
+        .summary()
+        .set_index("observer_b")["note"]
+    )
+    assert "nobody answered" not in notes["net"]
+    assert "60 items of other in groups" in notes.loc["other"].iloc[0]
+
+
+def test_each_side_is_counted() -> None:
+    trials, margins = data()
+    fewer = margins[~((margins["observer"] == "net") & margins["item"].isin(["i0", "i1"]))]
+    more = pd.concat([fewer, fewer.iloc[:3].assign(item=["x", "y", "z"])])
+    row = al.decision_margin_consistency(trials, more, n_draws=0, n_resamples=0).summary().iloc[0]
+    assert "2 items of human only; 3 items of net only" in row["note"]
+
+
+def test_notes_of_tables_are_handed_on() -> None:
+    trials, margins = data(note=["trained twice", *[None] * (N_ITEMS - 1)])
+    assert margins["note"].tolist()[:2] == ["trained twice", ""]
+    assert remarks(trials, margins) == ["net: trained twice"]
