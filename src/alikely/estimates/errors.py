@@ -537,7 +537,11 @@ def _draw_paired(
     copying = drawn.model["copy_probability"].mean(("chain", "draw")).values
     beside = {"model_low": sides[:, 0], "model_high": sides[:, 1], "copy_probability": copying}
     return Drawn(
-        {"posterior": chained(drawn.values, table, metric, "gibbs"), "rows": drawn.model},
+        {
+            "posterior": chained(drawn.values, table, metric, "gibbs"),
+            "rows": drawn.model,
+            "populations": drawn.populations,
+        },
         np.array(remarks, dtype=object),
         variables={name: ("pair", values) for name, values in beside.items()},
     )
