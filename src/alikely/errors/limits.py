@@ -20,6 +20,7 @@ from alikely.errors.sweep import COPIED, Chain, Drawn, log_gamma_shares
 from alikely.metrics.rows import Mixture
 
 __all__ = [
+    "UNBOUNDED",
     "Limits",
     "Simulated",
     "at",
@@ -45,6 +46,8 @@ GRID = np.linspace(0, 1, 401)
 # Probability in either tail from which on the wider answer stands alone: limits of 90 % and more.
 TAIL = 0.05
 TINY = 1e-300
+# What to say of a limit beyond all populations.
+UNBOUNDED = "errors do not bound it: a limit is that of rows without a common label"
 
 
 class Simulated(NamedTuple):
@@ -65,7 +68,7 @@ class Simulated(NamedTuple):
     estimate: Floats
     in_frequent: Floats
     in_few: Floats
-    again: Floats
+    again: Floats | float = np.nan
 
 
 class Limits(NamedTuple):
@@ -172,9 +175,7 @@ def simulate(
             copies + _multinomial(total - n_copies, own, rng)
             for total, own in zip(totals, (own_a, own_b), strict=True)
         )
-        return plug_in(
-            errors_a, errors_b, drawn.labels, alpha=alpha, mixture=mixture, base=base
-        )
+        return plug_in(errors_a, errors_b, drawn.labels, alpha=alpha, mixture=mixture, base=base)
 
     by_label = estimated()
     head = np.zeros(by_label.shape, dtype=bool)
@@ -269,8 +270,8 @@ def limits(
     wider = np.broadcast_to(wider, n_pairs)
     confidence, value = np.empty((2, n_pairs, len(GRID) + 1))
     for pair in range(n_pairs):
-        one = Simulated(*(part[:, pair] for part in made[:4]), np.empty(0))
-        here = Simulated(*(part[pair] for part in seen))
+        one = Simulated(*(part[:, pair] for part in made[:4]))
+        here = Simulated(*(part[pair] for part in seen[:4]))
         confidence[pair], value[pair] = _curve(here, one, most[pair], wider[pair])
     return Limits(confidence, value, np.sort(posterior, axis=0))
 
@@ -279,9 +280,12 @@ def _curve(seen: Simulated, made: Simulated, most: float, wider: float) -> tuple
     """Confidence in divergences up to each of a grid, of one pair."""
     root, top = np.sqrt(made.divergence), np.sqrt(made.divergence.max())
     u = root / top if top > 0 else root
-    # Estimates of populations that are like the observed one beside their divergence, too.
-    like = [made.in_frequent - seen.in_frequent, made.in_few - seen.in_few]
-    design = np.column_stack([powers(u), *like])
+    # Estimates of populations that are like the observed one beside their divergence, too: where
+    # these are 0, however much they matter.
+    one, other = made.in_frequent - seen.in_frequent, made.in_few - seen.in_few
+    unlike = [one, other, one * u, other * u, one * u**2, other * u**2]
+    unlike += [one**2, other**2, one * other]
+    design = np.column_stack([powers(u), *unlike])
     target = np.sqrt(made.estimate)
     slopes = np.linalg.lstsq(design, target, rcond=None)[0]
     # Mean absolute deviations of a normal variable are that much smaller than standard ones.

@@ -60,6 +60,16 @@ def mean_draws(
     -------
     MeanDraws
 
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> result = al.error_similarity(trials, n_resamples=0, n_draws=400, n_permutations=0, rng=1)
+    >>> populations = result.data["populations"].to_dataset()
+    >>> estimate = result.estimates["estimate"].values
+    >>> mean_draws(populations, estimate, lambda values: values.mean(axis=1)).values.shape
+    (400,)
+
     Notes
     -----
     Data sets of different pairs are simulated one by one. What those of one population differ by
@@ -68,19 +78,16 @@ def mean_draws(
     """
     equal = float(populations.attrs["equal"])
 
+    def of(name: str) -> Floats:
+        return populations[name].values.astype(np.float64)
+
     def mean(values: Floats) -> Floats:
-        out = combine(np.asarray(values, dtype=np.float64))
+        out = combine(values)
         return out.reshape(len(out), -1)
 
-    true, seen, again = (equal - populations[name].values for name in ("true", "estimate", "again"))
-    here = mean((equal - estimate)[None])
-    shape = combine(estimate[None].astype(np.float64)).shape[1:]
-    made = Simulated(
-        mean(true),
-        mean(seen),
-        *(mean(populations[name].values) for name in ("in_frequent", "in_few")),
-        np.full(1, np.nan),
-    )
+    true, seen, again = (equal - of(name) for name in ("true", "estimate", "again"))
+    observed = equal - np.asarray(estimate, dtype=np.float64)[None]
+    shape = combine(observed).shape[1:]
     order = populations["order"].values
     n_draws = len(order)
     score = special.ndtri((order + 0.5) / n_draws)
@@ -92,21 +99,21 @@ def mean_draws(
     # Columns that follow one another by chance only, as data sets of pairs were simulated.
     loose = mean(rng.permuted(score * spread, axis=0)).std(axis=0)
     wider = np.divide(tied.std(axis=0), loose, out=np.ones_like(loose), where=loose > 0)
-    ordered = np.sort(equal - populations["posterior"].values, axis=0)
+    ordered = np.sort(equal - of("posterior"), axis=0)
     place = (order * (len(ordered) / n_draws)).astype(np.intp)
-    inner = mean(np.take_along_axis(ordered, place, axis=0))
-    most = mean(equal - populations["furthest"].values[None])[0]
 
-    there = np.flatnonzero(np.isfinite(here[0]) & np.isfinite(tied).all(axis=0))
-    values = np.full((n_draws, here.shape[1]), np.nan)
-    bounded = np.full(here.shape[1], np.nan)
+    here = np.maximum(mean(observed)[0], 0)
+    there = np.flatnonzero(np.isfinite(here) & np.isfinite(tied).all(axis=0))
+    values = np.full((n_draws, len(here)), np.nan)
+    bounded = np.full(len(here), np.nan)
     if len(there):
         nothing = np.zeros(len(there))
+        made = (true, seen, of("in_frequent"), of("in_few"))
         one = limits(
-            Simulated(nothing, np.maximum(here[0, there], 0), nothing, nothing, nothing),
-            made._replace(**{name: getattr(made, name)[:, there] for name in made._fields[:4]}),
-            inner[:, there],
-            most[there],
+            Simulated(nothing, here[there], nothing, nothing),
+            Simulated(*(mean(part)[:, there] for part in made)),
+            mean(np.take_along_axis(ordered, place, axis=0))[:, there],
+            mean(equal - of("furthest")[None])[0, there],
             wider[there],
         )
         rank = tied[:, there].argsort(axis=0, kind="stable").argsort(axis=0)
@@ -119,6 +126,7 @@ def _residuals(true: Floats, seen: Floats, again: Floats) -> tuple[Floats, Float
     """Standard deviation of estimates around the curve of each pair, and share of populations."""
     n_pairs = true.shape[1]
     spread, alike = np.full((2, n_pairs), np.nan)
+    # A pair without errors has no populations.
     twice = np.isfinite(again).any(axis=1)
     for pair in np.flatnonzero(np.isfinite(true).all(axis=0)):
         root = np.sqrt(np.maximum(true[:, pair], 0))

@@ -67,12 +67,12 @@ class PairedDraws(NamedTuple):
         How sure it is that systems are no further apart than rows which share next to nothing: an
         interval that asks for more ends where no label is common. NaN for pairs without errors.
     populations : xarray.Dataset
-        What `alikely.errors.mean_draws` makes draws of means from. Dims (population, pair): ``true``
-        similarity of populations near by, ``estimate`` from a data set of each, ``again`` from
-        another one (NaN for every other population), the draw of the ``posterior`` that a population
-        is near to, ``in_frequent`` and ``in_few``, how far these are from what was observed. Dims (sample, pair): ``order`` of the draws, from the most
-        similar. Dim pair: ``furthest``, similarity of rows without a common label. Attribute
-        ``equal``: the similarity of equal rows.
+        What `alikely.errors.mean_draws` makes draws of means from. Dims (population, pair):
+        ``true`` similarity of populations near by, ``estimate`` from a data set of each, ``again``
+        from another one (NaN for every other population), the draw of the ``posterior`` that it is
+        near to, ``in_frequent`` and ``in_few``, how far these are from what was observed. Dims
+        (sample, pair): ``order`` of the draws, from the most similar. Dim pair: ``furthest``,
+        similarity of rows without a common label. Attribute ``equal``: that of equal rows.
     """
 
     values: NDArray[np.float32]

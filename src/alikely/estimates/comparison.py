@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
+from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.result import LABELS, Result
 from alikely.inference.influence import covariance
@@ -479,22 +480,21 @@ def _of_populations(
     estimate = result.estimates["estimate"].values[chosen]
     draws, note = np.zeros(len(one_by_one)), ""
     for side in (1, -1):
-        part = np.maximum(side * weights, 0)
-        total = part.sum()
-        if np.count_nonzero(part) < 2:
-            draws += side * (one_by_one @ part)
+        there = np.flatnonzero(side * weights > 0)
+        part = np.abs(weights[there])
+        if len(there) < 2:
+            draws += side * (one_by_one[:, there] @ part)
             continue
-        there = np.flatnonzero(part)
-        share = part[there] / total
-        found = mean_draws(
-            populations.isel(pair=there),
-            estimate[there],
-            lambda values, share=share: values @ share,
-        )
-        draws += side * total * found.values
+        share = part / part.sum()
+        found = mean_draws(populations.isel(pair=there), estimate[there], _weighted(share))
+        draws += side * part.sum() * found.values
         if found.bounded < sure:
-            note = "errors do not bound it: a limit is that of rows without a common label"
+            note = UNBOUNDED
     return draws, note
+
+
+def _weighted(share: Floats) -> Callable[[Floats], Floats]:
+    return lambda values: values @ share
 
 
 def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:

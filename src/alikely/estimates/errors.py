@@ -18,6 +18,7 @@ from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
+from alikely.errors.limits import UNBOUNDED
 from alikely.errors.paired_chains import paired_chain_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
@@ -63,7 +64,6 @@ OF_PAIRING = (
     "log_bayes_factor",
     "class_log_bayes_factor",
 )
-UNBOUNDED = "errors do not bound it: the lower limit is that of rows without a common label"
 
 
 def misclassification_agreement(
