@@ -54,6 +54,9 @@ PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
 # Above, chains of a pair may not have seen all of its posterior.
 R_HAT = 1.1
 NOT_MET = "chains have not met"
+# Draws beyond a limit, below which the outermost are not far enough out.
+BEYOND = 2.5
+FEW_DRAWS = "too few draws: limits are too narrow"
 LOST = "same items, but not which: no interval without the trials"
 # What confusion matrices of systems that answered the same items do not tell.
 OF_PAIRING = (
@@ -276,9 +279,10 @@ def error_similarity(
         same distribution of errors), ``p_equal`` of a permutation test of equal rows and
         ``p_equal_adjusted`` over all pairs (Benjamini-Hochberg); these take into account on which
         items both erred, and what they agreed on. With ``sampler="auto"`` also ``model_low`` and
-        ``model_high``, quantiles of the posterior alone, and ``copy_probability``: the share of
-        items on which both erred where one label was a copy of the other, NaN where there is no
-        such item. ``result.estimates`` has the divergence and the Bayes factor of each class.
+        ``model_high``, quantiles of the posterior alone for the `ci_prob` of this call, and
+        ``copy_probability``: the share of items on which both erred where one label was a copy of
+        the other, NaN where there is no such item. ``result.estimates`` has the divergence and the
+        Bayes factor of each class.
 
     Raises
     ------
@@ -531,7 +535,7 @@ def _draw_paired(
         drawn.model[metric.name].values.reshape(-1, table.sizes["pair"]), ask.ci_prob, "eti"
     )
     remarks = [
-        "; ".join(_remarks(r_hat, bounded, ask.ci_prob))
+        "; ".join(_remarks(r_hat, bounded, ask.ci_prob, n_draws))
         for r_hat, bounded in zip(drawn.r_hat, drawn.bounded, strict=True)
     ]
     copying = drawn.model["copy_probability"].mean(("chain", "draw")).values
@@ -547,9 +551,10 @@ def _draw_paired(
     )
 
 
-def _remarks(r_hat: float, bounded: float, ci_prob: float) -> list[str]:
+def _remarks(r_hat: float, bounded: float, ci_prob: float, n_draws: int) -> list[str]:
     """What cannot be trusted about the interval of a pair."""
     found = [f"{NOT_MET} (r_hat {r_hat:.2f})"] if r_hat > R_HAT else []
+    found += [FEW_DRAWS] if n_draws * (1 - ci_prob) / 2 < BEYOND else []
     return found + ([UNBOUNDED] if bounded < (1 + ci_prob) / 2 else [])
 
 
