@@ -152,7 +152,9 @@ def mean(
 
     Notes
     -----
-    The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`.
+    The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`. The
+    posterior of error similarity has limits of the mean itself, since those of pairs do not average
+    (`alikely.errors.mean_draws`).
 
     Examples
     --------

@@ -303,7 +303,9 @@ def error_similarity(
     (`alikely.errors.sweep`), and the divergences at which an estimate as observed would be too
     small or too large, by data sets that are simulated from populations near by
     (`alikely.errors.limits`). Draws in ``result.draws("posterior")`` have these quantiles; those of
-    the posterior alone are in the group ``rows``.
+    the posterior alone are in the group ``rows``. Means of draws have other quantiles than limits
+    of means should: `alikely.mean` and `alikely.difference` take these from the group
+    ``populations``.
 
     References
     ----------
