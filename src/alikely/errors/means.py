@@ -10,7 +10,7 @@ at once, its distribution is known from the data sets that were simulated for ea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -23,7 +23,7 @@ from alikely.errors.limits import Simulated, at, limits, powers
 __all__ = ["MeanDraws", "mean_draws"]
 
 # Any linear map of values of pairs (n, pair) to means of them (n, ...).
-Combine = Callable[[Floats], Floats]
+Combine = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class MeanDraws(NamedTuple):
@@ -81,8 +81,8 @@ def mean_draws(
     def of(name: str) -> Floats:
         return populations[name].values.astype(np.float64)
 
-    def mean(values: Floats) -> Floats:
-        out = combine(values)
+    def mean(values: NDArray[Any]) -> Floats:
+        out = np.asarray(combine(values), dtype=np.float64)
         return out.reshape(len(out), -1)
 
     true, seen, again = (equal - of(name) for name in ("true", "estimate", "again"))
@@ -90,17 +90,19 @@ def mean_draws(
     shape = combine(observed).shape[1:]
     order = populations["order"].values
     n_draws = len(order)
-    score = special.ndtri((order + 0.5) / n_draws)
+    # Single precision, of which quantiles of draws need less: there may be many pairs.
+    score = special.ndtri((np.arange(n_draws) + 0.5) / n_draws).astype(np.float32)[order]
     spread, alike = _residuals(true, seen, again)
     # What all pairs have in common goes one way in all of them.
     rng = np.random.default_rng(0)
     bias = rng.standard_normal((n_draws, 1)) * mean((spread * np.sqrt(alike))[None])
-    tied = mean(score * spread * np.sqrt(1 - alike)) + bias
+    tied = mean(score * (spread * np.sqrt(1 - alike)).astype(np.float32)) + bias
     # Columns that follow one another by chance only, as data sets of pairs were simulated.
-    loose = mean(rng.permuted(score * spread, axis=0)).std(axis=0)
+    score *= spread
+    loose = mean(rng.permuted(score, axis=0)).std(axis=0)
     wider = np.divide(tied.std(axis=0), loose, out=np.ones_like(loose), where=loose > 0)
-    ordered = np.sort(equal - of("posterior"), axis=0)
-    place = (order * (len(ordered) / n_draws)).astype(np.intp)
+    ordered = np.sort(equal - populations["posterior"].values, axis=0)
+    place = (np.arange(n_draws) * len(ordered) // n_draws)[order]
 
     here = np.maximum(mean(observed)[0], 0)
     there = np.flatnonzero(np.isfinite(here) & np.isfinite(tied).all(axis=0))

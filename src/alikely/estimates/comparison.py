@@ -495,7 +495,7 @@ def _of_populations(
     return draws, note
 
 
-def _weighted(share: Floats) -> Callable[[Floats], Floats]:
+def _weighted(share: Floats) -> Callable[[NDArray[Any]], NDArray[Any]]:
     return lambda values: values @ share
 
 
