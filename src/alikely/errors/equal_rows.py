@@ -141,13 +141,14 @@ def expected_by_class(
     added = np.zeros(len(agreed))
     # Labels of as many errors go together.
     kinds, kind = np.unique(np.stack([tossed, here]), axis=1, return_inverse=True)
-    order, first = np.argsort(kind.ravel(), kind="stable"), np.cumsum(np.bincount(kind.ravel()))
-    for (coins, cards), some in zip(kinds.T, np.split(order, first[:-1]), strict=True):
+    order, sizes = np.argsort(kind.ravel(), kind="stable"), np.bincount(kind.ravel())
+    for (coins, cards), end, n in zip(kinds.T, np.cumsum(sizes), sizes, strict=True):
+        some = order[end - n : end]
         mass = _tossed_and_dealt(int(coins), int(cards), drawn[some], pool[some])
         got = agreed[some, None] + np.arange(mass.shape[1])
         rest = (2 * agreed[some] + coins + cards)[:, None] - got
-        sizes = (part[row][some, None] for part in (n_a, n_b, k))
-        added[some] = (mass * _of_label(got, rest, *sizes, **options)).sum(axis=1)
+        given = (part[row][some, None] for part in (n_a, n_b, k))
+        added[some] = (mass * _of_label(got, rest, *given, **options)).sum(axis=1)
     nothing = np.zeros(k.shape)
     out = data.unseen * _of_label(nothing, nothing, n_a, n_b, np.maximum(k, 1), **options)
     np.add.at(out, row, added)
