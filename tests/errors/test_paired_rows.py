@@ -97,6 +97,11 @@ def test_bystanders_have_no_part_in_a_pair() -> None:
     beside = al.Trials.from_table(pd.concat([table[list(others)], others]))
     assert table["response"].isna().sum() == 80
     assert of_pair(beside) == of_pair(alone)
+    # Nor what is true in a data set that was left out, however often one selects.
+    left = beside.select(observer=["x", "y"])
+    assert of_pair(left) == of_pair(alone)
+    assert of_pair(left.select(condition="all").select(observer=["x", "y"])) == of_pair(alone)
+    assert left.data.attrs["true_elsewhere"] == list("efghij")
 
 
 @pytest.mark.usefixtures("few_sweeps")

@@ -16,6 +16,7 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import paired_draws
 from alikely.errors.draws import label_draws, row_draws
+from alikely.estimates import errors as estimates_errors
 from alikely.inference.evaluation import evaluator
 from alikely.inference.resampling import bca_of_table, bootstrap
 from alikely.metrics import ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT, errors
@@ -384,3 +385,30 @@ def test_chains_in_a_folder_are_not_drawn_again(
     for wrong in ({"rng": None}, {"rng": 1, "sampler": "exact"}):
         with pytest.raises(ValueError, match="folder keeps the sweeps of sampler='auto' of a seed"):
             al.error_similarity(trials, **options, **wrong, folder=tmp_path)
+
+
+def test_means_of_similarity_have_limits_of_their_own() -> None:
+    names = ("human_1", "human_2", "model_1", "model_2")
+    trials = al.load_example().select(condition="noise", observer=names)
+    options: dict[str, Any] = {"n_resamples": 0, "n_permutations": 0, "n_draws": 400, "rng": 1}
+    result = al.error_similarity(trials, "human-model", **options)
+    ends = ["eti95_lb", "eti95_ub"]
+    of_pairs = result.summary()[["posterior_eti95_lb", "posterior_eti95_ub"]].to_numpy()
+    weights = np.array([1.0, 0.0, 0.0, 0.0])
+    alone = al.contrast(result, weights).loc["posterior", ends]
+    np.testing.assert_allclose(alone.astype(float), of_pairs[0])
+    populations = result.data["populations"].to_dataset()
+    estimate = result.estimates["estimate"].values
+    drawn = al.errors.mean_draws(populations, estimate, lambda x: x.mean(axis=1))
+    mean = al.mean(result).loc["posterior"]
+    np.testing.assert_allclose(
+        mean[ends].astype(float), np.quantile(drawn.values, [0.025, 0.975]), atol=1e-6
+    )
+    # A sum, and a difference of two means with themselves apart, are made of the same draws.
+    twice = al.contrast(result, np.full(4, 0.5)).loc["posterior", ends]
+    np.testing.assert_allclose(twice.astype(float), 2 * mean[ends].astype(float), atol=1e-6)
+    one, other = np.array([0.5, 0.5, 0, 0]), np.array([0, 0, 0.5, 0.5])
+    there, back = (al.contrast(result, sign * (one - other)).loc["posterior"] for sign in (1, -1))
+    np.testing.assert_allclose(there[ends].astype(float), -back[ends[::-1]].astype(float))
+    assert estimates_errors._remarks(1.0, 1.0, 0.95, 99) == [estimates_errors.FEW_DRAWS]
+    assert not estimates_errors._remarks(1.0, 1.0, 0.95, 100)

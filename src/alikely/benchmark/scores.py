@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -47,6 +48,8 @@ from alikely.benchmark.tables import CONSENSUS
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
+from alikely.errors.means import mean_draws
+from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
@@ -55,9 +58,6 @@ from alikely.stats.intervals import CiKind, check_interval
 
 __all__ = ["benchmark_scores"]
 
-# Ways of drawing all entries of a table from one posterior. Error rows drawn one by one are
-# independent, which would hold the similarity of all pairs down.
-JOINT_DRAWS = ("cells", "labels")
 N_CHAINS = 4
 
 
@@ -90,8 +90,9 @@ def benchmark_scores(
         What is averaged: any metric of trials, see `alikely.metrics.metrics`. Where the order of a
         pair matters, humans are the reference of machines, and the human row takes every pair of
         humans in both orders. Consensus ceilings are of metrics of correctness, the cohort model
-        of error consistency. Metrics of error rows have no posterior draws here: the
-        limits of pairs hold one by one, and their errors do not cancel in means over conditions.
+        of error consistency. Posterior draws of error similarity come of Gibbs sweeps for every
+        pair and condition, some .05 to .1 s each; their quantiles are limits of the scores
+        themselves (`alikely.errors.mean_draws`), since those of pairs do not average.
     models, humans : str
         Kinds of the observers to score, and to score them against.
     exclude : str or mapping, optional
@@ -169,7 +170,7 @@ def benchmark_scores(
         images = bootstrap(table, estimand, n_resamples, rng=bootstrap_seed).values
         people = people_drawn(layout.parts, n_resamples, human_seed)
         groups["bootstrap"] = _replicates(layout, value, images, people)
-    if n_draws and estimand.draws in JOINT_DRAWS:
+    if n_draws and estimand.draws in DRAWN:
         groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed)
     if cohort:
         fitted = fit_cohort(
@@ -277,16 +278,45 @@ def _posterior(
 ) -> xr.Dataset:
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
-    if metric.draws == "labels":
-        values = agreement_draws(table, n_draws, metric, seed)
-    else:
-        values = joint_draws(table, N_CHAINS * per_chain, [metric], seed)[metric.name]
-    scores = with_overall(nested_scores(layout, values)).astype(np.float32)
+    drawn = DRAWN[metric.draws](table, layout, metric, N_CHAINS * per_chain, seed)
+    scores = drawn.astype(np.float32)
     shape = (N_CHAINS, per_chain, *scores.shape[1:])
     return xr.Dataset(
         {"score": (("chain", "draw", "level", "system"), scores.reshape(shape))},
         {"level": _levels(layout), "system": layout.systems},
     )
+
+
+def _of_cells(
+    table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
+) -> Floats:
+    drawn = joint_draws(table, n_draws, [metric], seed)[metric.name]
+    return with_overall(nested_scores(layout, drawn))
+
+
+def _of_labels(
+    table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
+) -> Floats:
+    return with_overall(nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
+
+
+def _of_rows(
+    table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
+) -> Floats:
+    """Scores with limits of their own: those of entries do not average."""
+    populations = paired_row_draws(table, n_draws, metric, seed).populations
+    value = estimate(table, metric)["estimate"].values
+    return mean_draws(
+        populations, value, lambda values: with_overall(nested_scores(layout, values))
+    ).values
+
+
+# Ways of drawing the scores of all systems together, by what entries are drawn of.
+DRAWN: Mapping[str, Callable[..., Floats]] = {
+    "cells": _of_cells,
+    "labels": _of_labels,
+    "rows": _of_rows,
+}
 
 
 def _images(trials: Trials, layout: Layout) -> list[int]:

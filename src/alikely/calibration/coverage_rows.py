@@ -22,7 +22,8 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.data.trials import Trials
-from alikely.estimates.errors import NOT_MET, UNBOUNDED, error_similarity
+from alikely.errors.limits import UNBOUNDED
+from alikely.estimates.errors import NOT_MET, error_similarity
 from alikely.estimates.result import Result, School
 from alikely.metrics import errors
 from alikely.simulate import ErrorPopulation, shared_errors

@@ -129,8 +129,10 @@ common is unbounded: it does not count as covering, and its row has a note. {sho
 |---|---|---|---|---|---|---|---|---|---|---|
 {rows}
 
-Differences and means over pairs that share systems and items, two machines and four humans
-(`alikely.calibration.coverage_joint`): coverage of 95 % intervals.
+Differences and means over pairs that share systems and items, two machines and four humans, and
+over five data sets as if they were conditions (`alikely.calibration.coverage_joint`): coverage of
+95 % intervals; unbounded ones do not count as covering. Limits of means are those of
+`alikely.errors.mean_draws`.
 
 | design | statement | data sets | posterior | bootstrap | analytic |
 |---|---|---|---|---|---|

@@ -34,6 +34,8 @@ OWN_NAMES = (
 )  # fmt: skip
 NO_RESPONSE = -1
 NOT_SHOWN = -2
+# Attribute of trials: classes that are true in data sets alone which were left out.
+ELSEWHERE = "true_elsewhere"
 
 
 def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:

@@ -9,6 +9,7 @@ correctness they were counted from, so that whatever needs the dependence betwee
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.columns import ELSEWHERE
 from alikely.data.conditions import nested_labels
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
@@ -139,21 +141,22 @@ def joint_correctness(
     if not labels:
         return table
     table = table.assign(answers(data, correct))
-    return table.assign(n_classes=("pair", _n_classes(table)))
+    return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
 
 
-def _n_classes(table: xr.Dataset) -> NDArray[np.int64]:
+def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]:
     """Classes that each pair's answers could be.
 
     Those that are true in its data set, those that either gave there, and those that are true
-    nowhere: these were named as admissible. What other observers do has no part in it.
+    nowhere, also in data sets that were left out: these were named as admissible. What other
+    observers do has no part in it.
     """
     response, truth = table["response"].values, table["truth"].values
     names, k = table["class"].values, table.sizes["class"]
     codes, of_trial = np.unique(table["trial_dataset"].values, return_inverse=True)
     true = np.zeros((len(codes), k), dtype=bool)
     true[of_trial, truth] = True
-    admissible = ~true.any(axis=0) & (names != SILENT)
+    admissible = ~true.any(axis=0) & (names != SILENT) & ~np.isin(names, list(elsewhere))
     given = np.zeros((len(response), len(codes), k), dtype=bool)
     observer, trial = np.nonzero(response != LEFT_OUT)
     given[observer, of_trial[trial], response[observer, trial]] = True

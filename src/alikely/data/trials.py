@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.names import listed, nearest
 from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
 from alikely.data.columns import (
+    ELSEWHERE,
     NO_RESPONSE,
     NOT_SHOWN,
 )
@@ -39,7 +40,8 @@ class Trials:
         shown to this observer. ``response`` (observer, trial): class code, -1 and -2 likewise;
         absent when only correctness is known. Coordinates of ``trial``: ``dataset, condition,
         item, repeat`` and, with classes, ``truth``; of ``observer``: ``kind`` and free labels.
-        Trials of one condition stand together.
+        Trials of one condition stand together. The attribute ``true_elsewhere`` names classes that
+        are true only in data sets that `select` has left out.
 
     Examples
     --------
@@ -337,7 +339,16 @@ class Trials:
         data = data.isel(observer=shown.any(axis=1), trial=shown.any(axis=0))
         if not (data.sizes["observer"] and data.sizes["trial"]):
             raise ValueError("nothing is left: no selected observer was shown a selected trial")
+        if self.has_classes:
+            data = data.assign_attrs({ELSEWHERE: self._true_elsewhere(data["dataset"].values)})
         return Trials(data)
+
+    def _true_elsewhere(self, datasets: NDArray[Any]) -> list[str]:
+        """Classes that are true in other data sets only: no answers of these."""
+        truth, names = self.data["truth"].values, self.data["class"].values
+        here = np.isin(self.data["dataset"].values, np.unique(datasets))
+        gone = np.setdiff1d(truth[~here], truth[here])
+        return sorted({*self.data.attrs.get(ELSEWHERE, ()), *map(str, names[gone])})
 
     def to_table(self) -> pd.DataFrame:
         """Long table, one row per observer and trial shown: what `from_table` reads.

@@ -7,6 +7,8 @@ from .conditions import condition_map as condition_map
 from .draws import label_draws as label_draws
 from .draws import row_draws as row_draws
 from .equal_rows import equality as equality
+from .means import MeanDraws as MeanDraws
+from .means import mean_draws as mean_draws
 from .paired_chains import dense_paired_errors as dense_paired_errors
 from .paired_chains import paired_chain_draws as paired_chain_draws
 from .paired_draws import PairedDraws as PairedDraws
@@ -25,6 +27,7 @@ from .tables import joint_errors as joint_errors
 
 __all__ = [
     "ChainDraws",
+    "MeanDraws",
     "PairedDraws",
     "agreement_draws",
     "agreement_of_classes",
@@ -43,6 +46,7 @@ __all__ = [
     "joint_error_log_likelihood",
     "joint_errors",
     "label_draws",
+    "mean_draws",
     "paired_chain_draws",
     "paired_row_draws",
     "replicated_agreement",

@@ -20,19 +20,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from alikely._base.arrays import Floats
-from alikely._base.parallel import in_parallel
-from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import Block, blocks
-from alikely.errors.draws import check_number
-from alikely.inference.conjugate import STICKS, stick_masses
+from alikely._base.random import RandomState
+from alikely.data.blocks import Block
+from alikely.errors.draws import PATTERNS, drawn_by_block, process_weights
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric
 
 __all__ = ["agreement_draws"]
 
-# Numbers held at a time by one worker.
-CHUNK = 8_000_000
-# Patterns of labels that stand for the prior.
-PATTERNS = 256
 # Mass of the prior: half a joint error that agrees, half a one that does not.
 MASS = 1.0
 # As if each label had been given that much more often.
@@ -84,18 +78,11 @@ def agreement_draws(
     >>> agreement_draws(table, 1000, rng=1).shape
     (1000, 6)
     """
-    n_draws = check_number(n_draws)
     if "response" not in table:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
         )
-    groups = list(blocks(table))
-    seeds = seed_sequence(rng).spawn(len(groups))
-    jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
-    out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
-    for block, drawn in zip(groups, in_parallel(_of_block, jobs), strict=True):
-        out[:, block.rows] = drawn
-    return out
+    return drawn_by_block(_of_block, table, n_draws, metric, rng)
 
 
 class _Counted(NamedTuple):
@@ -113,23 +100,14 @@ def _of_block(
     counted = _counted(block, rng)
     width = 1 + 2 * block.n_classes
     out = np.empty((n_draws, n_pairs), dtype=np.float32)
-    step = max(1, CHUNK // (n_trials + PATTERNS + n_pairs * (width + 2)))
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        weights = np.zeros((size, n_trials + PATTERNS))
-        weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
-        pattern = n_trials + rng.integers(0, PATTERNS, (size, STICKS))
-        pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size, MASS)
-        np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
+    held = n_pairs * (width + 2)
+    for some, weights in process_weights(rng, n_draws, n_trials, MASS, held):
         statistics = _summed(counted.statistics, weights, width)
         if metric.distinct is None:
-            out[start : start + size] = metric.value(statistics)
+            out[some] = metric.value(statistics)
         else:
             own = _summed(counted.squares, weights**2, 2)
-            out[start : start + size] = metric.distinct(statistics, own)
-    wrong = block.correct == 0
-    # Without a joint error the prior alone would speak.
-    out[:, ~(wrong[block.a] & wrong[block.b]).any(axis=1)] = np.nan
+            out[some] = metric.distinct(statistics, own)
     return out
 
 

@@ -10,10 +10,13 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import Block, blocks
@@ -24,7 +27,15 @@ from alikely.inference.evaluation import evaluator
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
 from alikely.metrics.rows import Mixture
 
-__all__ = ["chained", "check_number", "label_draws", "row_draws"]
+__all__ = [
+    "PATTERNS",
+    "chained",
+    "check_number",
+    "drawn_by_block",
+    "label_draws",
+    "process_weights",
+    "row_draws",
+]
 
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
@@ -81,14 +92,76 @@ def label_draws(
     >>> label_draws(table, 1000, rng=1).shape
     (1000, 6)
     """
+    return drawn_by_block(_label_block, table, n_draws, metric, rng)
+
+
+def drawn_by_block(
+    draw: Callable[[Block, int, Metric, np.random.SeedSequence], NDArray[np.float32]],
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    rng: RandomState,
+) -> NDArray[np.float32]:
+    """Draws of the labels of joint errors, block by block.
+
+    Parameters
+    ----------
+    draw : callable
+        Of a block, a number of draws, the metric and a seed, to draws (draw, pair).
+    table, n_draws, metric, rng
+        As in `label_draws`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        NaN for a pair without joint errors, of which the prior alone would speak.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is below 1.
+    """
     n_draws = check_number(n_draws)
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
     out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
-    for block, drawn in zip(groups, in_parallel(_label_block, jobs), strict=True):
+    for block, drawn in zip(groups, in_parallel(draw, jobs), strict=True):
+        wrong = block.correct == 0
+        drawn[:, ~(wrong[block.a] & wrong[block.b]).any(axis=1)] = np.nan
         out[:, block.rows] = drawn
     return out
+
+
+def process_weights(
+    rng: np.random.Generator, n_draws: int, n_trials: int, mass: float, held: int
+) -> Iterator[tuple[slice, Floats]]:
+    """Weights of trials, and of patterns that stand for the prior of a Dirichlet process [S94]_.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    n_draws, n_trials : int
+    mass : float
+        Of the prior; that of a trial is 1.
+    held : int
+        Numbers that are held for each draw beside the weights.
+
+    Yields
+    ------
+    draws : slice
+        Some draws, as many as a worker holds at a time.
+    weights : ndarray, shape (draw, trial + 256)
+    """
+    step = max(1, CHUNK // (n_trials + PATTERNS + held))
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        weights = np.zeros((size, n_trials + PATTERNS))
+        weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
+        pattern = n_trials + rng.integers(0, PATTERNS, (size, STICKS))
+        pieces = rng.standard_gamma(mass, size=(size, 1)) * stick_masses(rng, size, mass)
+        np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
+        yield slice(start, start + size), weights
 
 
 def _label_block(
@@ -108,18 +181,8 @@ def _label_block(
     )
     ready = evaluator(with_prior, metric)
     out = np.empty((n_draws, len(block.a)), dtype=np.float32)
-    step = max(1, CHUNK // (n_trials + PATTERNS + ready.width))
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        weights = np.zeros((size, n_trials + PATTERNS))
-        weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
-        pattern = n_trials + rng.integers(0, PATTERNS, (size, STICKS))
-        pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
-        np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
-        out[start : start + size] = ready.values(weights)
-    wrong = block.correct == 0
-    # Without a joint error the prior alone would speak.
-    out[:, ~(wrong[block.a] & wrong[block.b]).any(axis=1)] = np.nan
+    for some, weights in process_weights(rng, n_draws, n_trials, MASS, ready.width):
+        out[some] = ready.values(weights)
     return out
 
 

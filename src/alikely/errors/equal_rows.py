@@ -59,7 +59,7 @@ def equality(
         Of shape (pair,): ``expected_divergence``, ``log_bayes_factor`` (nats, positive for equal
         rows), ``p_equal`` and, over all pairs, ``p_equal_adjusted`` (Benjamini-Hochberg); NaN for
         pairs without errors, p-values also for pairs of which one system made none.
-        ``class_log_bayes_factor`` (pair, class).
+        ``class_log_bayes_factor`` (pair, class), NaN likewise.
     """
     n_pairs = table.sizes["pair"]
     out = {name: np.full(n_pairs, np.nan) for name in ("expected_divergence", "log_bayes_factor")}
@@ -75,7 +75,8 @@ def equality(
         by_class[block.rows, found.classes] = found.log_bayes_factors
         out["log_bayes_factor"][block.rows] = by_class[block.rows].sum(axis=1)
         p_equal[block.rows] = found.p_equal
-    out["log_bayes_factor"][np.isnan(out["expected_divergence"])] = np.nan
+    none = np.isnan(out["expected_divergence"])
+    out["log_bayes_factor"][none] = by_class[none] = np.nan
     return {
         **out,
         "class_log_bayes_factor": by_class,
@@ -126,47 +127,56 @@ def expected_by_class(
         the toss of a coin, and of the labels given on items of one alone as many as fall to it when
         these are dealt out [PS10]_.
     """
-    out = np.zeros(data.unseen.shape)
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
-    alone = data.alone_a + data.alone_b
-    apart = data.apart_a + data.apart_b
-    of_a, of_b = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
-    total = of_a + of_b
-    whole = total.sum(axis=-1)
+    of_a, of_b = data.of_a, data.of_b
+    n_a, n_b = of_a.sum(axis=-1), of_b.sum(axis=-1)
+    k = (of_a + of_b > 0).sum(axis=-1) + data.unseen
     n_alone = data.alone_a.sum(axis=-1), data.alone_b.sum(axis=-1)
-    for pair, true in zip(*np.nonzero(total), strict=True):
-        n_a, n_b = int(of_a[pair, true]), int(of_b[pair, true])
-        dealt = int(n_alone[0][pair, true]), int(n_alone[0][pair, true] + n_alone[1][pair, true])
-        labels = np.flatnonzero(data.of_a[pair, true] + data.of_b[pair, true])
-        unseen = int(data.unseen[pair, true])
-        k = unseen + len(labels)
-        none = np.zeros(1)
-        row = unseen * _of_label(none, none, n_a, n_b, k, **options)
-        for label in labels:
-            tossed, here = int(apart[pair, true, label]), int(alone[pair, true, label])
-            fixed = int(data.agreed[pair, true, label])
-            mass = _tossed_and_dealt(tossed, here, *dealt)
-            got = fixed + np.arange(len(mass))
-            rest = 2 * fixed + tossed + here - got
-            row += mass @ _of_label(got, rest, n_a, n_b, k, **options)
-        out[pair, true] = row[0] * total[pair, true] / whole[pair]
-    return out
+    at = np.nonzero(of_a + of_b)
+    row = at[:2]
+    agreed, tossed, here = (
+        part[at] for part in (data.agreed, data.apart_a + data.apart_b, data.alone_a + data.alone_b)
+    )
+    drawn, pool = n_alone[0][row], n_alone[0][row] + n_alone[1][row]
+    added = np.zeros(len(agreed))
+    # Labels of as many errors go together.
+    kinds, kind = np.unique(np.stack([tossed, here]), axis=1, return_inverse=True)
+    order, sizes = np.argsort(kind.ravel(), kind="stable"), np.bincount(kind.ravel())
+    for (coins, cards), end, n in zip(kinds.T, np.cumsum(sizes), sizes, strict=True):
+        some = order[end - n : end]
+        mass = _tossed_and_dealt(int(coins), int(cards), drawn[some], pool[some])
+        got = agreed[some, None] + np.arange(mass.shape[1])
+        rest = (2 * agreed[some] + coins + cards)[:, None] - got
+        given = (part[row][some, None] for part in (n_a, n_b, k))
+        added[some] = (mass * _of_label(got, rest, *given, **options)).sum(axis=1)
+    nothing = np.zeros(k.shape)
+    out = data.unseen * _of_label(nothing, nothing, n_a, n_b, np.maximum(k, 1), **options)
+    np.add.at(out, row, added)
+    total = (n_a + n_b).astype(np.float64)
+    whole = total.sum(axis=1, keepdims=True)
+    return np.asarray(out * np.divide(total, whole, out=np.zeros_like(total), where=whole > 0))
 
 
-def _tossed_and_dealt(tossed: int, here: int, drawn: int, pool: int) -> Floats:
-    """Probabilities of 0, 1, ... labels for `a`: of coins, and of labels dealt from a pool."""
+def _tossed_and_dealt(
+    tossed: int, here: int, drawn: NDArray[np.integer], pool: NDArray[np.integer]
+) -> Floats:
+    """Probabilities of 0, 1, ... labels for `a`, (row, number).
+
+    Labels are of coins, and of cards that are dealt from pools.
+    """
     coins = np.exp(_log_choose(tossed, np.arange(tossed + 1)) - tossed * np.log(2))
     if not here:
-        return np.asarray(coins)
-    got = np.arange(max(0, drawn - (pool - here)), min(here, drawn) + 1)
-    cards = np.zeros(here + 1)
-    cards[got] = np.exp(
-        _log_choose(here, got) + _log_choose(pool - here, drawn - got) - _log_choose(pool, drawn)
-    )
-    return np.convolve(coins, cards)
+        return np.broadcast_to(coins, (len(drawn), len(coins)))
+    got, others = np.arange(here + 1), (pool - here)[:, None]
+    left = drawn[:, None] - got
+    possible = (left >= 0) & (left <= others)
+    left = np.clip(left, 0, others)
+    cards = _log_choose(here, got) + _log_choose(others, left) - _log_choose(pool, drawn)[:, None]
+    cards = np.where(possible, np.exp(cards), 0)
+    return np.stack([np.convolve(coins, row) for row in cards]) if tossed else cards
 
 
-def _log_choose(n: int, k: NDArray[np.integer] | int) -> Floats:
+def _log_choose(n: NDArray[np.integer] | int, k: NDArray[np.integer] | int) -> Floats:
     return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
 

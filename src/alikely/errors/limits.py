@@ -20,6 +20,7 @@ from alikely.errors.sweep import COPIED, Chain, Drawn, log_gamma_shares
 from alikely.metrics.rows import Mixture
 
 __all__ = [
+    "UNBOUNDED",
     "Limits",
     "Simulated",
     "at",
@@ -28,6 +29,7 @@ __all__ = [
     "limits",
     "mixing",
     "observed",
+    "powers",
     "simulate",
 ]
 
@@ -44,6 +46,8 @@ GRID = np.linspace(0, 1, 401)
 # Probability in either tail from which on the wider answer stands alone: limits of 90 % and more.
 TAIL = 0.05
 TINY = 1e-300
+# What to say of a limit beyond all populations.
+UNBOUNDED = "errors do not bound it: a limit is that of rows without a common label"
 
 
 class Simulated(NamedTuple):
@@ -56,12 +60,15 @@ class Simulated(NamedTuple):
     in_frequent, in_few : ndarray, shape (..., pair)
         Share of the estimate that is due to the more frequent labels, and how much of it few true
         classes make up: where its like differ in populations, their estimates do.
+    again : ndarray, shape (..., pair)
+        The estimate from another data set of the same population; NaN for every other one.
     """
 
     divergence: Floats
     estimate: Floats
     in_frequent: Floats
     in_few: Floats
+    again: Floats | float = np.nan
 
 
 class Limits(NamedTuple):
@@ -104,7 +111,12 @@ def observed(
     )
 
 
-def _described(truth: Floats | float, by_label: Floats, head: NDArray[np.bool_]) -> Simulated:
+def _described(
+    truth: Floats | float,
+    by_label: Floats,
+    head: NDArray[np.bool_],
+    again: Floats | float = np.nan,
+) -> Simulated:
     by_class = by_label.sum(axis=-1)
     # Next to 0 rounding may leave it below.
     total = np.maximum(by_class.sum(axis=-1), 0)
@@ -114,6 +126,7 @@ def _described(truth: Floats | float, by_label: Floats, head: NDArray[np.bool_])
         total,
         (by_label * head).sum(axis=(-2, -1)) / whole,
         ((by_class / whole[..., None]) ** 2).sum(axis=-1),
+        again * np.ones_like(total),
     )
 
 
@@ -126,7 +139,7 @@ def simulate(
     mixture: Mixture,
     base: float,
 ) -> Simulated:
-    """Draw a population near the present draw of a chain, and a data set from it.
+    """Draw a population near the present draw of a chain, and a data set from it, or two.
 
     Parameters
     ----------
@@ -154,16 +167,22 @@ def simulate(
     weight = (totals[0] + totals[1]).astype(np.float64)
     weight /= weight.sum(axis=-1, keepdims=True)
     truth = (weight * divergence(row_a, row_b, mixing(totals, mixture), base)).sum(axis=-1)
-    n_copies = rng.binomial(chain.both, chain.copying)
-    copies = _multinomial(n_copies, copied, rng)
-    errors_a, errors_b = (
-        copies + _multinomial(total - n_copies, own, rng)
-        for total, own in zip(totals, (own_a, own_b), strict=True)
-    )
-    by_label = plug_in(errors_a, errors_b, drawn.labels, alpha=alpha, mixture=mixture, base=base)
+
+    def estimated() -> Floats:
+        n_copies = rng.binomial(chain.both, chain.copying)
+        copies = _multinomial(n_copies, copied, rng)
+        errors_a, errors_b = (
+            copies + _multinomial(total - n_copies, own, rng)
+            for total, own in zip(totals, (own_a, own_b), strict=True)
+        )
+        return plug_in(errors_a, errors_b, drawn.labels, alpha=alpha, mixture=mixture, base=base)
+
+    by_label = estimated()
     head = np.zeros(by_label.shape, dtype=bool)
     head[..., : share.shape[-1]] = share < 0.5
-    return _described(truth, by_label, head)
+    # Every other one is enough to tell populations from data sets.
+    again = estimated().sum(axis=(-2, -1)) if number % 2 else np.nan
+    return _described(truth, by_label, head, again)
 
 
 def mixing(totals: tuple[NDArray[Any], NDArray[Any]], mixture: Mixture) -> Floats | float:
@@ -221,7 +240,13 @@ def _multinomial(n: NDArray[np.int64], rows: Floats, rng: np.random.Generator) -
     return rng.multinomial(n, rows / np.maximum(rows.sum(axis=-1, keepdims=True), TINY))
 
 
-def limits(seen: Simulated, made: Simulated, posterior: Floats, most: Floats) -> Limits:
+def limits(
+    seen: Simulated,
+    made: Simulated,
+    posterior: Floats,
+    most: Floats,
+    wider: Floats | float = 1.0,
+) -> Limits:
     """From what was simulated, how sure each divergence is.
 
     Parameters
@@ -234,34 +259,40 @@ def limits(seen: Simulated, made: Simulated, posterior: Floats, most: Floats) ->
         Draws of the divergence.
     most : ndarray, shape (pair,)
         The largest divergence that there is; what the populations do not bound ends there.
+    wider : ndarray, shape (pair,), or float
+        How much further estimates lie from what is expected than those that were simulated.
 
     Returns
     -------
     Limits
     """
     n_pairs = len(seen.estimate)
+    wider = np.broadcast_to(wider, n_pairs)
     confidence, value = np.empty((2, n_pairs, len(GRID) + 1))
     for pair in range(n_pairs):
-        one = Simulated(*(part[:, pair] for part in made))
-        here = Simulated(*(part[pair] for part in seen))
-        confidence[pair], value[pair] = _curve(here, one, most[pair])
+        one = Simulated(*(part[:, pair] for part in made[:4]))
+        here = Simulated(*(part[pair] for part in seen[:4]))
+        confidence[pair], value[pair] = _curve(here, one, most[pair], wider[pair])
     return Limits(confidence, value, np.sort(posterior, axis=0))
 
 
-def _curve(seen: Simulated, made: Simulated, most: float) -> tuple[Floats, Floats]:
+def _curve(seen: Simulated, made: Simulated, most: float, wider: float) -> tuple[Floats, Floats]:
     """Confidence in divergences up to each of a grid, of one pair."""
     root, top = np.sqrt(made.divergence), np.sqrt(made.divergence.max())
     u = root / top if top > 0 else root
-    # Estimates of populations that are like the observed one beside their divergence, too.
-    like = [made.in_frequent - seen.in_frequent, made.in_few - seen.in_few]
-    design = np.column_stack([_powers(u), *like])
+    # Estimates of populations that are like the observed one beside their divergence, too: where
+    # these are 0, however much they matter.
+    one, other = made.in_frequent - seen.in_frequent, made.in_few - seen.in_few
+    unlike = [one, other, one * u, other * u, one * u**2, other * u**2]
+    unlike += [one**2, other**2, one * other]
+    design = np.column_stack([powers(u), *unlike])
     target = np.sqrt(made.estimate)
     slopes = np.linalg.lstsq(design, target, rcond=None)[0]
     # Mean absolute deviations of a normal variable are that much smaller than standard ones.
     apart = np.abs(target - design @ slopes) * np.sqrt(np.pi / 2)
     wide = np.linalg.lstsq(np.column_stack([np.ones_like(u), u**2]), apart, rcond=None)[0]
-    expected = np.maximum.accumulate(_powers(GRID) @ slopes[:4])
-    sd = np.maximum(wide[0] + wide[1] * GRID**2, apart.mean() / 4)
+    expected = np.maximum.accumulate(powers(GRID) @ slopes[:4])
+    sd = wider * np.maximum(wide[0] + wide[1] * GRID**2, apart.mean() / 4)
     # An estimate below what equal systems would show is as one of equal systems.
     estimate = max(np.sqrt(seen.estimate), expected[0])
     sure = np.maximum.accumulate(special.ndtr(np.divide(
@@ -270,7 +301,8 @@ def _curve(seen: Simulated, made: Simulated, most: float) -> tuple[Floats, Float
     return np.append(sure, 1), np.append((GRID * top) ** 2, most)
 
 
-def _powers(u: Floats) -> Floats:
+def powers(u: Floats) -> Floats:
+    """Powers that the root of an expected estimate is made of, (..., 4)."""
     return np.stack([np.ones_like(u), u**2, u**3, u**4], axis=-1)
 
 

@@ -47,6 +47,7 @@ CHAINS = 2
 WARM_UP, SWEEPS = 150, 250
 # Cells of all pairs and classes that are worked on at a time.
 CELLS = 30_000
+OF_POPULATIONS = ("true", "estimate", "again", "posterior", "in_frequent", "in_few")
 
 
 class PairedDraws(NamedTuple):
@@ -65,12 +66,20 @@ class PairedDraws(NamedTuple):
     bounded : ndarray, shape (pair,)
         How sure it is that systems are no further apart than rows which share next to nothing: an
         interval that asks for more ends where no label is common. NaN for pairs without errors.
+    populations : xarray.Dataset
+        What `alikely.errors.mean_draws` makes draws of means from. Dims (population, pair):
+        ``true`` similarity of populations near by, ``estimate`` from a data set of each, ``again``
+        from another one (NaN for every other population), the draw of the ``posterior`` that it is
+        near to, ``in_frequent`` and ``in_few``, how far these are from what was observed. Dims
+        (sample, pair): ``order`` of the draws, from the most similar. Dim pair: ``furthest``,
+        similarity of rows without a common label. Attribute ``equal``: that of equal rows.
     """
 
     values: NDArray[np.float32]
     model: xr.Dataset
     r_hat: Floats
     bounded: Floats
+    populations: xr.Dataset
 
 
 class _Run(NamedTuple):
@@ -135,6 +144,7 @@ def paired_row_draws(
     shape = (CHAINS, SWEEPS, n_pairs)
     similarity, copying, spread = np.full((3, *shape), np.nan)
     bounded = np.full(n_pairs, np.nan)
+    populations = _no_populations(table, n_draws)
     sampling_seed, tying_seed = seed_sequence(rng).spawn(2)
     jobs, options = list(_jobs(table)), dict(metric.options)
     seeds = iter(sampling_seed.spawn(CHAINS * len(jobs)))
@@ -145,9 +155,15 @@ def paired_row_draws(
         run, ((data, options, next(seeds), made_by) for _, data in jobs for _ in range(CHAINS))
     )
     ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
+    populations["order"].values[:] = ranks * n_draws
     for at_pairs, data in jobs:
         runs = list(itertools.islice(found, CHAINS))
-        one = _limits(data, options, runs)
+        made = Simulated(
+            *(np.concatenate(p) for p in zip(*(run.made for run in runs), strict=True))
+        )
+        seen = observed(data, frequent(data), **options)
+        one = _limits(data, options, runs, seen, made)
+        _keep_populations(populations, at_pairs, runs, seen, made, one)
         values[:, at_pairs] = errors.error_similarity(at(one, ranks[:, at_pairs].T).T)
         for chain, of in enumerate(runs):
             similarity[chain][:, at_pairs] = errors.error_similarity(of.posterior)
@@ -160,7 +176,42 @@ def paired_row_draws(
     )
     r_hats = azs.rhat(xr.Dataset({"of_rows": (dims, similarity), "of_spread": (dims, spread)}))
     r_hat = np.fmax(r_hats["of_rows"].values, r_hats["of_spread"].values)
-    return PairedDraws(values, model, r_hat, bounded)
+    return PairedDraws(values, model, r_hat, bounded, populations)
+
+
+def _no_populations(table: xr.Dataset, n_draws: int) -> xr.Dataset:
+    """What means are made from, with nothing in it yet."""
+    n_pairs = table.sizes["pair"]
+    shape = (CHAINS * SWEEPS, n_pairs)
+    kind = np.uint16 if n_draws <= np.iinfo(np.uint16).max else np.uint32
+    return xr.Dataset(
+        {
+            name: (("population", "pair"), np.full(shape, np.nan, dtype=np.float32))
+            for name in OF_POPULATIONS
+        }
+        | {
+            "furthest": ("pair", np.full(n_pairs, np.nan)),
+            "order": (("sample", "pair"), np.zeros((n_draws, n_pairs), dtype=kind)),
+        },
+        coords={"pair": table["pair"].values},
+        attrs={"equal": 1.0},
+    )
+
+
+def _keep_populations(
+    populations: xr.Dataset,
+    at_pairs: NDArray[np.intp],
+    runs: Sequence[_Run],
+    seen: Simulated,
+    made: Simulated,
+    found: Limits,
+) -> None:
+    apart = made.divergence, made.estimate, made.again, np.concatenate([r.posterior for r in runs])
+    similar = (errors.error_similarity(part) for part in apart)
+    like = made.in_frequent - seen.in_frequent, made.in_few - seen.in_few
+    for name, values in zip(OF_POPULATIONS, (*similar, *like), strict=True):
+        populations[name].values[:, at_pairs] = values
+    populations["furthest"].values[at_pairs] = errors.error_similarity(found.value[:, -1])
 
 
 def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
@@ -226,14 +277,18 @@ def _weight(totals: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Floats:
     return errors_of_both / errors_of_both.sum(axis=-1, keepdims=True)
 
 
-def _limits(data: PairedErrors, options: dict[str, Any], runs: Sequence[_Run]) -> Limits:
+def _limits(
+    data: PairedErrors,
+    options: dict[str, Any],
+    runs: Sequence[_Run],
+    seen: Simulated,
+    made: Simulated,
+) -> Limits:
     """From all chains of some pairs."""
     totals = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
-    seen = observed(data, frequent(data), **options)
-    made = (np.concatenate(part) for part in zip(*(run.made for run in runs), strict=True))
     posterior = np.concatenate([run.posterior for run in runs])
     most = largest(totals, _weight(totals), options["mixture"], options["base"])
-    return limits(seen, Simulated(*made), posterior, most)
+    return limits(seen, made, posterior, most)
 
 
 def _tied_ranks(

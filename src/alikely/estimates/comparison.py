@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
+from alikely.errors.limits import UNBOUNDED
+from alikely.errors.means import mean_draws
 from alikely.estimates.result import LABELS, Result
 from alikely.inference.influence import covariance
 from alikely.metrics import Metric, consistency
@@ -42,8 +45,8 @@ Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 NEAR_CEILING, ENOUGH_TRIALS = 0.9, 640
 # Likewise of labels, by joint errors of each pair: means hold from so many on, differences.
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
-# A similarity next to 1, and where among a pair's draws it is looked for.
-EQUAL, NEAR_THE_END = 0.001, 0.975
+# Group of a result whose entries have limits, from which those of means are made.
+POPULATIONS = "populations"
 # Whoever of the pair it is.
 EITHER = "observer"
 
@@ -149,7 +152,9 @@ def mean(
 
     Notes
     -----
-    The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`.
+    The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`. The
+    posterior of error similarity has limits of the mean itself, since those of pairs do not average
+    (`alikely.errors.mean_draws`).
 
     Examples
     --------
@@ -261,14 +266,16 @@ def contrast(
                 "trials; use sampler='exact' with the default prior"
             }
             continue
-        draws = result.draws(school)[:, chosen].astype(np.float64) @ w
+        calibrated = school == "posterior" and POPULATIONS in result.data.children
+        if calibrated:
+            draws, unbounded = _of_populations(result, chosen, w, (1 + ci_prob) / 2)
+        else:
+            draws, unbounded = result.draws(school)[:, chosen].astype(np.float64) @ w, ""
         center = None if school == "posterior" else estimate
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
         if school == "posterior":
             rows[school]["note"] = (
-                _ceiling_note(part)
-                or _few_note(part, w, result.metric)
-                or _limits_note(result, chosen)
+                _ceiling_note(part) or _few_note(part, w, result.metric) or unbounded
             )
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
@@ -462,19 +469,34 @@ def _ceiling_note(part: xr.Dataset) -> str:
     return ""
 
 
-def _limits_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    """Whether draws of limits are averaged that do not hold on average."""
-    sampler = result.data["posterior"].attrs["sampler"]
-    if result.metric.draws != "rows" or sampler != "gibbs" or len(chosen) == 1:
-        return ""
-    highest = np.quantile(result.draws("posterior")[:, chosen], NEAR_THE_END, axis=0)
-    if len(np.unique(result.table["pair_group"].values[chosen])) > 1:
-        return (
-            "limits of pairs do not average over conditions: the posterior may leave out the truth"
-        )
-    if (highest > 1 - EQUAL).any():
-        return "some pairs may be equal: the posterior may lie too low"
-    return ""
+def _of_populations(
+    result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
+) -> tuple[Floats, str]:
+    """Draws of a weighted sum whose entries have limits rather than draws of their own.
+
+    Entries of positive weight have a mean with limits, those of negative weight another; a single
+    entry has its draws. Also a note, where an interval is not bounded.
+    """
+    one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
+    populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
+    estimate = result.estimates["estimate"].values[chosen]
+    draws, note = np.zeros(len(one_by_one)), ""
+    for side in (1, -1):
+        there = np.flatnonzero(side * weights > 0)
+        part = np.abs(weights[there])
+        if len(there) < 2:
+            draws += side * (one_by_one[:, there] @ part)
+            continue
+        share = part / part.sum()
+        found = mean_draws(populations.isel(pair=there), estimate[there], _weighted(share))
+        draws += side * part.sum() * found.values
+        if found.bounded < sure:
+            note = UNBOUNDED
+    return draws, note
+
+
+def _weighted(share: Floats) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    return lambda values: values @ share
 
 
 def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:

@@ -18,6 +18,7 @@ from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
+from alikely.errors.limits import UNBOUNDED
 from alikely.errors.paired_chains import paired_chain_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
@@ -53,6 +54,9 @@ PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
 # Above, chains of a pair may not have seen all of its posterior.
 R_HAT = 1.1
 NOT_MET = "chains have not met"
+# Draws beyond a limit, below which the outermost are not far enough out.
+BEYOND = 2.5
+FEW_DRAWS = "too few draws: limits are too narrow"
 LOST = "same items, but not which: no interval without the trials"
 # What confusion matrices of systems that answered the same items do not tell.
 OF_PAIRING = (
@@ -63,7 +67,6 @@ OF_PAIRING = (
     "log_bayes_factor",
     "class_log_bayes_factor",
 )
-UNBOUNDED = "errors do not bound it: the lower limit is that of rows without a common label"
 
 
 def misclassification_agreement(
@@ -276,9 +279,10 @@ def error_similarity(
         same distribution of errors), ``p_equal`` of a permutation test of equal rows and
         ``p_equal_adjusted`` over all pairs (Benjamini-Hochberg); these take into account on which
         items both erred, and what they agreed on. With ``sampler="auto"`` also ``model_low`` and
-        ``model_high``, quantiles of the posterior alone, and ``copy_probability``: the share of
-        items on which both erred where one label was a copy of the other, NaN where there is no
-        such item. ``result.estimates`` has the divergence and the Bayes factor of each class.
+        ``model_high``, quantiles of the posterior alone for the `ci_prob` of this call, and
+        ``copy_probability``: the share of items on which both erred where one label was a copy of
+        the other, NaN where there is no such item. ``result.estimates`` has the divergence and the
+        Bayes factor of each class.
 
     Raises
     ------
@@ -299,7 +303,9 @@ def error_similarity(
     (`alikely.errors.sweep`), and the divergences at which an estimate as observed would be too
     small or too large, by data sets that are simulated from populations near by
     (`alikely.errors.limits`). Draws in ``result.draws("posterior")`` have these quantiles; those of
-    the posterior alone are in the group ``rows``.
+    the posterior alone are in the group ``rows``. Means of draws have other quantiles than limits
+    of means should: `alikely.mean` and `alikely.difference` take these from the group
+    ``populations``.
 
     References
     ----------
@@ -531,21 +537,26 @@ def _draw_paired(
         drawn.model[metric.name].values.reshape(-1, table.sizes["pair"]), ask.ci_prob, "eti"
     )
     remarks = [
-        "; ".join(_remarks(r_hat, bounded, ask.ci_prob))
+        "; ".join(_remarks(r_hat, bounded, ask.ci_prob, n_draws))
         for r_hat, bounded in zip(drawn.r_hat, drawn.bounded, strict=True)
     ]
     copying = drawn.model["copy_probability"].mean(("chain", "draw")).values
     beside = {"model_low": sides[:, 0], "model_high": sides[:, 1], "copy_probability": copying}
     return Drawn(
-        {"posterior": chained(drawn.values, table, metric, "gibbs"), "rows": drawn.model},
+        {
+            "posterior": chained(drawn.values, table, metric, "gibbs"),
+            "rows": drawn.model,
+            "populations": drawn.populations,
+        },
         np.array(remarks, dtype=object),
         variables={name: ("pair", values) for name, values in beside.items()},
     )
 
 
-def _remarks(r_hat: float, bounded: float, ci_prob: float) -> list[str]:
+def _remarks(r_hat: float, bounded: float, ci_prob: float, n_draws: int) -> list[str]:
     """What cannot be trusted about the interval of a pair."""
     found = [f"{NOT_MET} (r_hat {r_hat:.2f})"] if r_hat > R_HAT else []
+    found += [FEW_DRAWS] if n_draws * (1 - ci_prob) / 2 < BEYOND else []
     return found + ([UNBOUNDED] if bounded < (1 + ci_prob) / 2 else [])
 
 

@@ -34,6 +34,9 @@ SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
 
 # A posterior interval that spans this much says next to nothing.
 WIDE = 0.5
+# What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
+CLUSTERS = {"moments": "", "gibbs": "clusters tie the posteriors of pairs, but do not widen them"}
+IGNORED = "the posterior ignores the clusters"
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 
 
@@ -218,8 +221,8 @@ class Result(Tree):
             if "posterior_remark" in estimates:
                 remarks.append(estimates["posterior_remark"].values)
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
-            if self.data.attrs["cluster"] and self.data.attrs["sampler"] != "moments":
-                text = "the posterior ignores the clusters"
+            if self.data.attrs["cluster"]:
+                text = CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
                 remarks.append(np.full(len(frame), text, dtype=object))
         return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]
 

@@ -1,0 +1,117 @@
+"""Means over pairs whose limits are those of the mean: populations of known bias and spread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely.errors import mean_draws
+
+BIAS, SD, FURTHEST = 0.12, 0.02, 0.3
+N_POPULATIONS, N_DRAWS = 400, 400
+
+
+def populations(
+    n_pairs: int,
+    rng: np.random.Generator,
+    true: float = 0.1,
+    *,
+    common: float = 0.0,
+    tied: bool = False,
+) -> xr.Dataset:
+    """Estimates with a bias and normal errors, `common` of their variance due to the population."""
+    step = np.arange(N_POPULATIONS) * 0.6180339887498949 % 1
+    apart = FURTHEST * step[:, None] ** 2 * np.ones(n_pairs)
+    of_population = np.sqrt(common) * SD * rng.standard_normal(apart.shape)
+    estimates = [
+        apart + BIAS + of_population + np.sqrt(1 - common) * SD * rng.standard_normal(apart.shape)
+        for _ in range(2)
+    ]
+    estimates[1][::2] = np.nan
+    score = rng.standard_normal((N_DRAWS, 1 if tied else n_pairs)) * np.ones(n_pairs)
+    nothing = np.zeros(apart.shape)
+    # A posterior that says what a single estimate without bias would say.
+    posterior = np.abs(true + SD * rng.standard_normal(apart.shape))
+    values = {
+        "true": 1 - apart,
+        "estimate": 1 - estimates[0],
+        "again": 1 - estimates[1],
+        "posterior": 1 - posterior,
+        "in_frequent": nothing,
+        "in_few": nothing,
+    }
+    return xr.Dataset(
+        {name: (("population", "pair"), value) for name, value in values.items()}
+        | {
+            "furthest": ("pair", np.full(n_pairs, 0.5)),
+            "order": (("sample", "pair"), score.argsort(axis=0).argsort(axis=0)),
+        },
+        attrs={"equal": 1.0},
+    )
+
+
+def ends(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.quantile(draws, [0.025, 0.975], axis=0))
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.08])
+def test_limits_of_means_hold_where_those_of_pairs_do_not_average(apart: float) -> None:
+    rng = np.random.default_rng(1)
+    n_means, size = 100, 6
+    made = populations(n_means * size, rng, apart)
+    estimate = 1 - (apart + BIAS + SD * rng.standard_normal(n_means * size))
+    found = mean_draws(made, estimate, lambda x: x.reshape(len(x), n_means, size).mean(axis=2))
+    assert found.values.shape == (N_DRAWS, n_means)
+    low, high = ends(found.values)
+    # Single precision of what is kept leaves 1 as it is; four standard errors below .95.
+    held = (low <= 1 - apart) & (1 - apart <= high)
+    assert held.mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_means)
+    if not apart:
+        assert (high == 1).mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_means)
+        alone = 1 - np.abs(SD * rng.standard_normal((N_DRAWS, n_means, size))).mean(axis=2)
+        assert (ends(alone)[1] < 1).all()
+    # Half as wide again as a mean of six without bias: posteriors are somewhere else by chance.
+    assert np.median(high - low) < 1.5 * 2 * 1.96 * SD / np.sqrt(size)
+    np.testing.assert_allclose(found.bounded, 1)
+
+
+def width(n_pairs: int, **kind: float | bool) -> float:
+    rng = np.random.default_rng(2)
+    made = populations(n_pairs, rng, **kind)  # type: ignore[arg-type]
+    # Nothing that widens.
+    made["posterior"][:] = 0.9
+    found = mean_draws(made, np.full(n_pairs, 1 - 0.1 - BIAS), lambda x: x.mean(axis=1))
+    low, high = ends(found.values)
+    return float(high - low)
+
+
+def test_what_pairs_have_in_common_does_not_average_out() -> None:
+    one = width(1)
+    # 95 % limits of a normal estimate; a spread from 400 residuals has a standard error of 4 %.
+    room = 4 * 0.04
+    assert one == pytest.approx(2 * 1.96 * SD, rel=room)
+    assert width(16) == pytest.approx(one / 4, rel=2 * room)
+    assert width(16, tied=True) == pytest.approx(one, rel=2 * room)
+    assert width(16, common=1.0) == pytest.approx(one, rel=2 * room)
+    half = np.sqrt(0.5 + 0.5 / 16)
+    assert width(16, common=0.5) == pytest.approx(half * one, rel=2 * room)
+
+
+def test_a_pair_without_errors_leaves_its_means_undefined() -> None:
+    made = populations(4, np.random.default_rng(3))
+    for name in ("true", "estimate", "again", "posterior", "in_frequent", "in_few"):
+        made[name][:, 1] = np.nan
+    estimate = np.array([0.9, np.nan, 0.9, 0.9])
+    weights = np.array([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]).T
+
+    def combine(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.stack([x[:, :2].mean(axis=1), x[:, 2:].mean(axis=1)], axis=1)
+
+    found = mean_draws(made, estimate, combine)
+    assert np.isnan(found.values[:, 0]).all()
+    assert np.isfinite(found.values[:, 1]).all()
+    alone = mean_draws(made.isel(pair=[2, 3]), estimate[2:], lambda x: x @ weights[2:, 1])
+    assert alone.values.shape == (N_DRAWS,)
+    assert ends(alone.values) == pytest.approx(ends(found.values[:, 1]), abs=SD / 4)
