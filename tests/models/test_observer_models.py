@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from scipy import integrate, stats
@@ -14,7 +16,8 @@ import alikely as al
 from alikely.margins.reliability import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.models.observers import FEW_ANSWERS, NODES, _observe_repeats, noise_variance
+from alikely.models import _repeats
+from alikely.models.observers import FEW_ANSWERS, _observe_repeats, noise_variance
 
 M = 16
 RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
@@ -51,14 +54,47 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
             pm.Data("shown", np.full(exact.shape, n)),
             M,
             "m_afc",
-            NODES["few" if n <= FEW_ANSWERS else "many"],
+            (n,),
         )
     found = model.compile_logp(sum=False)({})[0]
     error = np.exp(exact) * (found - exact)
+    if n <= FEW_ANSWERS:
+        # Of a table: where an outcome is likely it is as sure as its interpolation.
+        assert np.abs(error).max() < 1e-5
     assert np.abs(error).sum(axis=0).max() < 5e-3
     # What adds up over items and observers, and would move the spread of deviations.
     assert np.abs(error.sum(axis=0)).max() < (2e-3 if deviation <= 2 else 4e-3)
     assert abs(error.sum(axis=0).mean()) < 5e-4
+
+
+@pytest.mark.parametrize("link", ["m_afc", "probit"])
+def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> None:
+    numbers = (0, 1, 3)
+    d, spread = pt.dvector(), pt.dscalar()
+    k, n = np.array([0, 1, 0, 2, 3, 1, 3]), np.array([0, 1, 1, 3, 3, 3, 3])
+    value = _repeats.log_likelihood(k, n, d, spread, numbers, M, link)
+    slopes = pt.grad(value.sum(), [d, spread])
+    found = pytensor.function([d, spread], [value, *slopes], mode="FAST_COMPILE")
+    at = np.array([0.3, -1.2, 2.2, 1.1, 0.4, 3.0, 19.9])
+    for tau in (0.0, 1e-3, 0.4, 1.7, 25.0):
+        here, by_d, by_tau = found(at, tau)
+        assert abs(here[0]) < 1e-12
+        step = 1e-5
+        up, down = found(at + step, tau)[0], found(at - step, tau)[0]
+        np.testing.assert_allclose(by_d, (up - down) / (2 * step), atol=1e-6, rtol=1e-6)
+        if tau > 0:
+            after, before = found(at, tau + step)[0].sum(), found(at, tau - step)[0].sum()
+            assert by_tau == pytest.approx((after - before) / (2 * step), abs=1e-5)
+    # Straight lines beyond the last knots.
+    ends = np.array([found(np.full(7, x), 1.0)[0] for x in (20.0, 21.0, 22.0, -20.0, -21.0, -22.0)])
+    np.testing.assert_allclose(ends[0] - 2 * ends[1] + ends[2], 0, atol=1e-9)
+    np.testing.assert_allclose(ends[3] - 2 * ends[4] + ends[5], 0, atol=1e-9)
+    # Without deviations answers are those of the task.
+    plain = found(at, 0.0)[0][1]
+    exact = (
+        m_afc_log_probability(at[1:2], M)[0] if link == "m_afc" else stats.norm.logcdf(at[1:2])
+    )
+    assert plain == pytest.approx(exact.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize(("m", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
