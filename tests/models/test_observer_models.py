@@ -13,7 +13,7 @@ import xarray as xr
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.margins.reliability import self_consistency
+from alikely.margins.repeats import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
 from alikely.models import _repeats
