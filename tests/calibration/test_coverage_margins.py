@@ -19,7 +19,7 @@ CLASSES_DIFFER = ["class bias", "opposite classes"]
 def test_a_short_study_has_all_columns() -> None:
     worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
     table = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
-    assert table["scope"].tolist() == ["total", "within"]
+    assert table["scope"].tolist() == ["total", "within", "difference", "groups"]
     # 20 data sets: 4 errors below .95 are .75.
     assert (table["coverage"] >= 0.75).all()
     again = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)

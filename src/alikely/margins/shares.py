@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
 from alikely.stats.intervals import interval
 
-__all__ = ["ShareDraws", "share_draws"]
+__all__ = ["ShareDraws", "share_draws", "tied_draws"]
 
 # Draws of influences over items that are held at a time.
 CHUNK = 8_000_000
@@ -112,7 +113,8 @@ def share_draws(
     beside = {name: np.full(n_pairs, np.nan) for name in names}
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     entries = [_entry(table, pair, m, clusters) for pair in range(n_pairs)]
-    ranks = _tied_ranks(table, entries, n_draws, np.random.default_rng(seed_sequence(rng)))
+    n_trials = table.sizes["trial"]
+    ranks = _tied_ranks(n_trials, entries, n_draws, np.random.default_rng(seed_sequence(rng)))
     values = np.empty((n_draws, n_pairs), np.float32)
     levels = (np.arange(n_draws) + 0.5) / n_draws
     tails = (1 - ci_prob) / 2
@@ -260,11 +262,41 @@ def _remark(entry: _Entry, unbounded: bool) -> str:
     return "; ".join(filter(None, told))
 
 
+def tied_draws(
+    found: Sequence[Moments],
+    clusters: NDArray[np.intp] | None,
+    n_draws: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Draws of correlations over the same items that have their limits and belong together.
+
+    Parameters
+    ----------
+    found : sequence of Moments
+        As from `alikely.margins.moment_consistency`, of the same items.
+    clusters : ndarray of int, shape (item,), optional
+        Those of the moments.
+    n_draws : int
+        At least 1.
+    generator : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (draw, correlation)
+    """
+    items = np.arange(len(found[0].slopes))
+    entries = [_Entry(one, None, None, {}, items, clusters, "") for one in found]
+    ranks = _tied_ranks(len(items), entries, n_draws, generator)
+    levels = (np.arange(n_draws) + 0.5) / n_draws
+    return np.stack([moment_limits(one, levels)[r] for one, r in zip(found, ranks.T, strict=True)],
+                    axis=1)  # fmt: skip
+
+
 def _tied_ranks(
-    table: xr.Dataset, entries: list[_Entry], n_draws: int, generator: np.random.Generator
+    n_trials: int, entries: list[_Entry], n_draws: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
     """Ranks of draws of each pair, from 0, that hang together as estimates do over items."""
-    n_trials = table.sizes["trial"]
     slopes = np.zeros((len(entries), n_trials))
     of_trial = np.arange(n_trials)
     for row, entry in zip(slopes, entries, strict=True):
