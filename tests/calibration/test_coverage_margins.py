@@ -21,11 +21,11 @@ def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alikely.simulate.margins.CLASSES", 400)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
-    table = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
+    table = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
     assert table["scope"].tolist() == ["total", "within", "difference", "groups"]
-    # 20 data sets: 4 errors below .95 are .75.
-    assert (table["coverage"] >= 0.75).all()
-    again = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
+    # 10 data sets: 4 errors below .95 are .67.
+    assert (table["coverage"] >= 0.67).all()
+    again = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
     np.testing.assert_array_equal(table["truth"], again["truth"])
 
 

@@ -130,9 +130,10 @@ def share_draws(
         for name, p in entry.checks.items():
             beside[name][pair] = p
     lost = interval(values, ci_prob, "eti")
+    within = np.stack([beside["share_within_lb"], beside["share_within_ub"]], axis=1)
     remarks = [
-        _remark(entry, bool((bounds == [-1, 1]).all()))
-        for entry, bounds in zip(entries, lost, strict=True)
+        _remark(entry, bool((bounds == [-1, 1]).all()), bool(np.prod(np.sign(ends)) == 1))
+        for entry, bounds, ends in zip(entries, lost, within, strict=True)
     ]
     return ShareDraws(values, beside, np.array(remarks, dtype=object))
 
@@ -248,7 +249,8 @@ def _checks(
     return found
 
 
-def _remark(entry: _Entry, unbounded: bool) -> str:
+def _remark(entry: _Entry, unbounded: bool, sure_within: bool) -> str:
+    """What a reader should know; `sure_within`: whether the interval within excludes 0."""
     if entry.total.reason:
         return entry.total.reason
     told = [entry.remark]
@@ -257,7 +259,7 @@ def _remark(entry: _Entry, unbounded: bool) -> str:
     if unbounded:
         told.append("no bound: the group's reliability may be 0")
     told += [text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < LEVEL]
-    if entry.within is not None and entry.total.rho * entry.within.rho < 0:
+    if sure_within and entry.within is not None and entry.total.rho * entry.within.rho < 0:
         told.append("of opposite sign within classes: classes make the total")
     return "; ".join(filter(None, told))
 
