@@ -56,6 +56,7 @@ def test_two_lists_are_analysed_with_one_call() -> None:
         assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
         assert row["estimate"] < row["ceiling"]
         assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
+        assert "2 lists that no observer ties: compared within them" in row["note"]
     ceilings = result.data["ceilings"]
     assert ceilings["undefined"].item() == ""
     assert ceilings["lower"].item() < ceilings["reliability"].item() < ceilings["upper"].item()
@@ -118,3 +119,73 @@ def test_repeats_of_some_items_and_missing_answers_have_a_ceiling_and_a_note() -
     row = analysed(gaps, margins).loc["near"]
     assert 0 < row["reliability"] < 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[al.Trials, pd.DataFrame]:
+    return al.simulate.detection_experiment(6, 40, 2, rho=RHO, rng=1, m=8)
+
+
+def first_items(n: int) -> list[str]:
+    return [f"item_{i + 1}" for i in range(n)]
+
+
+def test_systems_that_share_no_item_are_refused(small: tuple[al.Trials, pd.DataFrame]) -> None:
+    trials, margins = small
+    message = "'human' and 'near' have no item in common, though both have some of data set 'all'"
+    with pytest.raises(ValueError, match=message) as caught:
+        analysed(trials, margins.assign(item="x" + margins["item"]))
+    assert "\n" not in str(caught.value)
+    # Two groups of people, of which each saw the other half; a machine has all.
+    frame = trials.to_table()
+    one = frame["observer"].isin(["human_1", "human_2", "human_3"])
+    frame["lab"] = np.where(one, "east", "west")
+    half = frame["item"].isin(first_items(20))
+    apart = al.Trials.from_table(frame[one == half], labels=["lab"])
+    with pytest.raises(ValueError, match=r"'east' and 'west' have no item .* pairs=\[\(a, b\)"):
+        analysed(apart, margins, group="lab")
+    result = al.decision_margin_consistency(
+        apart, margins, [("east", "near"), ("west", "near")], group="lab", n_resamples=0, rng=1
+    )
+    assert result.summary()["n_trials"].tolist() == [20, 20]
+
+
+def test_items_of_one_system_and_too_few_in_common(small: tuple[al.Trials, pd.DataFrame]) -> None:
+    trials, margins = small
+    few = margins["item"].isin(first_items(4))
+    with pytest.raises(ValueError, match="'human' and 'near' have 4 items in common; a correlat"):
+        analysed(trials, margins[few])
+    row = analysed(trials, margins[~few]).loc["near"]
+    assert row["n_trials"] == 36
+    assert "4 items of one system only" in row["note"]
+
+
+def test_a_class_of_one_item_and_a_class_of_equal_margins(
+    small: tuple[al.Trials, pd.DataFrame],
+) -> None:
+    trials, margins = small
+    frame = trials.to_table()
+    item = frame["item"] == frame["item"].iloc[0]
+    lone = cut(trials, lambda t: (t["truth"] != t["truth"].iloc[0]) | item)
+    row = analysed(lone, margins).loc["near"]
+    assert "classes of a single item, which say nothing within: 1" in row["note"]
+    assert np.isfinite(row["share_within"])
+    kind = dict(zip(frame["item"], frame["truth"].astype(float), strict=True))
+    row = analysed(trials, margins.assign(margin=margins["item"].map(kind))).loc["near"]
+    assert "within classes items do not differ" in row["note"]
+    assert np.isnan(row["share_within"])
+
+
+def test_people_who_saw_items_of_their_own_only(small: tuple[al.Trials, pd.DataFrame]) -> None:
+    trials, margins = small
+    own = cut(
+        trials,
+        lambda t: t["item"].str[5:].astype(int) % 6 + 1 == t["observer"].str[6:].astype(int),
+    )
+    result = al.decision_margin_consistency(own, margins, n_resamples=0, rng=1)
+    assert result.data["ceilings"]["undefined"].item() == (
+        "fewer than 5 items that two observers answered"
+    )
+    row = result.summary().iloc[0]
+    assert np.isnan(row["reliability"])
+    assert "no item was answered by two observers" in row["note"]

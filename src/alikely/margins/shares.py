@@ -172,10 +172,23 @@ def _entry(
         if not few:
             between = _between(table, (a, b), items, classes)
     checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m)
-    remark = "few classes: errors are those of single items" if few and clusters is None else ""
-    if classes is not None and within is None:
-        remark = f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
+    told = ["few classes: errors are those of single items" if few and clusters is None else ""]
+    if n_lists := int(strata.max()):
+        told.append(f"{n_lists + 1} lists that no observer ties: compared within them")
+    if classes is not None:
+        told.append(_about_classes(within, classes))
+    remark = "; ".join(filter(None, told))
     return _Entry(total, within, between, checks, items, own, remark)
+
+
+def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:
+    """Why there is no correlation within classes, or what has no part in it."""
+    if within is None:
+        return f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
+    if within.reason:
+        return f"within classes {within.reason}"
+    alone = int((np.bincount(classes) == 1).sum())
+    return f"classes of a single item, which say nothing within: {alone}" if alone else ""
 
 
 def _sides(
