@@ -181,7 +181,8 @@ def split_half_reliability(
         r, every = _half_correlations(x, n_splits, generators[0])
         deviations = _alpha_deviations(x, n_resamples, generators[1])
         ones = np.ones(len(x)), np.ones(x.shape[1])
-        estimate, of_lists = np.nan, (_alpha(x, *ones),)
+        estimate = np.nan
+        of_lists: tuple[float, ...] = (_alpha(x, *ones),)
     else:
         found = incomplete_alpha(x, n)
         r, every = incomplete_splits(found, n_splits, generators[0])

@@ -62,7 +62,7 @@ def table(shown: tuple[int, ...], m: int, link: Link) -> Table:
     Table
     """
     first = np.full(max(shown) + 1, -1)
-    values = []
+    values: list[Floats] = []
     for n in shown:
         first[n] = len(values)
         values += list(_integrated(n, m, link))

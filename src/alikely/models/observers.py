@@ -243,7 +243,7 @@ def _observe_repeats(
 
 
 def _by_nodes(value: Any, own: Any, deviation: Any, shown: Any, m: int, link: Link) -> Any:
-    """Log likelihood of right answers, orders apart, by quadrature about their posterior [LP94]_."""
+    """Log likelihood of right answers, orders apart, by nodes about their posterior [LP94]_."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     log_weights = np.log(weights / weights.sum()) + nodes**2 / 2
     seen, information = seen_strength(value, shown, m, link)

@@ -360,9 +360,13 @@ MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
         # Not of the table of evidence.
         "two lists": MarginWorld(n_lists=2, **_STABLE),  # type: ignore[arg-type]
         "two lists, accuracy .80": MarginWorld(
-            n_lists=2, n_observers=45, n_repeats=2, strength_mean=3.85, strength_sd=1.9,
+            n_lists=2,
+            n_observers=45,
+            n_repeats=2,
+            strength_mean=3.85,
+            strength_sd=1.9,
             stable_sd=1.25,
-        ),  # fmt: skip
+        ),
         "10 people twice, alike": MarginWorld(n_repeats=2, ability_sd=0, log_gain_sd=0),
         "answers missing": MarginWorld(n_repeats=2, missing=0.4),
         "four values": MarginWorld(relation="coarse"),
