@@ -282,7 +282,9 @@ def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float
     second = _probabilities(world, met, shape, generator, shape[1:])
     covariance = np.cov([*first, *second])
     between = covariance[:2, 2:].mean()
-    return float(between / np.sqrt(covariance[0, 1] * covariance[2, 3]))
+    value = float(between / np.sqrt(covariance[0, 1] * covariance[2, 3]))
+    # Chance may carry moments of groups that are alike beyond what a correlation can be.
+    return min(max(value, -1.0), 1.0)
 
 
 def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.Generator) -> _Items:
