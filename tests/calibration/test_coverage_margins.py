@@ -16,13 +16,16 @@ LINEAR = ["45 people twice", "10 people", "10 people, perfect", "t4 strengths", 
 CLASSES_DIFFER = ["class bias", "opposite classes"]
 
 
-def test_a_short_study_has_all_columns() -> None:
+def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Truths from 20,000 items: to .01.
+    monkeypatch.setattr("alikely.simulate.margins.CLASSES", 400)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
-    table = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
-    assert table["scope"].tolist() == ["total", "within"]
-    # 20 data sets: 4 errors below .95 are .75.
-    assert (table["coverage"] >= 0.75).all()
-    again = al.calibration.margin_coverage(worlds, n_datasets=20, rng=1)
+    table = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
+    assert table["scope"].tolist() == ["total", "within", "difference", "groups"]
+    # 10 data sets: 4 errors below .95 are .67.
+    assert (table["coverage"] >= 0.67).all()
+    again = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
     np.testing.assert_array_equal(table["truth"], again["truth"])
 
 
@@ -35,13 +38,14 @@ def test_bad_studies() -> None:
 
 @pytest.mark.slow
 def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) -> None:
+    """Of a machine, within classes, of differences of machines, and of two groups."""
     n = 400
     table = al.calibration.margin_coverage(n_datasets=n, rng=20)
     figure(table.round(3).to_string())
-    # Not significantly below .92, one-sided at .05 for one world; of 50 rows none is to be further
-    # off than 2.9 errors.
+    # Not significantly below .92, one-sided at .05 for one world; of 108 rows none is to be further
+    # off than 3.1 errors.
     error = np.sqrt(0.92 * 0.08 / n)
-    assert (table["coverage"] > 0.92 - 2.9 * error).all()
+    assert (table["coverage"] > 0.92 - 3.1 * error).all()
     assert (table["coverage"] > 0.92 - 1.645 * error).mean() > 0.95
     assert (table["width_ratio"] <= 1.5).all()
     # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0.

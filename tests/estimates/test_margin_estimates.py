@@ -395,7 +395,7 @@ def test_bad_data() -> None:
     trials = al.Trials.from_table(answers)
     with pytest.raises(ValueError, match="have 4 items in common; a correlation over items needs"):
         consistency(trials, margins.iloc[:4])
-    with pytest.raises(ValueError, match="have no item in common; check that data sets"):
+    with pytest.raises(ValueError, match="have no item in common, though both have some"):
         consistency(trials, margins.assign(item=margins["item"] + "x"))
     with pytest.raises(ValueError, match="'p0' has margins but 'p1', also of kind 'human', has"):
         consistency(trials, margins.assign(observer="p0"))

@@ -110,7 +110,22 @@ def test_opposite_signs_are_told() -> None:
     )
     row = analysed(*tables(world, 6)).summary().iloc[0]
     assert row["posterior_median"] < 0 < row["share_within"]
-    assert "of opposite sign within classes" in row["note"]
+    assert row["share_between"] < 0
+    assert row["note"].count("of opposite sign within classes") == 1
+
+
+def test_signs_that_may_be_chance_are_not_told() -> None:
+    # Nothing in all, next to nothing within: signs differ in half of such data sets.
+    world = al.simulate.MarginWorld(n_items=96, rho=0.0)
+    differ = []
+    for seed in range(12):
+        row = analysed(*tables(world, seed)).summary().iloc[0]
+        total = row["posterior_median"]
+        sure = row["share_within_lb"] * row["share_within_ub"] > 0
+        told = "of opposite sign within classes" in row["note"]
+        assert told == (sure and total * row["share_within"] < 0)
+        differ.append(total * row["share_within"] < 0)
+    assert any(differ)
 
 
 def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:

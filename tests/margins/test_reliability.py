@@ -7,10 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from alikely.margins import reliability
+import alikely as al
+from alikely.margins import incomplete, reliability, repeats
+from alikely.margins.moments import moment_consistency
+from alikely.margins.sides import group_side, lists_of_items, machine_side
 from alikely.metrics import alternatives
 from alikely.metrics.consistency import error_consistency
 
@@ -63,6 +67,167 @@ def test_alpha_is_cronbachs() -> None:
     )
 
 
+def lone(n_both: int) -> np.ndarray:
+    """Two observers, nine items, of which both answered the first."""
+    x = np.tile([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]], 3)
+    x[1, n_both:] = np.nan
+    return x
+
+
+def lists(
+    rng: np.random.Generator, n: int = 6, n_items: int = 60, ability: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of right answers and numbers of answers: two lists, one to three answers each."""
+    ease = rng.beta(2, 1, n_items)
+    shown = rng.integers(1, 4, (n, n_items))
+    shown[: n // 2, : n_items // 2] = 0
+    shown[n // 2 :, n_items // 2 :] = 0
+    level = ability * rng.normal(size=(n, 1))
+    p = np.clip(ease + level, 0, 1)
+    right = rng.binomial(shown, p)
+    return np.where(shown > 0, right / np.maximum(shown, 1), np.nan), shown
+
+
+def test_of_a_complete_table_the_covariances_give_alpha() -> None:
+    x = group(np.random.default_rng(13))
+    found = incomplete.incomplete_alpha(x, np.full(x.shape, 2))
+    ones = np.ones(len(x)), np.ones(x.shape[1])
+    assert found.alpha == pytest.approx(reliability._alpha(x, *ones), abs=1e-12)
+    assert found.of_lists == (found.alpha,)
+    # Resampled alike, too: the same replicates give the same numbers.
+    drawn, of_data = incomplete.incomplete_deviations(found, 40, np.random.default_rng(2))
+    generator = np.random.default_rng(2)
+    people = generator.multinomial(6, np.full(6, 1 / 6), 40)
+    items = generator.multinomial(60, np.full(60, 1 / 60), 40)
+    plain = [reliability._alpha(x, p, w) for p, w in zip(people, items, strict=True)]
+    assert of_data == pytest.approx(found.alpha, abs=1e-12)
+    np.testing.assert_allclose(drawn, plain, atol=1e-12)
+    # And the door of the function is what it was.
+    every = reliability.split_half_reliability(x, n_resamples=10, rng=1)
+    twice = reliability.split_half_reliability(x, np.full(x.shape, 2), n_resamples=10, rng=1)
+    assert every == twice
+    assert every.of_lists == (pytest.approx(found.alpha, abs=1e-12),)
+
+
+def test_pairs_of_observers_on_their_common_items_by_hand() -> None:
+    x, shown = lists(np.random.default_rng(14))
+    # Levels are taken off before: here they are none.
+    side = group_side(np.nan_to_num(x) * shown, shown, lists_of_items(shown))
+    y = np.where(shown > 0, side.cells / np.where(shown > 0, side.weights, 1), 0)
+    common = []
+    for i in range(shown.shape[1]):
+        both = list(itertools.permutations(np.flatnonzero(shown[:, i]), 2))
+        weight = [shown[a, i] * shown[b, i] for a, b in both]
+        common.append(np.average([y[a, i] * y[b, i] for a, b in both], weights=weight))
+    share = (shown * y).sum(axis=0) / shown.sum(axis=0)
+    expected = np.mean(common) / np.mean(share**2)
+    found = reliability.split_half_reliability(x, shown, n_resamples=10, rng=1)
+    assert found.reliability == pytest.approx(expected, abs=1e-12)
+    first = shown[0] > 0
+    parts = [np.mean(np.array(common)[k]) / np.mean(share[k] ** 2) for k in (first, ~first)]
+    assert sorted(found.of_lists) == pytest.approx(sorted(parts), abs=1e-12)
+    assert found.lower < found.reliability < found.upper
+    # The moments of decision margins say the same.
+    strata = lists_of_items(shown)
+    other = machine_side(np.arange(60.0), strata)
+    assert moment_consistency(side, other, strata).reliability[0] == pytest.approx(expected)
+
+
+def test_levels_of_lists_and_of_people_do_not_count() -> None:
+    rng = np.random.default_rng(15)
+    x, shown = lists(rng)
+    plain = reliability.split_half_reliability(x, shown, n_splits=50, n_resamples=10, rng=1)
+    shifted = x + np.array([0.3, 0.2, 0.1, -0.1, 0, 0])[:, None]
+    moved = reliability.split_half_reliability(shifted, shown, n_splits=50, n_resamples=10, rng=1)
+    np.testing.assert_allclose(moved.split_half, plain.split_half, atol=1e-9)
+    np.testing.assert_allclose(moved[1:4], plain[1:4], atol=1e-9)
+
+
+def test_halves_of_an_incomplete_table_by_hand() -> None:
+    x, shown = lists(np.random.default_rng(16), 8, 80)
+    found = incomplete.incomplete_alpha(np.nan_to_num(x), shown)
+    r, every = incomplete.incomplete_splits(found, 5, np.random.default_rng(1))
+    assert not every
+    generator = np.random.default_rng(1)
+    halves = np.zeros((5, 8), dtype=bool)
+    for k in (0, 1):
+        people = np.flatnonzero(shown[:, found.lists == k].any(axis=1))
+        halves[:, people] = np.argsort(generator.random((5, 4)), axis=1) < 2
+    for half, value in zip(halves, r, strict=True):
+        a, b = (
+            (shown[own] * found.answers[own]).sum(axis=0) / shown[own].sum(axis=0)
+            for own in (half, ~half)
+        )
+        for own in (found.lists == 0, found.lists == 1):
+            a[own] -= a[own].mean()
+            b[own] -= b[own].mean()
+        assert value == pytest.approx((a @ b) / np.sqrt((a @ a) * (b @ b)))
+    # Of a complete table these are the halves' correlations, in another order.
+    whole = group(np.random.default_rng(18), 4)
+    full = incomplete.incomplete_alpha(whole, np.ones(whole.shape))
+    some, _ = incomplete.incomplete_splits(full, 60, np.random.default_rng(1))
+    all_of_them, _ = reliability._half_correlations(whole, 10, np.random.default_rng(1))
+    assert set(some.round(9)) == set(all_of_them.round(9))
+
+
+@pytest.mark.slow
+def test_coverage_of_the_reliability_of_lists(figure: Callable[[str], None]) -> None:
+    """300 experiments: two lists, unequal repeats, gaps, people of unequal levels."""
+    n_sets, n = 300, 12
+    # Of one to three answers of six people an item: the mean of 1 / answers is that of the noise.
+    rng = np.random.default_rng(17)
+    counts = rng.integers(1, 4, (200_000, n // 2)).sum(axis=1)
+    truth = (1 / 18) / (1 / 18 + 1 / 6 * np.mean(1 / counts))
+    covered, values = 0, []
+    for s in range(n_sets):
+        x, shown = lists(rng, n, 120)
+        found = reliability.split_half_reliability(x, shown, n_splits=20, n_resamples=400, rng=s)
+        covered += found.lower <= truth <= found.upper
+        values.append(found.reliability)
+    figure(
+        f"reliability of two lists {truth:.3f}: mean {np.mean(values):.3f}, coverage "
+        f"{covered / n_sets:.3f}"
+    )
+    assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
+    # A ratio is bent: a bias of the order of its variance.
+    error = np.std(values) / np.sqrt(n_sets)
+    assert np.mean(values) == pytest.approx(truth, abs=4 * error + np.var(values) / truth)
+
+
+def test_self_consistency_of_trials() -> None:
+    trials, _ = al.simulate.detection_experiment(3, 40, 3, rng=5)
+    raw = trials.data["correct"].values
+    x = raw.reshape(3, 3, 40).transpose(0, 2, 1).astype(float)
+    table = repeats.self_consistency(trials)
+    plain = repeats.self_consistency(x)
+    assert table["observer"].tolist() == trials.observers
+    pd.testing.assert_frame_equal(table.drop(columns="observer"), plain.drop(columns="observer"))
+    assert (table["note"] == "").all()
+    # Some items only came back, one of them thrice: pairs of repeats count as they have items.
+    frame = trials.to_table()
+    keep = (frame["repeat"] == 0) | frame["item"].isin([f"item_{i}" for i in range(1, 13)])
+    keep &= (frame["repeat"] < 2) | (frame["item"].isin([f"item_{i}" for i in range(1, 9)]))
+    part = repeats.self_consistency(al.Trials.from_table(frame[keep]), kind="human")
+    assert part["n_items"].tolist() == [12] * 3
+    assert part["note"].tolist() == ["12 of 40 items came back"] * 3
+    cut = x.copy()
+    cut[:, 12:, 1:] = np.nan
+    cut[:, 8:, 2] = np.nan
+    again = repeats.self_consistency(cut)
+    np.testing.assert_allclose(part["kappa"], again["kappa"])
+    one, two, three = x[0, :12, 0], x[0, :12, 1], x[0, :8, 2]
+    pairs = [(one, two), (one[:8], three), (two[:8], three)]
+    by_hand = [
+        float(error_consistency([(a * b).sum(), (a * (1 - b)).sum(), ((1 - a) * b).sum(),
+                                 ((1 - a) * (1 - b)).sum()]))
+        for a, b in pairs
+    ]  # fmt: skip
+    defined = ~np.isnan(by_hand)
+    weights = np.array([12, 8, 8])[defined]
+    expected = np.average(np.array(by_hand)[defined], weights=weights)
+    assert part["kappa"][0] == pytest.approx(expected)
+
+
 @pytest.mark.slow
 def test_coverage_of_the_reliability(figure: Callable[[str], None]) -> None:
     """300 experiments with new people and items; the t-interval over splits beside it."""
@@ -87,7 +252,7 @@ def test_self_consistency_by_hand() -> None:
     rng = np.random.default_rng(10)
     x = (rng.random((2, 80, 2)) < 0.7).astype(float)
     x[1, :10, 1] = np.nan
-    table = reliability.self_consistency(x)
+    table = repeats.self_consistency(x)
     assert table["n_items"].tolist() == [80, 70]
     for observer, row in table.iterrows():
         a, b = x[observer][~np.isnan(x[observer]).any(axis=1)].T
@@ -98,10 +263,10 @@ def test_self_consistency_by_hand() -> None:
         assert row["noise_share"] == pytest.approx(1 - r)
         assert row["noise_share_squared"] == pytest.approx(1 - r**2)
     three = np.concatenate([x[:1], x[:1, :, :1]], axis=2)
-    again = reliability.self_consistency(three).iloc[0]
+    again = repeats.self_consistency(three).iloc[0]
     # First and third repeat are the same: one pair of three agrees wholly.
     assert again["r"] == pytest.approx((1 + 2 * table["r"][0]) / 3)
-    constant = reliability.self_consistency(np.ones((1, 9, 2)))
+    constant = repeats.self_consistency(np.ones((1, 9, 2)))
     assert constant["r"].isna().all()
 
 
@@ -152,7 +317,45 @@ def test_correction_finds_the_noise_free_correlation(figure: Callable[[str], Non
         (lambda: reliability.split_half_reliability(np.ones((2, 4))), "at least 5 items, got 4"),
         (
             lambda: reliability.split_half_reliability(np.full((2, 6), np.nan)),
-            "observer 0 has no answer to item 0",
+            "observer 0 has no answer; leave it out",
+        ),
+        (
+            lambda: reliability.split_half_reliability(
+                np.eye(6), shown=np.ones((6, 6)) - np.eye(6)[0]
+            ),
+            "item 0 has no answer; leave it out",
+        ),
+        (
+            lambda: reliability.split_half_reliability(lone(4)),
+            "at least 5 items that two observers answered, got 4",
+        ),
+        (
+            lambda: reliability.split_half_reliability(np.eye(6), np.ones((6, 5))),
+            r"shown must have the shape of correct, \(6, 6\), got \(6, 5\)",
+        ),
+        (
+            lambda: reliability.split_half_reliability(np.eye(6), np.eye(6) + 0.5),
+            "shown must be whole numbers",
+        ),
+        (
+            lambda: reliability.split_half_reliability(lone(4), np.full((2, 9), 2)),
+            "observer 1 has 2 answers to item 4 but no share",
+        ),
+        (
+            lambda: reliability.split_half_reliability(np.where(np.isnan(lone(8)), np.nan, 1.0)),
+            "all items are equally hard: no reliability",
+        ),
+        (
+            lambda: repeats.self_consistency(np.ones((2, 9, 2)), kind="human"),
+            "chooses observers of trials",
+        ),
+        (
+            lambda: repeats.self_consistency(al.load_example().select(kind="human")),
+            "no observer saw an item twice",
+        ),
+        (
+            lambda: repeats.self_consistency(al.load_example(), kind="people"),
+            "no observer is of kind 'people'",
         ),
         (lambda: reliability.split_half_reliability(np.ones((4, 9))), "equally hard"),
         (
@@ -160,8 +363,8 @@ def test_correction_finds_the_noise_free_correlation(figure: Callable[[str], Non
             "n_splits must be at least 1",
         ),
         (lambda: reliability.split_half_reliability(np.eye(6), ci_prob=2), "ci_prob"),
-        (lambda: reliability.self_consistency(np.ones((2, 9))), r"shape \(observer, item, repeat"),
-        (lambda: reliability.self_consistency(np.ones((2, 9, 1))), "at least 2 repeats"),
+        (lambda: repeats.self_consistency(np.ones((2, 9))), r"shape \(observer, item, repeat"),
+        (lambda: repeats.self_consistency(np.ones((2, 9, 1))), "at least 2 repeats"),
         (
             lambda: reliability.disattenuation(np.ones(6), np.eye(6), m=2),
             "margins must be 6 finite numbers, not all the same",

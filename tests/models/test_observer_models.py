@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.margins.reliability import self_consistency
+from alikely.margins.repeats import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.models.observers import FEW_ANSWERS, NODES, _observe_repeats, noise_variance
+from alikely.models import _repeats
+from alikely.models.observers import FEW_ANSWERS, _observe_repeats, noise_variance
 
 M = 16
 RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
@@ -51,14 +54,45 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
             pm.Data("shown", np.full(exact.shape, n)),
             M,
             "m_afc",
-            NODES["few" if n <= FEW_ANSWERS else "many"],
+            (n,),
         )
     found = model.compile_logp(sum=False)({})[0]
     error = np.exp(exact) * (found - exact)
+    if n <= FEW_ANSWERS:
+        # Of a table: where an outcome is likely it is as sure as its interpolation.
+        assert np.abs(error).max() < 1e-5
     assert np.abs(error).sum(axis=0).max() < 5e-3
     # What adds up over items and observers, and would move the spread of deviations.
     assert np.abs(error.sum(axis=0)).max() < (2e-3 if deviation <= 2 else 4e-3)
     assert abs(error.sum(axis=0).mean()) < 5e-4
+
+
+@pytest.mark.parametrize("link", ["m_afc", "probit"])
+def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> None:
+    numbers = (0, 1, 3)
+    d, spread = pt.dvector(), pt.dscalar()
+    k, n = np.array([0, 1, 0, 2, 3, 1, 3]), np.array([0, 1, 1, 3, 3, 3, 3])
+    value = _repeats.log_likelihood(k, n, d, spread, numbers, M, link)
+    slopes = pt.grad(value.sum(), [d, spread])
+    found = pytensor.function([d, spread], [value, *slopes], mode="FAST_COMPILE")
+    at = np.array([0.3, -1.2, 2.2, 1.1, 0.4, 3.0, 19.9])
+    for tau in (0.0, 1e-3, 0.4, 1.7, 25.0):
+        here, by_d, by_tau = found(at, tau)
+        assert abs(here[0]) < 1e-12
+        step = 1e-5
+        up, down = found(at + step, tau)[0], found(at - step, tau)[0]
+        np.testing.assert_allclose(by_d, (up - down) / (2 * step), atol=1e-6, rtol=1e-6)
+        if tau > 0:
+            after, before = found(at, tau + step)[0].sum(), found(at, tau - step)[0].sum()
+            assert by_tau == pytest.approx((after - before) / (2 * step), abs=1e-5)
+    # Straight lines beyond the last knots.
+    ends = np.array([found(np.full(7, x), 1.0)[0] for x in (20.0, 21.0, 22.0, -20.0, -21.0, -22.0)])
+    np.testing.assert_allclose(ends[0] - 2 * ends[1] + ends[2], 0, atol=1e-9)
+    np.testing.assert_allclose(ends[3] - 2 * ends[4] + ends[5], 0, atol=1e-9)
+    # Without deviations answers are those of the task.
+    plain = found(at, 0.0)[0][1]
+    exact = m_afc_log_probability(at[1:2], M)[0] if link == "m_afc" else stats.norm.logcdf(at[1:2])
+    assert plain == pytest.approx(exact.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize(("m", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
@@ -242,3 +276,52 @@ def test_fit_observers_from_trials(chains: bool) -> None:
         al.margins.individual_ceilings(fitted(correct, stable=False))
     with pytest.raises(ValueError, match="no observer is of kind 'model'; kinds are human"):
         al.fit_observers(trials, kind="model")
+
+
+def foreign_answers(rng: np.random.Generator) -> tuple[al.Trials, np.ndarray]:
+    """Answers of another make, and the shares of the variance of their evidence.
+
+    Strengths have a t law of 4 degrees of freedom, noise another spread on each item, and a
+    person's own deviations a t law too; answers are those of the largest of 16 noisy numbers.
+    """
+    n, n_items = 8, 160
+    strength = 1.6 + 1.5 * rng.standard_t(4, n_items) / np.sqrt(2)
+    own = 1.3 * rng.standard_t(5, (n, n_items)) / np.sqrt(5 / 3)
+    level, gain = 0.4 * rng.normal(size=(n, 1)), np.exp(0.2 * rng.normal(size=(n, 1)))
+    evidence = 1.6 + level + gain * (strength - 1.6) + own
+    spread = np.exp(0.4 * rng.normal(size=n_items))
+    noisy = spread[:, None] * rng.normal(size=(n, 2, n_items, M))
+    noisy[..., 0] += evidence[:, None]
+    answer = noisy.argmax(axis=-1).reshape(n, -1)
+    trials = al.Trials.from_arrays(
+        answer,
+        np.zeros(2 * n_items, int),
+        observers=[f"p{k}" for k in range(n)],
+        classes=range(M),
+        item=[f"i{k}" for k in range(n_items)] * 2,
+        repeat=np.repeat([0, 1], n_items).tolist(),
+        kind=["human"] * n,
+    )
+    parts = np.array([1.5**2, 1.3**2, np.exp(2 * 0.4**2) * noise_variance(M)])
+    return trials, parts / parts.sum()
+
+
+@pytest.mark.slow
+def test_variance_shares_of_answers_of_another_make(figure: Any) -> None:
+    """8 experiments of a world that is not the model's: how far its shares are off."""
+    n_sets = 8
+    found, inside = [], np.zeros(3)
+    for seed in range(n_sets):
+        trials, truth = foreign_answers(np.random.default_rng(seed))
+        tree = al.fit_observers(trials, rng=seed)
+        table = al.margins.variance_shares(tree)
+        found.append(table["median"].to_numpy())
+        inside += (table["eti95_lb"] <= truth) & (truth <= table["eti95_ub"])
+    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(n_sets)
+    figure(
+        f"variance shares of another make: true {truth.round(3)}, found {mean.round(3)} +- "
+        f"{error.round(3)}, inside {inside} of {n_sets}"
+    )
+    # Tails and noise that varies are not the model's: its shares may be off, but not by much more
+    # than chance, and in their order.
+    assert np.abs(mean - truth).max() < 0.08

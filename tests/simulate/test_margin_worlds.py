@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -23,6 +24,39 @@ def test_the_truth_of_a_plain_world_is_an_integral() -> None:
     expected = 0.6 * (weight @ (p * z)) / np.sqrt(weight @ (p - weight @ p) ** 2)
     # Of 600,000 items: 1 / sqrt(n) at most, for both numbers.
     assert truth(world, 1) == pytest.approx((expected, expected), abs=4 / np.sqrt(600_000))
+
+
+@pytest.mark.parametrize("rho", [0.6, 1.0])
+def test_the_truth_of_two_plain_groups_is_a_series(
+    rho: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alikely.simulate.margins.CLASSES", 2_000)
+    world = World(group_rho=rho, ability_sd=0, log_gain_sd=0)
+    z, weight = np.polynomial.hermite_e.hermegauss(100)
+    weight /= weight.sum()
+    p = m_afc_probability(1.6 + 1.6 * z, 16)
+    # Mehler: of the part of degree k the power k of the correlation is left.
+    parts = [
+        (weight @ (p * np.polynomial.hermite_e.hermeval(z, np.eye(k + 1)[k]))) ** 2
+        / math.factorial(k)
+        for k in range(1, 40)
+    ]
+    expected = np.dot(parts, rho ** np.arange(1, 40)) / np.sum(parts)
+    found = al.simulate.true_group_consistency(world, 1)
+    assert found == pytest.approx(expected, abs=4 / np.sqrt(100_000))
+
+
+def test_a_second_machine_and_group_are_as_said() -> None:
+    world = World(rho=0.9, other_rho=0.3, group_rho=0.5, n_items=20_000, n_observers=20)
+    found = data(world, 7)
+    share = found.right.mean(axis=0)
+    near, far = (np.corrcoef(share, x)[0, 1] for x in (found.margins, found.other_margins))
+    # What both have in common with the shares is in proportion to rho.
+    assert far / near == pytest.approx(1 / 3, abs=4 / np.sqrt(20_000))
+    between = np.corrcoef(share, found.other_right.mean(axis=0))[0, 1]
+    assert 0.4 < between < 0.55
+    lists = data(World(n_lists=2, n_observers=6, n_items=20), 8)
+    np.testing.assert_array_equal(lists.shown, lists.other_shown)
 
 
 def test_bent_margins_have_the_same_truth_and_other_values() -> None:
@@ -59,6 +93,8 @@ def test_strengths_have_mean_0_and_variance_1(law: Any) -> None:
     ("change", "message"),
     [
         ({"rho": 1.1}, "rho must lie in [-1, 1], got 1.1"),
+        ({"other_rho": -2.0}, "other_rho must lie in [-1, 1], got -2.0"),
+        ({"group_rho": 2.0}, "group_rho must lie in [-1, 1], got 2.0"),
         ({"law": "flat"}, "law must be one of 'normal', 't4', 'skewed', 'bimodal'; got 'flat'"),
         ({"relation": "x"}, "relation must be one of"),
         ({"missing": 1.0}, "missing must lie in [0, 1), got 1.0"),

@@ -15,19 +15,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.moments import moment_consistency, moment_limits
+from alikely.margins.shares import tied_draws
 from alikely.margins.sides import group_side, lists_of_items, machine_side
-from alikely.simulate import MARGIN_WORLDS, MarginWorld, margin_data, true_margin_consistency
+from alikely.simulate import (
+    MARGIN_WORLDS,
+    MarginData,
+    MarginWorld,
+    margin_data,
+    true_group_consistency,
+    true_margin_consistency,
+)
 from alikely.stats.intervals import check_interval
 
 __all__ = ["margin_coverage"]
 
 LEVEL = 0.05
+SCOPES = ("total", "within", "difference", "groups")
+# Of a difference: its limits are then right to a twentieth of its standard error.
+N_DRAWS = 4_000
 
 
 def margin_coverage(
@@ -39,7 +51,7 @@ def margin_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Coverage of the moment interval of a machine and a group, and what the checks say [MWC19]_.
+    """Coverage of moment intervals of machines and groups, and what the checks say [MWC19]_.
 
     Parameters
     ----------
@@ -55,7 +67,9 @@ def margin_coverage(
     Returns
     -------
     pandas.DataFrame
-        Two rows per world, ``scope`` total and within classes, errors clustered by class;
+        Four rows per world, ``scope``: ``"total"`` and ``"within"`` classes, of a machine and a
+        group; ``"difference"``, of two machines with the same group, from draws that belong
+        together; ``"groups"``, of two groups. Errors are clustered by class;
         ``truth``; ``coverage`` with its Monte-Carlo error ``coverage_mcse``; ``below`` and
         ``above``, shares of intervals that lie on either side of the truth; ``width_ratio``, median
         width over that of an interval from the standard deviation of the estimates;
@@ -74,7 +88,7 @@ def margin_coverage(
     >>> import alikely as al
     >>> worlds = {"plain": al.simulate.MarginWorld(n_items=40)}
     >>> margin_coverage(worlds, n_datasets=10, rng=1)["scope"].tolist()
-    ['total', 'within']
+    ['total', 'within', 'difference', 'groups']
     """
     check_interval(ci_prob, "eti")
     if n_datasets < 10:
@@ -94,7 +108,6 @@ def _study(
     """All data sets of one world."""
     made = MarginWorld(**features)
     truth_seed, data_seed = seed.spawn(2)
-    truths = true_margin_consistency(made, truth_seed)
     generator = np.random.default_rng(data_seed)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     found = np.array([_analysed(made, generator, tails) for _ in range(n_datasets)])
@@ -102,18 +115,17 @@ def _study(
     with np.errstate(invalid="ignore"):
         fired = [
             float((p[~np.isnan(p)] < LEVEL).mean()) if (~np.isnan(p)).any() else np.nan
-            for p in found[:, 6:].T
+            for p in found[:, 3 * len(SCOPES) :].T
         ]
     deviate = float(special.ndtri(tails[1]))
     rows = []
-    for scope, truth, part in zip(
-        ("total", "within"), truths, (found[:, :3], found[:, 3:6]), strict=True
-    ):
-        value, low, high = part.T
+    for k, (scope, truth) in enumerate(zip(SCOPES, _truths(made, truth_seed), strict=True)):
+        value, low, high = found[:, 3 * k : 3 * k + 3].T
+        widest = 2 if scope == "difference" else 1
         undefined = np.isnan(low)
-        low, high = np.where(undefined, -1, low), np.where(undefined, 1, high)
+        low, high = np.where(undefined, -widest, low), np.where(undefined, widest, high)
         coverage = float(((low <= truth) & (truth <= high)).mean())
-        open_ended = (low == -1) & (high == 1)
+        open_ended = (low == -widest) & (high == widest)
         spread = value[~open_ended].std() if (~open_ended).any() else np.nan
         width = float(np.median((high - low)[~open_ended])) if (~open_ended).any() else np.nan
         row = {
@@ -128,14 +140,24 @@ def _study(
             "undefined": float(undefined.mean()),
             "bias": float(np.nanmedian(value) - truth),
         }
-        rows.append(row | dict(zip(names, fired, strict=True)))
+        # Checks are of the first machine and the first group.
+        checked = fired if scope in ("total", "within") else [np.nan] * len(names)
+        rows.append(row | dict(zip(names, checked, strict=True)))
     return rows
+
+
+def _truths(world: MarginWorld, seed: np.random.SeedSequence) -> tuple[float, ...]:
+    """In the order of the scopes."""
+    first, second = (int(k) for k in seed.generate_state(2))
+    total, within = true_margin_consistency(world, first)
+    other, _ = true_margin_consistency(dataclasses.replace(world, rho=world.other_rho), first)
+    return total, within, total - other, true_group_consistency(world, second)
 
 
 def _analysed(
     world: MarginWorld, generator: np.random.Generator, tails: list[float]
 ) -> list[float]:
-    """Estimate and limits in all and within classes, and p-values of the checks."""
+    """Estimate and limits in each scope, and p-values of the checks."""
     data = margin_data(world, generator)
     # Who was shown an item can be nobody, where answers are missing.
     seen = data.shown.any(axis=0)
@@ -146,6 +168,7 @@ def _analysed(
         sides = group_side(right, shown, strata), machine_side(margins, strata)
         found = moment_consistency(*sides, strata, classes)
         numbers += [found.rho, *moment_limits(found, tails).tolist()]
+    numbers += _difference(data, seen, tails, generator) + _groups(data, seen, tails)
     strata = lists_of_items(shown)
     group, machine = group_side(right, shown, strata), machine_side(margins, strata)
     share = right.sum(axis=0) / shown.sum(axis=0)
@@ -155,3 +178,35 @@ def _analysed(
         class_check(group, machine, classes),
         repeat_check(right, shown),
     ]
+
+
+def _difference(
+    data: MarginData, seen: NDArray[np.bool_], tails: list[float], generator: np.random.Generator
+) -> list[float]:
+    """Two machines with one group: estimate and limits of the difference, from tied draws."""
+    shown, classes = data.shown[:, seen], data.classes[seen]
+    strata = lists_of_items(shown)
+    group = group_side(data.right[:, seen], shown, strata)
+    pair = [
+        moment_consistency(group, machine_side(margins[seen], strata), strata, classes)
+        for margins in (data.margins, data.other_margins)
+    ]
+    if any(found.reason for found in pair):
+        return [np.nan] * 3
+    drawn = tied_draws(pair, classes, N_DRAWS, generator)
+    limits = np.quantile(drawn[:, 0] - drawn[:, 1], tails)
+    return [pair[0].rho - pair[1].rho, *limits.tolist()]
+
+
+def _groups(data: MarginData, seen: NDArray[np.bool_], tails: list[float]) -> list[float]:
+    """Two groups of people: estimate and limits."""
+    both = seen & data.other_shown.any(axis=0)
+    counts = [
+        (right[:, both], shown[:, both])
+        for right, shown in ((data.right, data.shown), (data.other_right, data.other_shown))
+    ]
+    one, other = (lists_of_items(shown) for _, shown in counts)
+    strata = np.unique(one * (other.max() + 1) + other, return_inverse=True)[1]
+    sides = [group_side(right, shown, strata) for right, shown in counts]
+    found = moment_consistency(sides[0], sides[1], strata, data.classes[both])
+    return [found.rho, *moment_limits(found, tails).tolist()]

@@ -23,7 +23,7 @@ from alikely.margins.remarks import machine_remarks
 from alikely.margins.shares import share_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric, margin_metric
-from alikely.metrics.margins import Method, repeated
+from alikely.metrics.margins import FEWEST_ITEMS, Method, repeated
 from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
@@ -411,16 +411,16 @@ def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -
         right, shown = answers_of_group(table, system, items)
         if len(right) < 2:
             rows.append((np.nan,) * 4 + (len(right), len(items), "a single observer"))
-        elif not shown.all():
-            rows.append((np.nan,) * 4 + (len(right), len(items), "not all answered all items"))
-        elif len(items) < 5 or np.ptp(right.sum(axis=0)) == 0:
-            rows.append((np.nan,) * 4 + (len(right), len(items), "items do not differ"))
-        elif (np.ptp(right / shown, axis=1) > 0).sum() < 2:
-            # Whoever else is in it, one half of every split is always or never right.
-            reason = "items do not differ for all but one observer"
+        elif reason := _no_reliability(right, shown):
             rows.append((np.nan,) * 4 + (len(right), len(items), reason))
         else:
-            r = split_half_reliability(right / shown, ci_prob=ci_prob, rng=own)
+            share = np.divide(right, shown, out=np.zeros(right.shape), where=shown > 0)
+            try:
+                r = split_half_reliability(share, shown, ci_prob=ci_prob, rng=own)
+            except ValueError as error:
+                # The other entries have a reliability all the same.
+                rows.append((np.nan,) * 4 + (len(right), len(items), str(error)))
+                continue
             rows.append((r.split_half, r.reliability, r.lower, r.upper, len(right), len(items), ""))
     names = ["split_half", "reliability", "lower", "upper", "n_observers", "n_items", "undefined"]
     frame = pd.DataFrame(rows, columns=names)
@@ -438,6 +438,22 @@ def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -
         ["dataset", "condition", "undefined"]
     ].astype(object)
     return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))
+
+
+def _no_reliability(right: NDArray[np.int64], shown: NDArray[np.int64]) -> str:
+    """Why items' shares have no reliability, empty where they have."""
+    if shown.shape[1] < FEWEST_ITEMS:
+        return "items do not differ"
+    if ((shown > 0).sum(axis=0) > 1).sum() < FEWEST_ITEMS:
+        return f"fewer than {FEWEST_ITEMS} items that two observers answered"
+    share = np.divide(right, shown, out=np.full(right.shape, np.nan), where=shown > 0)
+    if np.nanmax(share) == np.nanmin(share):
+        return "items do not differ"
+    spread = np.nanmax(share, axis=1) > np.nanmin(share, axis=1)
+    if shown.min() == shown.max() and np.ptp(right.sum(axis=0)) == 0:
+        return "items do not differ"
+    # Whoever else is in it, one half of every split is always or never right.
+    return "items do not differ for all but one observer" if spread.sum() < 2 else ""
 
 
 def _kept(table: xr.Dataset) -> tuple[str, ...]:

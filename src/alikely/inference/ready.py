@@ -147,7 +147,8 @@ def _interpreted(
         tapes = graphs.tapes(data)
     except UnsupportedError:
         return None
-    if n_draws * (STEP + len(tapes[0].buffer)) > BREAK_EVEN:
+    # Results of all lines; constants, such as those of a long table, cost nothing.
+    if n_draws * (STEP + int(tapes[0].code[:, 1].sum())) > BREAK_EVEN:
         return None
     return graphs.ready(tapes, start)
 

@@ -11,9 +11,9 @@ from .posterior import correlation_draws as correlation_draws
 from .posterior import margin_draws as margin_draws
 from .reliability import Reliability as Reliability
 from .reliability import disattenuation as disattenuation
-from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
+from .repeats import self_consistency as self_consistency
 from .shares import ShareDraws as ShareDraws
 from .shares import share_draws as share_draws
 from .sides import Side as Side

@@ -18,14 +18,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import LEFT_OUT
-from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import labelled, with_constants
 from alikely.margins.posterior import THIN, TUNE, Link, target_accept
+from alikely.margins.repeats import repeated_answers
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.consistency import error_consistency
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
 
-PLACE = ["dataset", "condition", "item"]
 # What tables are made of.
 QUANTITIES = {
     "strength": ("item",),
@@ -135,7 +133,7 @@ def fit_observers(
             "these trials hold correctness only: give the number of alternatives of the task, m=..."
         )
     alternatives = len(trials.classes) if m is None else m
-    answers = _answers(trials, kind, no_response)
+    answers = repeated_answers(trials, kind, no_response)
     correct = answers["correct"].values
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
     names = answers["observer"].values
@@ -161,37 +159,6 @@ def fit_observers(
         "n_repeats": correct.shape[2],
     }
     return tree
-
-
-def _answers(trials: Trials, kind: str, no_response: str) -> xr.Dataset:
-    data = trials.data
-    kinds = data["kind"].values
-    if kind not in kinds:
-        raise ValueError(
-            f"no observer is of kind {kind!r}; kinds are {listed(sorted(set(kinds)))}"
-            f"{nearest(kind, kinds)}"
-        )
-    chosen = np.flatnonzero(kinds == kind)
-    correct = correctness(data["correct"].values[chosen], no_response)
-    taken = (correct != LEFT_OUT).any(axis=0)
-    frame = pd.DataFrame({key: data[key].values[taken] for key in PLACE})
-    item = frame.groupby(PLACE, sort=False).ngroup().to_numpy()
-    # Repeats in the order of their numbers, whatever these are.
-    order = np.argsort(data["repeat"].values[taken], kind="stable")
-    rank = np.empty(len(frame), np.int64)
-    rank[order] = frame.iloc[order].groupby(PLACE, sort=False).cumcount().to_numpy()
-    out = np.full((len(chosen), item.max() + 1, rank.max() + 1), LEFT_OUT, np.int8)
-    out[:, item, rank] = correct[:, taken]
-    places = frame.drop_duplicates(ignore_index=True)
-    return xr.Dataset(
-        {"correct": (("observer", "item", "repeat"), out)},
-        coords={
-            "observer": data["observer"].values[chosen].astype(object),
-            "item_label": ("item", places["item"].to_numpy(object)),
-            "dataset": ("item", places["dataset"].to_numpy(object)),
-            "condition": ("item", places["condition"].to_numpy(object)),
-        },
-    )
 
 
 def variance_shares(

@@ -25,16 +25,19 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.metrics import consistency
+from alikely.margins.incomplete import (
+    Incomplete,
+    incomplete_alpha,
+    incomplete_deviations,
+    incomplete_splits,
+)
 from alikely.metrics.alternatives import empirical_d_prime
 from alikely.metrics.margins import FEWEST_ITEMS, margin_consistency
 from alikely.stats.intervals import bound_names, check_interval
-from alikely.stats.variance import mean_of_defined
 
 __all__ = [
     "Reliability",
     "disattenuation",
-    "self_consistency",
     "spearman_brown",
     "split_half_reliability",
 ]
@@ -50,7 +53,8 @@ class Reliability(NamedTuple):
     split_half : float
         Correlation between two halves of the group, mean over splits.
     reliability : float
-        Of the whole group: each split's correlation stepped up by Spearman-Brown, their mean.
+        Of the whole group: each split's correlation stepped up by Spearman-Brown, their mean. Of
+        an incomplete table coefficient alpha by covariances over common items.
     lower, upper : float
         Interval of the reliability for new participants and new items.
     n_observers, n_items, n_splits : int
@@ -60,6 +64,8 @@ class Reliability(NamedTuple):
     as_published : tuple of (float, float)
         The t-interval over splits. Splits overlap: it says how well the mean over splits is known,
         and is no interval for the reliability.
+    of_lists : tuple of float
+        Of the items of each list, where observers saw different ones; else of all.
     """
 
     split_half: float
@@ -71,6 +77,7 @@ class Reliability(NamedTuple):
     n_splits: int
     every_split: bool
     as_published: tuple[float, float]
+    of_lists: tuple[float, ...]
 
 
 def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
@@ -105,6 +112,7 @@ def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
 
 def split_half_reliability(
     correct: ArrayLike,
+    shown: ArrayLike | None = None,
     *,
     n_splits: int = ALL_SPLITS,
     n_resamples: int = 2_000,
@@ -116,9 +124,13 @@ def split_half_reliability(
     Parameters
     ----------
     correct : array_like, shape (observer, item)
-        1 right, 0 wrong, or the share of right answers of an observer over repeats.
+        1 right, 0 wrong, or the share of right answers of an observer over repeats; NaN where
+        there is no answer.
+    shown : array_like of int, shape (observer, item), optional
+        Answers behind each share, 0 where there is none; alike if not given.
     n_splits : int
-        All splits into halves are taken if there are no more, else so many at random.
+        All splits into halves are taken if there are no more, else so many at random; of an
+        incomplete table always so many at random.
     n_resamples : int
         Bootstrap replicates of participants and items for the interval.
     ci_prob : float
@@ -133,8 +145,9 @@ def split_half_reliability(
     Raises
     ------
     ValueError
-        If there are fewer than 2 observers, fewer than 5 items or missing answers, all items are
-        equally hard for every half, or a number is out of range.
+        If there are fewer than 2 observers, or fewer than 5 items, or items that two observers
+        answered; an observer or an item has no answer; all items are equally hard for every half;
+        or a number is out of range.
 
     Notes
     -----
@@ -142,6 +155,11 @@ def split_half_reliability(
     therefore resamples coefficient alpha [C51]_, the mean over all splits in terms of covariances
     between different participants, on Fisher's z scale [F21]_ about its estimate, and puts these
     deviations around the reliability.
+
+    Where not all answered all items alike (lists that different people saw, missing answers, some
+    items repeated), answers weigh alike, levels of observers are taken off by least squares, and
+    items are compared within lists: the reliability is that of deviations from the lists' means.
+    Halves are of the observers of each list. People and items of each list are resampled.
 
     Examples
     --------
@@ -152,18 +170,24 @@ def split_half_reliability(
     0.8
     """
     check_interval(ci_prob, "eti")
-    x = _answers(correct)
     if n_splits < 1 or n_resamples < 2:
         raise ValueError(
             f"n_splits must be at least 1 and n_resamples at least 2, got {n_splits} and "
             f"{n_resamples}"
         )
-    split_seed, bootstrap_seed = seed_sequence(rng).spawn(2)
-    halves, every = _splits(len(x), n_splits, np.random.default_rng(split_seed))
-    sizes = halves.sum(axis=1, keepdims=True)
-    first = halves @ x / sizes
-    second = (1 - halves) @ x / (len(x) - sizes)
-    r = margin_consistency(first, second)
+    x, n = _answers_given(correct, shown)
+    generators = [np.random.default_rng(seed) for seed in seed_sequence(rng).spawn(2)]
+    if (n == n[0, 0]).all():
+        r, every = _half_correlations(x, n_splits, generators[0])
+        deviations = _alpha_deviations(x, n_resamples, generators[1])
+        ones = np.ones(len(x)), np.ones(x.shape[1])
+        estimate = np.nan
+        of_lists: tuple[float, ...] = (_alpha(x, *ones),)
+    else:
+        found = incomplete_alpha(x, n)
+        r, every = incomplete_splits(found, n_splits, generators[0])
+        deviations = _incomplete_z(found, n_resamples, generators[1])
+        estimate, of_lists = found.alpha, found.of_lists
     r = r[np.isfinite(r)]
     if not len(r):
         raise ValueError("all items are equally hard for one half of every split: no reliability")
@@ -173,8 +197,8 @@ def split_half_reliability(
         if len(r) > 1
         else np.nan
     )
-    estimate = float(stepped.mean())
-    deviations = _alpha_deviations(x, n_resamples, np.random.default_rng(bootstrap_seed))
+    middle = float(stepped.mean())
+    estimate = middle if np.isnan(estimate) else estimate
     tails = np.nanquantile(deviations, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
     lower, upper = np.tanh(_z(estimate) + tails)
     return Reliability(
@@ -186,8 +210,49 @@ def split_half_reliability(
         x.shape[1],
         len(r),
         every,
-        (estimate - half_width, estimate + half_width),
+        (middle - half_width, middle + half_width),
+        of_lists,
     )
+
+
+def _half_correlations(
+    x: Floats, n_splits: int, generator: np.random.Generator
+) -> tuple[Floats, bool]:
+    """Correlations of the shares of two halves of a complete table; whether of all splits."""
+    halves, every = _splits(len(x), n_splits, generator)
+    sizes = halves.sum(axis=1, keepdims=True)
+    first = halves @ x / sizes
+    second = (1 - halves) @ x / (len(x) - sizes)
+    return margin_consistency(first, second), every
+
+
+def _incomplete_z(found: Incomplete, n_resamples: int, generator: np.random.Generator) -> Floats:
+    drawn, of_data = incomplete_deviations(found, n_resamples, generator)
+    return np.array([_z(value) for value in drawn]) - _z(of_data)
+
+
+def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Answers and their numbers; refuses what is too little."""
+    x = np.asarray(correct, dtype=np.float64)
+    if shown is None and not np.isnan(x).any():
+        x = _answers(x)
+        return x, np.ones_like(x)
+    n = np.where(np.isnan(x), 0.0, 1.0) if shown is None else np.asarray(shown, dtype=np.float64)
+    if n.shape != x.shape:
+        raise ValueError(f"shown must have the shape of correct, {x.shape}, got {n.shape}")
+    if not (np.isfinite(n) & (n >= 0) & (n == np.round(n))).all():
+        raise ValueError("shown must be whole numbers of answers, 0 where there is none")
+    if (lacking := np.isnan(x) & (n > 0)).any():
+        observer, item = np.argwhere(lacking)[0]
+        raise ValueError(
+            f"observer {observer} has {n[observer, item]:g} answers to item {item} but no share "
+            "of right ones; give one, or 0 answers"
+        )
+    x = _answers(np.where(n > 0, x, 0))
+    for axis, name in ((1, "observer"), (0, "item")):
+        if (silent := ~(n > 0).any(axis=axis)).any():
+            raise ValueError(f"{name} {int(np.argmax(silent))} has no answer; leave it out")
+    return x, n
 
 
 def _answers(correct: ArrayLike) -> Floats:
@@ -353,60 +418,3 @@ def _correlation(margins: Floats, index: Floats, items: NDArray[np.number]) -> f
     a, b = margins - share @ margins, index - share @ index
     spread = (share @ a**2) * (share @ b**2)
     return float(share @ (a * b) / np.sqrt(spread)) if spread > 0 else np.nan
-
-
-def self_consistency(correct: ArrayLike) -> pd.DataFrame:
-    """How well observers agree with themselves when items come back.
-
-    Parameters
-    ----------
-    correct : array_like, shape (observer, item, repeat)
-        1 right, 0 wrong, NaN where an item was not shown so often.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per observer: ``observer`` (position), ``n_items`` shown at least twice, ``kappa``
-        and ``r`` (means over pairs of repeats), and the shares of noise ``1 - r`` and
-        ``1 - r**2``, columns ``noise_share`` and ``noise_share_squared``. NaN where an observer
-        was never shown an item twice, or always or never right.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit or there is a single repeat.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> ease = rng.normal(size=(1, 500, 1))
-    >>> table = self_consistency(ease + rng.normal(size=(2, 500, 2)) > 0)
-    >>> table["kappa"].round(1).tolist()
-    [0.3, 0.3]
-    """
-    x = np.asarray(correct, dtype=np.float64)
-    if x.ndim != 3 or x.shape[2] < 2:
-        raise ValueError(
-            "correct must have shape (observer, item, repeat) with at least 2 repeats, got "
-            f"{x.shape}; with one, an observer cannot be compared with itself"
-        )
-    rows = []
-    for observer in range(len(x)):
-        kappas, correlations, shown = [], [], np.zeros(x.shape[1], dtype=bool)
-        for one, other in itertools.combinations(x[observer].T, 2):
-            both = ~np.isnan(one) & ~np.isnan(other)
-            shown |= both
-            a, b = one[both], other[both]
-            cells = [
-                (a * b).sum(),
-                (a * (1 - b)).sum(),
-                ((1 - a) * b).sum(),
-                ((1 - a) * (1 - b)).sum(),
-            ]
-            kappas.append(float(consistency.error_consistency(cells)))
-            spread = len(a) > 1 and a.std() > 0 and b.std() > 0
-            correlations.append(float(np.corrcoef(a, b)[0, 1]) if spread else np.nan)
-        kappa, r = (float(mean_of_defined(values)) for values in (kappas, correlations))
-        rows.append((observer, int(shown.sum()), kappa, r, 1 - r, 1 - r**2))
-    names = ["observer", "n_items", "kappa", "r", "noise_share", "noise_share_squared"]
-    return pd.DataFrame(rows, columns=names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
 from alikely.stats.intervals import interval
 
-__all__ = ["ShareDraws", "share_draws"]
+__all__ = ["ShareDraws", "share_draws", "tied_draws"]
 
 # Draws of influences over items that are held at a time.
 CHUNK = 8_000_000
@@ -112,7 +113,8 @@ def share_draws(
     beside = {name: np.full(n_pairs, np.nan) for name in names}
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     entries = [_entry(table, pair, m, clusters) for pair in range(n_pairs)]
-    ranks = _tied_ranks(table, entries, n_draws, np.random.default_rng(seed_sequence(rng)))
+    n_trials = table.sizes["trial"]
+    ranks = _tied_ranks(n_trials, entries, n_draws, np.random.default_rng(seed_sequence(rng)))
     values = np.empty((n_draws, n_pairs), np.float32)
     levels = (np.arange(n_draws) + 0.5) / n_draws
     tails = (1 - ci_prob) / 2
@@ -128,9 +130,10 @@ def share_draws(
         for name, p in entry.checks.items():
             beside[name][pair] = p
     lost = interval(values, ci_prob, "eti")
+    within = np.stack([beside["share_within_lb"], beside["share_within_ub"]], axis=1)
     remarks = [
-        _remark(entry, bool((bounds == [-1, 1]).all()))
-        for entry, bounds in zip(entries, lost, strict=True)
+        _remark(entry, bool((bounds == [-1, 1]).all()), bool(np.prod(np.sign(ends)) == 1))
+        for entry, bounds, ends in zip(entries, lost, within, strict=True)
     ]
     return ShareDraws(values, beside, np.array(remarks, dtype=object))
 
@@ -169,10 +172,23 @@ def _entry(
         if not few:
             between = _between(table, (a, b), items, classes)
     checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m)
-    remark = "few classes: errors are those of single items" if few and clusters is None else ""
-    if classes is not None and within is None:
-        remark = f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
+    told = ["few classes: errors are those of single items" if few and clusters is None else ""]
+    if n_lists := int(strata.max()):
+        told.append(f"{n_lists + 1} lists that no observer ties: compared within them")
+    if classes is not None:
+        told.append(_about_classes(within, classes))
+    remark = "; ".join(filter(None, told))
     return _Entry(total, within, between, checks, items, own, remark)
+
+
+def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:
+    """Why there is no correlation within classes, or what has no part in it."""
+    if within is None:
+        return f"fewer than {FEWEST_OF_STRATUM} items a class: no correlation within"
+    if within.reason:
+        return f"within classes {within.reason}"
+    alone = int((np.bincount(classes) == 1).sum())
+    return f"classes of a single item, which say nothing within: {alone}" if alone else ""
 
 
 def _sides(
@@ -246,7 +262,8 @@ def _checks(
     return found
 
 
-def _remark(entry: _Entry, unbounded: bool) -> str:
+def _remark(entry: _Entry, unbounded: bool, sure_within: bool) -> str:
+    """What a reader should know; `sure_within`: whether the interval within excludes 0."""
     if entry.total.reason:
         return entry.total.reason
     told = [entry.remark]
@@ -255,16 +272,46 @@ def _remark(entry: _Entry, unbounded: bool) -> str:
     if unbounded:
         told.append("no bound: the group's reliability may be 0")
     told += [text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < LEVEL]
-    if entry.within is not None and entry.total.rho * entry.within.rho < 0:
+    if sure_within and entry.within is not None and entry.total.rho * entry.within.rho < 0:
         told.append("of opposite sign within classes: classes make the total")
     return "; ".join(filter(None, told))
 
 
+def tied_draws(
+    found: Sequence[Moments],
+    clusters: NDArray[np.intp] | None,
+    n_draws: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Draws of correlations over the same items that have their limits and belong together.
+
+    Parameters
+    ----------
+    found : sequence of Moments
+        As from `alikely.margins.moment_consistency`, of the same items.
+    clusters : ndarray of int, shape (item,), optional
+        Those of the moments.
+    n_draws : int
+        At least 1.
+    generator : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (draw, correlation)
+    """
+    items = np.arange(len(found[0].slopes))
+    entries = [_Entry(one, None, None, {}, items, clusters, "") for one in found]
+    ranks = _tied_ranks(len(items), entries, n_draws, generator)
+    levels = (np.arange(n_draws) + 0.5) / n_draws
+    return np.stack([moment_limits(one, levels)[r] for one, r in zip(found, ranks.T, strict=True)],
+                    axis=1)  # fmt: skip
+
+
 def _tied_ranks(
-    table: xr.Dataset, entries: list[_Entry], n_draws: int, generator: np.random.Generator
+    n_trials: int, entries: list[_Entry], n_draws: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
     """Ranks of draws of each pair, from 0, that hang together as estimates do over items."""
-    n_trials = table.sizes["trial"]
     slopes = np.zeros((len(entries), n_trials))
     of_trial = np.arange(n_trials)
     for row, entry in zip(slopes, entries, strict=True):

@@ -83,7 +83,8 @@ def margin_table(
     ------
     ValueError
         If an observer label is unknown, some observers of a kind have margins and some have not,
-        there are fewer than two systems, or two systems share fewer than 5 items in a group.
+        there are fewer than two systems, or two systems share fewer than 5 items in a group, or
+        none of a data set of which both have some.
 
     Examples
     --------
@@ -104,6 +105,7 @@ def margin_table(
     members, owner = _members(systems)
     trial_group, labels = groups_of_trials(xr.Dataset.from_dataframe(items), by)
     index, right, shown = _indices(systems, margins, of_margin, member_right, member_shown)
+    _refuse_strangers(systems, index, items["dataset"].to_numpy(object), first, second)
     in_group, a_of, b_of = _entries(systems, index, trial_group, len(labels), first, second)
     names = np.array(systems.names, dtype=object)
     columns = labels.iloc[in_group]
@@ -355,6 +357,27 @@ def _source_notes(systems: _Systems, margins: pd.DataFrame | None) -> NDArray[np
     every = every[every["note"] != ""]
     texts = every.groupby("observer", sort=False)["note"].agg("; ".join)
     return np.array([texts.get(name, "") for name in systems.names], dtype=object)
+
+
+def _refuse_strangers(
+    systems: _Systems,
+    index: Floats,
+    dataset: NDArray[np.object_],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> None:
+    """Refuse two systems with items of one data set but none in common: they do not match up."""
+    there = ~np.isnan(index)
+    for label in pd.unique(dataset):
+        here = there[:, dataset == label]
+        for a, b in zip(first.tolist(), second.tolist(), strict=True):
+            if here[a].any() and here[b].any() and not (here[a] & here[b]).any():
+                one, other = systems.names[a], systems.names[b]
+                raise ValueError(
+                    f"systems {one!r} and {other!r} have no item in common, though both have some "
+                    f"of data set {label!r}; check that conditions and items are labelled alike in "
+                    "trials and margins, or name the pairs to compare with pairs=[(a, b), ...]"
+                )
 
 
 def _entries(

@@ -21,6 +21,7 @@ from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import informed
+from alikely.models._repeats import log_likelihood
 from alikely.models._strengths import (
     FLOOR,
     Link,
@@ -37,11 +38,12 @@ from alikely.models._strengths import (
 __all__ = ["noise_variance", "observer_margins"]
 
 Components = Literal["auto", "all", "shared"]
-# Nodes for the stable deviation, placed a little wider than its approximate posterior. An answer's
-# log likelihood is then right to 5e-4 on average, also where that approximation is poor: with
-# deviations three times the noise and few answers, or many at a ceiling, which take more nodes.
-NODES = {"few": 15, "many": 21}
+# With no more answers of an observer to an item their log likelihoods are read off a table; with
+# more it would be a large one, and nodes are placed for the stable deviation, a little wider than
+# its approximate posterior. A log likelihood is then right to 5e-4 on average, also where that
+# approximation is poor: many answers at a ceiling.
 FEW_ANSWERS = 6
+NODES = 21
 # With so many answers behind it the effect of an observer is known better than the spread of
 # effects; with fewer, deviates in units of the spread are the freer parameters.
 MANY_ANSWERS = 200
@@ -141,9 +143,10 @@ def observer_margins(
 
     Notes
     -----
-    Stable deviations, one for each observer and item, are integrated out by Gauss-Hermite
-    quadrature about their approximate posterior [LP94]_: what is left has as many parameters as
-    there are items and observers, and chains mix.
+    Stable deviations, one for each observer and item, are integrated out: what is left has as many
+    parameters as there are items and observers, and chains mix. With up to 6 answers of an observer
+    to an item the integrals are read off a table, right to 1e-5; with more they are Gauss-Hermite
+    quadratures about their approximate posterior [LP94]_.
 
     Examples
     --------
@@ -187,8 +190,8 @@ def observer_margins(
         if stable:
             deviation = pm.Gamma("stable_sd", 2, 2)
             variances.insert(1, deviation**2)
-            n_nodes = NODES["few" if n.max() <= FEW_ANSWERS else "many"]
-            _observe_repeats(own, deviation, right_data, shown_data, m, link, n_nodes)
+            numbers = tuple(np.unique(n).tolist())
+            _observe_repeats(own, deviation, right_data, shown_data, m, link, numbers)
             gain = pt.exp(log_gain) * sd
             ceiling = gain / pt.sqrt(gain**2 + deviation**2)
             pm.Deterministic("ceiling", ceiling, dims="observer")
@@ -211,27 +214,15 @@ def _effects(name: str, sd: Any, many: bool) -> Any:
 
 
 def _observe_repeats(
-    own: Any, deviation: Any, right: Any, shown: Any, m: int, link: Link, n_nodes: int
+    own: Any, deviation: Any, right: Any, shown: Any, m: int, link: Link, numbers: tuple[int, ...]
 ) -> None:
     """Likelihood of right answers, with a normal deviation of each observer on each item."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-    log_weights = np.log(weights / weights.sum()) + nodes**2 / 2
 
     def logp(value: Any, own: Any, deviation: Any, shown: Any) -> Any:
-        seen, information = seen_strength(value, shown, m, link)
-        # All right, or all wrong, tells on one side only where a strength is: nothing is to be
-        # learned where it is there already.
-        above = pt.switch(pt.eq(value, shown), seen - own, own - seen)
-        extreme = pt.eq(value, 0) | pt.eq(value, shown)
-        information *= pt.switch(extreme, pt.sigmoid(above), 1)
-        weight = deviation**2 * information
-        centre = deviation * information * (seen - own) / (1 + weight)
-        width = WIDER / pt.sqrt(1 + weight)
-        e = centre[..., None] + width[..., None] * nodes
-        odds = log_odds(own[..., None] + deviation * e, m, link)
-        terms = value[..., None] * odds - shown[..., None] * pt.softplus(odds) - e**2 / 2
         ways = pt.gammaln(shown + 1) - pt.gammaln(value + 1) - pt.gammaln(shown - value + 1)
-        return pt.logsumexp(terms + log_weights, axis=-1) + pt.log(width) + ways
+        if max(numbers) <= FEW_ANSWERS:
+            return log_likelihood(value, shown, own, deviation, numbers, m, link) + ways
+        return _by_nodes(value, own, deviation, shown, m, link) + ways
 
     def random(own: Any, deviation: Any, shown: Any, rng: Any = None, size: Any = None) -> Any:
         d = own + deviation * rng.normal(size=size if size is not None else np.shape(own))
@@ -249,6 +240,25 @@ def _observe_repeats(
         observed=right,
         dims=("observer", "item"),
     )
+
+
+def _by_nodes(value: Any, own: Any, deviation: Any, shown: Any, m: int, link: Link) -> Any:
+    """Log likelihood of right answers, orders apart, by nodes about their posterior [LP94]_."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    log_weights = np.log(weights / weights.sum()) + nodes**2 / 2
+    seen, information = seen_strength(value, shown, m, link)
+    # All right, or all wrong, tells on one side only where a strength is: nothing is to be
+    # learned where it is there already.
+    above = pt.switch(pt.eq(value, shown), seen - own, own - seen)
+    extreme = pt.eq(value, 0) | pt.eq(value, shown)
+    information *= pt.switch(extreme, pt.sigmoid(above), 1)
+    weight = deviation**2 * information
+    centre = deviation * information * (seen - own) / (1 + weight)
+    width = WIDER / pt.sqrt(1 + weight)
+    e = centre[..., None] + width[..., None] * nodes
+    odds = log_odds(own[..., None] + deviation * e, m, link)
+    terms = value[..., None] * odds - shown[..., None] * pt.softplus(odds) - e**2 / 2
+    return pt.logsumexp(terms + log_weights, axis=-1) + pt.log(width)
 
 
 def _refuse_silence(shown: NDArray[np.int64]) -> None:

@@ -12,6 +12,7 @@ from alikely.simulate.margins import (
     MarginData,
     MarginWorld,
     margin_data,
+    true_group_consistency,
     true_margin_consistency,
 )
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
@@ -38,5 +39,6 @@ __all__ = [
     "pattern_probabilities",
     "shared_errors",
     "shared_label_agreement",
+    "true_group_consistency",
     "true_margin_consistency",
 ]

@@ -20,7 +20,14 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics.alternatives import m_afc_probability
 
-__all__ = ["MARGIN_WORLDS", "MarginData", "MarginWorld", "margin_data", "true_margin_consistency"]
+__all__ = [
+    "MARGIN_WORLDS",
+    "MarginData",
+    "MarginWorld",
+    "margin_data",
+    "true_group_consistency",
+    "true_margin_consistency",
+]
 
 Law = Literal["normal", "t4", "skewed", "bimodal"]
 Relation = Literal["linear", "exp", "tanh", "coarse"]
@@ -68,6 +75,11 @@ class MarginWorld:
         Lists into which items fall at random, each seen by other people.
     missing : float
         Share of answers that are missing, in [0, 1).
+    other_rho : float
+        As `rho`, of a second machine that saw the same items, in [-1, 1].
+    group_rho : float
+        Correlation of the strengths that items have for a second group of people, like the first,
+        with those for the first, in [-1, 1].
     """
 
     rho: float = 0.9
@@ -89,10 +101,13 @@ class MarginWorld:
     kinds_sd: float = 0.0
     n_lists: int = 1
     missing: float = 0.0
+    other_rho: float = 0.7
+    group_rho: float = 0.9
 
     def __post_init__(self) -> None:
-        if not -1 <= self.rho <= 1:
-            raise ValueError(f"rho must lie in [-1, 1], got {self.rho}")
+        for name in ("rho", "other_rho", "group_rho"):
+            if not -1 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in [-1, 1], got {getattr(self, name)}")
         for name, known in (("law", Law), ("relation", Relation)):
             if getattr(self, name) not in get_args(known):
                 raise ValueError(
@@ -120,12 +135,19 @@ class MarginData(NamedTuple):
         Of the machine.
     classes : ndarray of int, shape (item,)
         Class of each item.
+    other_right, other_shown : ndarray of int, shape (observer, item)
+        Of a second group, who saw the same lists.
+    other_margins : ndarray, shape (item,)
+        Of a second machine.
     """
 
     right: NDArray[np.int64]
     shown: NDArray[np.int64]
     margins: Floats
     classes: NDArray[np.intp]
+    other_right: NDArray[np.int64]
+    other_shown: NDArray[np.int64]
+    other_margins: Floats
 
 
 class _Items(NamedTuple):
@@ -133,6 +155,7 @@ class _Items(NamedTuple):
     noise: Floats
     shared: Floats
     apart: Floats
+    liking: Floats
     margins: Floats
 
 
@@ -159,15 +182,34 @@ def margin_data(world: MarginWorld, rng: RandomState = None) -> MarginData:
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(world.n_items) % world.n_classes
     items = _items(world, classes, generator)
-    p = _probabilities(world, items, (world.n_observers, world.n_items), generator, (1,))
-    shown = np.full(p.shape, world.n_repeats)
-    if world.missing:
-        shown = generator.binomial(shown, 1 - world.missing)
+    shape = (world.n_observers, world.n_items)
+    p = _probabilities(world, items, shape, generator, (1,))
+    taken = np.ones(shape, dtype=bool)
+    shown = _shown(world, shape, generator)
     if world.n_lists > 1:
         of_item = generator.permutation(world.n_items) % world.n_lists
-        of_person = np.arange(world.n_observers) % world.n_lists
-        shown = np.where(of_person[:, None] == of_item, shown, 0)
-    return MarginData(generator.binomial(shown, p), shown, items.margins, classes)
+        taken = np.arange(world.n_observers)[:, None] % world.n_lists == of_item
+    shown = np.where(taken, shown, 0)
+    right = generator.binomial(shown, p)
+    others = _probabilities(world, _of_group(world, items, generator), shape, generator, (1,))
+    other_shown = np.where(taken, _shown(world, shape, generator), 0)
+    other_right = generator.binomial(other_shown, others)
+    other = _margins(world, world.other_rho, items.strength, items.liking, generator)
+    return MarginData(right, shown, items.margins, classes, other_right, other_shown, other)
+
+
+def _shown(
+    world: MarginWorld, shape: tuple[int, int], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    shown = np.full(shape, world.n_repeats)
+    return generator.binomial(shown, 1 - world.missing) if world.missing else shown
+
+
+def _of_group(world: MarginWorld, items: _Items, generator: np.random.Generator) -> _Items:
+    """The items as a second group meets them."""
+    rho = world.group_rho
+    own = np.sqrt(1 - rho**2) * generator.standard_normal(len(items.strength))
+    return items._replace(strength=rho * items.strength + own)
 
 
 def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
@@ -212,11 +254,54 @@ def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tupl
     return found[0], found[1]
 
 
+def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float:
+    """Correlation of the expected shares of two groups of people, over endless items.
+
+    Parameters
+    ----------
+    world : MarginWorld
+        What is true.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        As in `true_margin_consistency`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(true_group_consistency(MarginWorld(group_rho=1.0), rng=1), 2)
+    1.0
+    """
+    generator = np.random.default_rng(seed_sequence(rng))
+    classes = np.arange(OF_CLASS * CLASSES) % CLASSES
+    items = _items(world, classes, generator)
+    shape = (2, len(classes))
+    first = _probabilities(world, items, shape, generator, shape[1:])
+    met = _of_group(world, items, generator)
+    second = _probabilities(world, met, shape, generator, shape[1:])
+    covariance = np.cov([*first, *second])
+    between = covariance[:2, 2:].mean()
+    value = float(between / np.sqrt(covariance[0, 1] * covariance[2, 3]))
+    # Chance may carry moments of groups that are alike beyond what a correlation can be.
+    return min(max(value, -1.0), 1.0)
+
+
 def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.Generator) -> _Items:
     n = len(classes)
     u = _strengths(world.law, n, generator)
     liking = generator.standard_normal(int(classes.max()) + 1)[classes]
-    line = world.rho * u + np.sqrt(1 - world.rho**2) * generator.standard_normal(n)
+    margins = _margins(world, world.rho, u, liking, generator)
+    noise = np.exp(world.item_noise_sd * generator.standard_normal(n))
+    apart = world.kinds_sd * generator.standard_normal(n)
+    return _Items(u, noise, world.class_sd * liking, apart, liking, margins)
+
+
+def _margins(
+    world: MarginWorld, rho: float, u: Floats, liking: Floats, generator: np.random.Generator
+) -> Floats:
+    """Margins of a machine that correlates so with the strengths, before they are bent."""
+    line = rho * u + np.sqrt(1 - rho**2) * generator.standard_normal(len(u))
     line = line - world.class_opposite * liking
     bent: dict[Relation, Callable[[Floats], Floats]] = {
         "linear": lambda x: x,
@@ -224,9 +309,7 @@ def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.G
         "tanh": np.tanh,
         "coarse": lambda x: np.clip(np.round(x), -1, 2),
     }
-    noise = np.exp(world.item_noise_sd * generator.standard_normal(n))
-    apart = world.kinds_sd * generator.standard_normal(n)
-    return _Items(u, noise, world.class_sd * liking, apart, bent[world.relation](line))
+    return bent[world.relation](line)
 
 
 def _strengths(law: Law, n: int, generator: np.random.Generator) -> Floats:
@@ -261,9 +344,9 @@ _STABLE = {"n_observers": 45, "n_repeats": 2, "stable_sd": 1.2}
 MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
     {
         "45 people twice": MarginWorld(**_STABLE),  # type: ignore[arg-type]
-        "45 people twice, perfect": MarginWorld(rho=1.0, **_STABLE),  # type: ignore[arg-type]
+        "45 people twice, perfect": MarginWorld(rho=1.0, group_rho=1.0, **_STABLE),  # type: ignore[arg-type]
         "10 people": MarginWorld(),
-        "10 people, perfect": MarginWorld(rho=1.0),
+        "10 people, perfect": MarginWorld(rho=1.0, group_rho=1.0),
         "t4 strengths": MarginWorld(law="t4"),
         "skewed strengths": MarginWorld(law="skewed"),
         "bimodal strengths": MarginWorld(law="bimodal"),
@@ -278,10 +361,19 @@ MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
         "2 people, 40 items": MarginWorld(n_observers=2, n_items=40),
         # Not of the table of evidence.
         "two lists": MarginWorld(n_lists=2, **_STABLE),  # type: ignore[arg-type]
+        "two lists, accuracy .80": MarginWorld(
+            n_lists=2,
+            n_observers=45,
+            n_repeats=2,
+            strength_mean=3.85,
+            strength_sd=1.9,
+            stable_sd=1.25,
+        ),
         "10 people twice, alike": MarginWorld(n_repeats=2, ability_sd=0, log_gain_sd=0),
         "answers missing": MarginWorld(n_repeats=2, missing=0.4),
         "four values": MarginWorld(relation="coarse"),
         "opposite classes": MarginWorld(rho=0.5, class_sd=1.2, class_opposite=1.0),
+        "groups half alike": MarginWorld(rho=0.6, other_rho=0.6, group_rho=0.6),
         "two kinds of people": MarginWorld(kinds_sd=1.2, n_observers=20),
         "two alternatives": MarginWorld(m=2, n_observers=20),
         "unrelated": MarginWorld(rho=0.0),

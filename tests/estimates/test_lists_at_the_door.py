@@ -1,0 +1,191 @@
+"""Designs as collected, from trials to one call: lists, repeats of some items, missing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+
+# 45 people, two lists of 80 images, each seen twice, accuracy about .80.
+SEED = {"n_lists": 2, "strength_mean": 3.85, "strength_sd": 1.9, "stable_sd": 1.25}
+RHO = {"near": 0.9, "far": 0.4}
+
+
+def analysed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    given = {"n_resamples": 0, "rng": 1, **options}
+    result = al.decision_margin_consistency(trials, margins, **given)
+    return result.summary().query("observer_a == 'human'").set_index("observer_b")
+
+
+def test_the_experiment_of_two_lists_is_simulated_as_it_was() -> None:
+    trials, margins = al.simulate.detection_experiment(rho=RHO, rng=3, **SEED)
+    correct = trials.data["correct"].values
+    assert correct.shape == (45, 320)
+    assert ((correct >= 0).sum(axis=1) == 160).all()
+    of_item = (correct[:, :160] >= 0).sum(axis=0)
+    assert sorted(np.unique(of_item, return_counts=True)[1]) == [80, 80]
+    first = (correct[0, :160] >= 0).astype(int)
+    truth = trials.data["truth"].values[:160]
+    assert (np.bincount(truth[first == 1]) == 5).all()
+    # Ability of 45 people and strength of 160 items vary: .03 is their standard error.
+    assert correct[correct >= 0].mean() == pytest.approx(0.80, abs=0.09)
+    near = margins[margins["observer"] == "near"]["margin"].to_numpy()
+    gap = near[first == 1].mean() - near[first == 0].mean()
+    # Unmatched lists would differ by .16 on the average; that of noise alone is .07.
+    assert abs(gap) < 4 * np.sqrt(1 - 0.81) * np.sqrt(4 / 160)
+    table = al.margins.self_consistency(trials)
+    # Standard error of the mean kappa: .015; of the world, .55.
+    assert table["kappa"].mean() == pytest.approx(0.55, abs=0.06)
+    assert (table["n_items"] == 80).all()
+
+
+def test_two_lists_are_analysed_with_one_call() -> None:
+    trials, margins = al.simulate.detection_experiment(rho=RHO, rng=4, **SEED)
+    result = al.decision_margin_consistency(trials, margins, n_resamples=200, rng=1)
+    table = result.summary().query("observer_a == 'human'").set_index("observer_b")
+    for name in RHO:
+        row = table.loc[name]
+        assert row["n_trials"] == 160
+        assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
+        assert row["share_within_lb"] < row["share_within"] < row["share_within_ub"]
+        assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
+        assert row["estimate"] < row["ceiling"]
+        assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
+        assert "2 lists that no observer ties: compared within them" in row["note"]
+    ceilings = result.data["ceilings"]
+    assert ceilings["undefined"].item() == ""
+    assert ceilings["lower"].item() < ceilings["reliability"].item() < ceilings["upper"].item()
+    assert 0.8 < ceilings["reliability"].item() < 0.99
+    gap = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"})
+    assert gap.loc["posterior", "eti95_lb"] > 0
+
+
+@pytest.mark.slow
+def test_coverage_of_two_lists_from_the_door(figure: Callable[[str], None]) -> None:
+    """100 experiments: correlations with two machines, their difference, and the reliability."""
+    n_sets = 100
+    world = al.simulate.MARGIN_WORLDS["two lists, accuracy .80"]
+    truth = {
+        name: al.simulate.true_margin_consistency(
+            al.simulate.MarginWorld(**{**world.__dict__, "rho": rho}), 1
+        )[0]
+        for name, rho in RHO.items()
+    }
+    # Of people and items so many that chance is small: shares of 22.5 people, with two answers.
+    large = al.simulate.MarginWorld(**{**world.__dict__, "n_lists": 1, "n_items": 20_000})
+    data = al.simulate.margin_data(large, 1)
+    side = al.margins.group_side(data.right, data.shown, np.zeros(20_000, int))
+    common = side.square.mean()
+    noise = (side.ease**2).mean() - common
+    truth["reliability"] = common / (common + 2 * noise)
+    truth["gap"] = truth["near"] - truth["far"]
+    inside = dict.fromkeys(truth, 0)
+    for seed in range(n_sets):
+        trials, margins = al.simulate.detection_experiment(rho=RHO, rng=seed, **SEED)
+        result = al.decision_margin_consistency(
+            trials, margins, pairs=[("human", "near"), ("human", "far")], n_resamples=0, rng=seed
+        )
+        table = result.summary().set_index("observer_b")
+        for name in RHO:
+            low, high = table.loc[name, ["posterior_eti95_lb", "posterior_eti95_ub"]]
+            inside[name] += low <= truth[name] <= high
+        ceilings = result.data["ceilings"]
+        low, high = ceilings["lower"].item(), ceilings["upper"].item()
+        inside["reliability"] += low <= truth["reliability"] <= high
+        row = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"}).loc["posterior"]
+        inside["gap"] += row["eti95_lb"] <= truth["gap"] <= row["eti95_ub"]
+    figure(f"two lists, 100 data sets: truths {truth}, covered {inside}")
+    for count in inside.values():
+        assert count / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
+
+
+def cut(trials: al.Trials, keep: Callable[[pd.DataFrame], Any]) -> al.Trials:
+    frame = trials.to_table()
+    return al.Trials.from_table(frame[keep(frame)])
+
+
+def test_repeats_of_some_items_and_missing_answers_have_a_ceiling_and_a_note() -> None:
+    trials, margins = al.simulate.detection_experiment(8, 60, 2, rho=RHO, rng=6)
+    some = cut(trials, lambda t: (t["repeat"] == 0) | t["item"].isin(["item_1", "item_2"]))
+    row = analysed(some, margins).loc["near"]
+    assert "unbalanced repeats (1 to 2)" in row["note"]
+    assert 0 < row["reliability"] < 1
+    gaps = cut(trials, lambda t: np.random.default_rng(1).random(len(t)) < 0.7)
+    row = analysed(gaps, margins).loc["near"]
+    assert 0 < row["reliability"] < 1
+    assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[al.Trials, pd.DataFrame]:
+    return al.simulate.detection_experiment(6, 40, 2, rho=RHO, rng=1, m=8)
+
+
+def first_items(n: int) -> list[str]:
+    return [f"item_{i + 1}" for i in range(n)]
+
+
+def test_systems_that_share_no_item_are_refused(small: tuple[al.Trials, pd.DataFrame]) -> None:
+    trials, margins = small
+    message = "'human' and 'near' have no item in common, though both have some of data set 'all'"
+    with pytest.raises(ValueError, match=message) as caught:
+        analysed(trials, margins.assign(item="x" + margins["item"]))
+    assert "\n" not in str(caught.value)
+    # Two groups of people, of which each saw the other half; a machine has all.
+    frame = trials.to_table()
+    one = frame["observer"].isin(["human_1", "human_2", "human_3"])
+    frame["lab"] = np.where(one, "east", "west")
+    half = frame["item"].isin(first_items(20))
+    apart = al.Trials.from_table(frame[one == half], labels=["lab"])
+    with pytest.raises(ValueError, match=r"'east' and 'west' have no item .* pairs=\[\(a, b\)"):
+        analysed(apart, margins, group="lab")
+    result = al.decision_margin_consistency(
+        apart, margins, [("east", "near"), ("west", "near")], group="lab", n_resamples=0, rng=1
+    )
+    assert result.summary()["n_trials"].tolist() == [20, 20]
+
+
+def test_items_of_one_system_and_too_few_in_common(small: tuple[al.Trials, pd.DataFrame]) -> None:
+    trials, margins = small
+    few = margins["item"].isin(first_items(4))
+    with pytest.raises(ValueError, match="'human' and 'near' have 4 items in common; a correlat"):
+        analysed(trials, margins[few])
+    row = analysed(trials, margins[~few]).loc["near"]
+    assert row["n_trials"] == 36
+    assert "4 items of one system only" in row["note"]
+
+
+def test_a_class_of_one_item_and_a_class_of_equal_margins(
+    small: tuple[al.Trials, pd.DataFrame],
+) -> None:
+    trials, margins = small
+    frame = trials.to_table()
+    item = frame["item"] == frame["item"].iloc[0]
+    lone = cut(trials, lambda t: (t["truth"] != t["truth"].iloc[0]) | item)
+    row = analysed(lone, margins).loc["near"]
+    assert "classes of a single item, which say nothing within: 1" in row["note"]
+    assert np.isfinite(row["share_within"])
+    kind = dict(zip(frame["item"], frame["truth"].astype(float), strict=True))
+    row = analysed(trials, margins.assign(margin=margins["item"].map(kind))).loc["near"]
+    assert "within classes items do not differ" in row["note"]
+    assert np.isnan(row["share_within"])
+
+
+def test_people_who_saw_items_of_their_own_only(small: tuple[al.Trials, pd.DataFrame]) -> None:
+    trials, margins = small
+    own = cut(
+        trials,
+        lambda t: t["item"].str[5:].astype(int) % 6 + 1 == t["observer"].str[6:].astype(int),
+    )
+    result = al.decision_margin_consistency(own, margins, n_resamples=0, rng=1)
+    assert result.data["ceilings"]["undefined"].item() == (
+        "fewer than 5 items that two observers answered"
+    )
+    row = result.summary().iloc[0]
+    assert np.isnan(row["reliability"])
+    assert "no item was answered by two observers" in row["note"]
