@@ -1,0 +1,381 @@
+"""Posterior of the correlation of strengths by quadrature: a machine and a group, or two groups.
+
+References
+----------
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
+.. [M13] Müller (2013). Risk of Bayesian inference in misspecified models, and the sandwich
+   covariance matrix. doi:10.3982/ECTA9097
+.. [SL87] Self, Liang (1987). Asymptotic properties of maximum likelihood estimators and likelihood
+   ratio tests under nonstandard conditions. doi:10.1080/01621459.1987.10478472
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.margins.importance import (
+    Mode,
+    Weighted,
+    importance_draws,
+    log_items,
+    posterior_mode,
+)
+from alikely.margins.laws import NODES, OUTER_NODES, law_bounds, log_law_prior, matched, paired, placed
+from alikely.margins.likelihoods import ItemLikelihoods, Link, item_likelihoods
+from alikely.margins.sides import normal_scores
+from alikely.metrics.margins import repeated
+
+__all__ = ["GroupStrengths", "StrengthFit", "fit_groups", "fit_machine", "group_strengths", "strength_limits"]
+
+# Atanh of the correlation beyond which nothing changes: 1 - 1e-5.
+PERFECT = 6.1
+N_POINTS = 512
+# Errors of the likelihood may be as much wider than the model says; beyond, the model is refused.
+MOST_INFLATED = 6.0
+# Spreads of stable deviations of the first tables; the others reach some standard errors from the
+# mode to either side.
+FIRST_STABLE = (0.0, 2.0)
+TABLES, REACH = 6, 3.0
+# Where less of the posterior lies beyond such a correlation, a perfect one is out of the question.
+NEARLY, NOTHING = np.arctanh(0.9), 1e-3
+
+
+class GroupStrengths(NamedTuple):
+    """What a group's answers tell of strengths, for all that it is compared with.
+
+    Attributes
+    ----------
+    likelihoods : ItemLikelihoods
+        Of its items.
+    law : ndarray, shape (parameter,)
+        Mode of the law's parameters, see `alikely.margins.laws.LAW`.
+    score, variance : ndarray, shape (item,)
+        Posterior mean and variance of items' normal scores, by the answers alone.
+    """
+
+    likelihoods: ItemLikelihoods
+    law: Floats
+    score: Floats
+    variance: Floats
+
+
+class StrengthFit(NamedTuple):
+    """Posterior of the correlation of strengths of one pair.
+
+    Attributes
+    ----------
+    eta : ndarray, shape (draw,)
+        Inverse hyperbolic tangent of the correlation, weighted draws in ascending order.
+    weights : ndarray, shape (draw,)
+        They sum to 1.
+    draws : Weighted
+        Of all parameters, the correlation's last; before what new margins add.
+    mode : Mode
+        Of all parameters.
+    slopes : ndarray, shape (item,)
+        Change of the estimate with the weight of each item.
+    inflation : float
+        Variance of the estimate by what items do over that by the model, from 1 to 6.
+    p_perfect, p_opposite : float
+        p-values of correlations of 1 and of -1.
+    """
+
+    eta: Floats
+    weights: Floats
+    draws: Weighted
+    mode: Mode
+    slopes: Floats
+    inflation: float
+    p_perfect: float
+    p_opposite: float
+
+
+def group_strengths(
+    right: ArrayLike, shown: ArrayLike, m: int, link: Link = "m_afc"
+) -> GroupStrengths:
+    """Tables and law of a group's strengths [GS66]_ [JP09]_.
+
+    Parameters
+    ----------
+    right, shown : array_like of int, shape (observer, item)
+        Right answers and answers.
+    m : int
+        Number of alternatives, at least 2.
+    link : {"m_afc", "probit"}
+        As in `alikely.models.item_margins`.
+
+    Returns
+    -------
+    GroupStrengths
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(), rng=1)
+    >>> group = group_strengths(data.right, data.shown, 16)
+    >>> group.law.shape, group.score.shape
+    ((4,), (160,))
+    """
+    law = np.array([1.5, np.log(1.5), 0.0, 0.0])
+    stable = (0.0, 0.0)
+    if repeated(shown):
+        law = np.append(law, 0.0)
+        stable = FIRST_STABLE
+    for _ in range(TABLES):
+        found = item_likelihoods(right, shown, m, link, stable)
+        mode = _law_mode(found, law, curved=stable[1] > 0)
+        law = mode.at
+        if not stable[1]:
+            break
+        # Powers of the spread describe few standard errors of it well, and not much more.
+        sd = np.sqrt(np.linalg.inv(mode.curvature + mode.prior_curvature)[4, 4])
+        reach = float(np.clip(REACH * sd, 0.2, 1.0))
+        middle = float(law[4])
+        inside = np.log(max(stable[0], 1e-3)) < middle - 0.8 * reach
+        if inside and middle + 0.8 * reach < np.log(stable[1]) < middle + 2 * reach:
+            break
+        least = 0.0 if reach == 1.0 else np.exp(middle - reach)
+        stable = (float(least), float(np.exp(middle + reach)))
+    found, mean, variance = matched(law, found)
+    return GroupStrengths(found, law, mean, variance)
+
+
+def fit_machine(
+    group: GroupStrengths,
+    margins: ArrayLike,
+    clusters: NDArray[np.intp] | None = None,
+    *,
+    n_points: int = N_POINTS,
+    plain: bool = False,
+    rng: RandomState = None,
+) -> StrengthFit:
+    """Posterior of the correlation of a group's strengths with a machine's margins.
+
+    Parameters
+    ----------
+    group : GroupStrengths
+        As from `group_strengths`.
+    margins : array_like, shape (item,)
+        Of the machine; they count by their normal scores.
+    clusters : ndarray of int, shape (item,), optional
+        Items that err together, such as those of a class; each stands alone if not given.
+    n_points : int
+        Points of the quadrature over all parameters, a power of 2.
+    plain : bool
+        The posterior of `alikely.models.item_margins` with ``law="sinh_arcsinh"`` as it is;
+        otherwise with room for what that model leaves out, see Notes.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    StrengthFit
+
+    Notes
+    -----
+    The likelihood is tempered by the variance that items show over that of the model [M13]_, new
+    items have other margins, and a correlation of 1 is held possible if the likelihood ratio does
+    not speak against it, whatever the density of the prior there [SL87]_.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(rho=0.6), rng=1)
+    >>> group = group_strengths(data.right, data.shown, 16)
+    >>> strength_limits(fit_machine(group, data.margins, rng=1), [0.025, 0.975]).round(1).tolist()
+    [0.5, 0.7]
+    """
+    v = normal_scores(margins)
+    v = (v - v.mean()) / v.std()
+    found = group.likelihoods
+    scores = v[None, :, None]
+
+    def by_item(theta: Floats) -> Floats:
+        return placed(theta[:, :-1], theta[:, -1], scores, found).log_likelihood[:, :, 0]
+
+    rho = (group.score * v).mean() / max(group.score.var(), 1e-3)
+    start = np.append(group.law, np.arctanh(np.clip(rho, -0.95, 0.95)))
+    return _fit(
+        by_item,
+        lambda theta: log_law_prior(theta[:, :-1]),
+        start,
+        law_bounds(len(group.law)),
+        (len(v), NODES),
+        None if plain else (clusters if clusters is not None else np.arange(len(v))),
+        n_points,
+        True,
+        rng,
+    )
+
+
+def fit_groups(
+    one: GroupStrengths,
+    other: GroupStrengths,
+    clusters: NDArray[np.intp] | None = None,
+    *,
+    n_points: int = N_POINTS,
+    plain: bool = False,
+    rng: RandomState = None,
+) -> StrengthFit:
+    """Posterior of the correlation of two groups' strengths.
+
+    Parameters
+    ----------
+    one, other : GroupStrengths
+        As from `group_strengths`, on the same items.
+    clusters, n_points, plain, rng
+        As in `fit_machine`.
+
+    Returns
+    -------
+    StrengthFit
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(n_items=40), rng=1)
+    >>> halves = [group_strengths(data.right[i::2], data.shown[i::2], 16) for i in (0, 1)]
+    >>> bool(strength_limits(fit_groups(*halves, rng=1), 0.5) > 0.7)
+    True
+    """
+    n_first = len(one.law)
+    found = (one.likelihoods, other.likelihoods)
+
+    def by_item(theta: Floats) -> Floats:
+        return paired(theta[:, :-1], theta[:, -1], found)
+
+    spread = np.sqrt(max(one.score.var(), 1e-3) * max(other.score.var(), 1e-3))
+    rho = (one.score * other.score).mean() / spread**2
+    start = np.concatenate([one.law, other.law, [np.arctanh(np.clip(rho, -0.95, 0.95))]])
+    limits = [law_bounds(len(group.law)) for group in (one, other)]
+    n = len(one.score)
+    return _fit(
+        by_item,
+        lambda t: log_law_prior(t[:, :n_first]) + log_law_prior(t[:, n_first:-1]),
+        start,
+        (np.concatenate([limits[0][0], limits[1][0]]), np.concatenate([limits[0][1], limits[1][1]])),
+        (n, OUTER_NODES**2),
+        None if plain else (clusters if clusters is not None else np.arange(n)),
+        n_points,
+        False,
+        rng,
+    )
+
+
+def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
+    """Limits of the correlation, by tail probability.
+
+    Parameters
+    ----------
+    fit : StrengthFit
+        As from `fit_machine` or `fit_groups`.
+    tail : array_like
+        Probabilities in (0, 1) that the correlation lies below.
+
+    Returns
+    -------
+    ndarray
+        In [-1, 1]; 1 beyond the probability with which 1 is refused, -1 alike.
+    """
+    p = np.asarray(tail, dtype=np.float64)
+    cumulated = np.cumsum(fit.weights) - fit.weights / 2
+    limit = np.tanh(np.interp(p, cumulated, fit.eta))
+    limit = np.where(p >= 1 - fit.p_perfect / 2, 1.0, limit)
+    return np.asarray(np.where(p <= fit.p_opposite / 2, -1.0, limit))
+
+
+def _law_mode(found: ItemLikelihoods, start: Floats, curved: bool = False) -> Mode:
+    """Mode of a law's parameters by a group's answers alone."""
+    n_items = len(found.seen)
+    nothing = np.zeros((1, n_items, 1))
+    return posterior_mode(
+        lambda law: placed(law, np.zeros(len(law)), nothing, found).log_likelihood[:, :, 0],
+        log_law_prior,
+        start,
+        law_bounds(len(start)),
+        n_items * NODES,
+        curved=curved,
+    )
+
+
+def _fit(
+    by_item: Callable[[Floats], Floats],
+    log_law: Callable[[Floats], Floats],
+    start: Floats,
+    bounds: tuple[Floats, Floats],
+    size: tuple[int, int],
+    clusters: NDArray[np.intp] | None,
+    n_points: int,
+    new_margins: bool,
+    rng: RandomState,
+) -> StrengthFit:
+    n_items, n_nodes = size[0], size[0] * size[1]
+    low, high = np.append(bounds[0], -PERFECT), np.append(bounds[1], PERFECT)
+
+    def log_prior(theta: Floats) -> Floats:
+        # Uniform on the correlation.
+        return np.asarray(log_law(theta) - 2 * np.log(np.cosh(theta[:, -1])))
+
+    mode = posterior_mode(by_item, log_prior, start, (low, high), n_nodes)
+    inverse = np.linalg.inv(mode.curvature + mode.prior_curvature)
+    influence = mode.slopes @ inverse[-1]
+    inflation = 1.0
+    if clusters is not None:
+        summed = np.bincount(clusters, influence)
+        of_items = (summed**2).sum() * len(summed) / max(len(summed) - 1, 1)
+        inflation = float(np.clip(of_items / inverse[-1, -1], 1, MOST_INFLATED))
+
+    def log_target(theta: Floats) -> Floats:
+        out = np.full(len(theta), -np.inf)
+        inside = ((theta >= low) & (theta <= high)).all(axis=1)
+        some = theta[inside]
+        out[inside] = log_items(by_item, some, n_nodes) / inflation + log_prior(some)
+        return out
+
+    generator = np.random.default_rng(seed_sequence(rng))
+    covariance = np.linalg.inv(mode.curvature / inflation + mode.prior_curvature)
+    draws = importance_draws(log_target, mode.at, covariance, n_points, generator)
+    eta = draws.values[:, -1]
+    ends = [0.0, 0.0]
+    if clusters is not None:
+        if new_margins:
+            ratio = n_items / stats.chi2.ppf(draws.spare, n_items - 1)
+            eta = np.arcsinh(np.sinh(eta) * ratio ** (np.sqrt(inflation) / 2))
+        free = np.append(np.ones(len(start) - 1), 0.0)
+        for place, sign in enumerate((1, -1)):
+            if draws.weights[sign * eta > NEARLY].sum() > NOTHING:
+                end = sign * PERFECT
+                ends[place] = _against(
+                    by_item, log_prior, mode, end, free, (low, high), n_nodes, inflation
+                )
+    order = np.argsort(eta)
+    return StrengthFit(
+        eta[order], draws.weights[order], draws, mode, influence, inflation, ends[0], ends[1]
+    )
+
+
+def _against(
+    by_item: Callable[[Floats], Floats],
+    log_prior: Callable[[Floats], Floats],
+    mode: Mode,
+    end: float,
+    free: Floats,
+    bounds: tuple[Floats, Floats],
+    n_nodes: int,
+    inflation: float,
+) -> float:
+    """p-value of a perfect correlation, by the likelihood ratio."""
+    start = np.append(mode.at[:-1], end)
+    there = posterior_mode(
+        by_item, log_prior, start, bounds, n_nodes, free=free, curved=False
+    ).log_likelihood
+    best = mode.log_likelihood
+    return float(stats.chi2.sf(max(2 * (best - there) / inflation, 0.0), 1))
