@@ -13,6 +13,7 @@ from alikely.simulate.margins import (
     MarginWorld,
     margin_data,
     true_margin_consistency,
+    true_strength_consistency,
 )
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 from alikely.simulate.shared import ErrorPopulation, shared_errors
@@ -39,4 +40,5 @@ __all__ = [
     "shared_errors",
     "shared_label_agreement",
     "true_margin_consistency",
+    "true_strength_consistency",
 ]
