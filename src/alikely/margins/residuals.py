@@ -19,7 +19,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely.margins.importance import posterior_mode
 from alikely.margins.laws import NODES, law_bounds, log_law_prior, placed
-from alikely.margins.sides import normal_scores
+from alikely.metrics.margins import normal_scores
 from alikely.margins.strengths import GroupStrengths, StrengthFit
 
 __all__ = ["Residuals", "class_residuals", "fan_check", "law_check", "residuals", "skew_check"]

@@ -30,7 +30,7 @@ from alikely.margins.importance import (
 )
 from alikely.margins.laws import NODES, OUTER_NODES, law_bounds, log_law_prior, matched, paired, placed
 from alikely.margins.likelihoods import ItemLikelihoods, Link, item_likelihoods
-from alikely.margins.sides import normal_scores
+from alikely.metrics.margins import normal_scores
 from alikely.metrics.margins import repeated
 
 __all__ = ["GroupStrengths", "StrengthFit", "fit_groups", "fit_machine", "group_strengths", "strength_limits"]
