@@ -175,7 +175,7 @@ def _analysed(
     group = group_strengths(right, shown, world.m)
     checks = {
         "p_bend": bend_check(sides[0], share, margins, world.m),
-        "p_skew": skew_check(group, margins),
+        "p_skew": skew_check(group),
         "p_classes": class_check(*sides, classes),
         "p_repeats": repeat_check(right, shown),
     }

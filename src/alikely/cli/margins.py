@@ -81,10 +81,11 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--model",
         default="moments",
-        choices=["moments", "items", "observers"],
+        choices=["moments", "strengths", "items", "observers"],
         help=(
-            "what frees the correlation of noise: moments (default, on the scale of shares), or a "
-            "model of strengths on counts of each item, or of each observer"
+            "what frees the correlation of noise: moments (default, on the scale of shares); "
+            "strengths (on their scale, by quadrature); or, by chains, a model of strengths on "
+            "counts of each item, or of each observer"
         ),
     )
     add_inference_options(parser)

@@ -29,7 +29,7 @@ __all__ = ["chained", "check_number", "label_draws", "row_draws"]
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
 # Ways to draw that are not exact.
-SAMPLERS = ("nuts", "gibbs", "moments")
+SAMPLERS = ("nuts", "gibbs", "moments", "strengths")
 # Patterns of labels that stand for the prior.
 PATTERNS = 256
 
@@ -211,7 +211,7 @@ def chained(
     metric : Metric
         Gives the name of the variable.
     sampler : str
-        ``"nuts"``, ``"gibbs"`` or ``"moments"``, or else the draws are taken to be exact.
+        one of `SAMPLERS`, or else the draws are taken to be exact.
     joint : bool
         Whether draws of different pairs belong together.
 

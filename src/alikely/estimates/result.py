@@ -34,6 +34,8 @@ SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
 
 # A posterior interval that spans this much says next to nothing.
 WIDE = 0.5
+# Estimators without chains, which clusters enter.
+TIED = ("moments", "strengths")
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 
 
@@ -218,7 +220,7 @@ class Result(Tree):
             if "posterior_remark" in estimates:
                 remarks.append(estimates["posterior_remark"].values)
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
-            if self.data.attrs["cluster"] and self.data.attrs["sampler"] != "moments":
+            if self.data.attrs["cluster"] and self.data.attrs["sampler"] not in TIED:
                 text = "the posterior ignores the clusters"
                 remarks.append(np.full(len(frame), text, dtype=object))
         return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]

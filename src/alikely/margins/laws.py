@@ -5,7 +5,7 @@ References
 .. [GH69] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
    doi:10.1090/S0025-5718-69-99647-1
 .. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
-.. [NK06] Naylor, Smith (1982). Applications of a method for the efficient computation of posterior
+.. [NS82] Naylor, Smith (1982). Applications of a method for the efficient computation of posterior
    distributions. doi:10.2307/2347995
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from alikely._base.arrays import Floats
 from alikely.margins.likelihoods import ItemLikelihoods, log_likelihood
 
-__all__ = ["LAW", "Nodes", "law_bounds", "log_law_prior", "matched", "paired", "placed"]
+__all__ = ["LAW", "Nodes", "law_bounds", "log_law_prior", "matched", "paired", "placed", "strength_of"]
 
 # Columns of a law's parameters; repeated answers add the logarithm of the stable spread.
 LAW = ("mean", "log_sd", "skewness", "log_tail", "log_stable")
@@ -105,7 +105,7 @@ def placed(
     centre = centre / precision
     width = WIDER / np.sqrt(precision)
     u = centre[..., None] + width[..., None] * x
-    strength = _strength(law, u)
+    strength = strength_of(law, u)
     shape = strength.shape
     stable = np.exp(law[:, 4]) if law.shape[1] > 4 else np.zeros(len(law))
     log_p = log_likelihood(found, strength.reshape(shape[0], shape[1], -1), stable).reshape(shape)
@@ -149,7 +149,7 @@ def paired(
     width = WIDER / np.sqrt(precision)
     u = centre[..., None] + width[..., None] * x
     stable = np.exp(one[:, 4]) if n_first > 4 else np.zeros(len(one))
-    log_p = log_likelihood(found[0], _strength(one, u), stable) - u**2 / 2 + log_weights
+    log_p = log_likelihood(found[0], strength_of(one, u), stable) - u**2 / 2 + log_weights
     log_p = log_p + placed(other, eta, u, found[1], OUTER_NODES).log_likelihood
     most = log_p.max(axis=-1)
     total = np.exp(log_p - most[..., None]).sum(axis=-1)
@@ -183,7 +183,7 @@ def matched(law: Floats, found: ItemLikelihoods) -> tuple[ItemLikelihoods, Float
     own = np.maximum(1 / variance - 1, 0.02)
     at = np.clip(mean / variance / own, -5, 5)
     slope = _slope(row, at[None])[0]
-    strength = _strength(row, at[None, :, None])[0, :, 0]
+    strength = strength_of(row, at[None, :, None])[0, :, 0]
     return found._replace(seen=strength, information=own / slope**2), mean, variance
 
 
@@ -198,14 +198,26 @@ def _shape(law: Floats, n_dims: int) -> tuple[Floats, ...]:
     return mean, np.exp(log_sd) * unit, skewness, power, middle
 
 
-def _strength(law: Floats, u: Floats) -> Floats:
-    """Strengths of normal scores [JP09]_."""
+def strength_of(law: Floats, u: Floats) -> Floats:
+    """Strengths of normal scores [JP09]_.
+
+    Parameters
+    ----------
+    law : ndarray, shape (draw, parameter)
+        Columns as in `LAW`.
+    u : ndarray, shape (draw or 1, ...)
+        Normal scores.
+
+    Returns
+    -------
+    ndarray, shape (draw, ...)
+    """
     mean, scale, skewness, power, middle = _shape(law, u.ndim)
     return np.asarray(mean + scale * (np.sinh((np.arcsinh(u) + skewness) * power) - middle))
 
 
 def _slope(law: Floats, u: Floats) -> Floats:
-    """Derivative of `_strength`."""
+    """Derivative of `strength_of`."""
     _, scale, skewness, power, _ = _shape(law, u.ndim)
     return np.asarray(
         scale * power * np.cosh((np.arcsinh(u) + skewness) * power) / np.sqrt(1 + u**2)

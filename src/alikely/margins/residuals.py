@@ -2,8 +2,8 @@
 
 References
 ----------
-.. [BHHH74] Berndt, Hall, Hall, Hausman (1974). Estimation and inference in nonlinear structural
-   models. Annals of Economic and Social Measurement 3, 653-665.
+.. [L82] Louis (1982). Finding the observed information matrix when using the EM algorithm. Journal
+   of the Royal Statistical Society B 44, 226-233.
 .. [R48] Rao (1948). Large sample tests of statistical hypotheses concerning several parameters with
    applications to problems of estimation. doi:10.1017/S0305004100023987
 """
@@ -17,36 +17,48 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely.margins.importance import posterior_mode
-from alikely.margins.laws import NODES, law_bounds, log_law_prior, placed
-from alikely.metrics.margins import normal_scores
-from alikely.margins.strengths import GroupStrengths, StrengthFit
+from alikely.margins.laws import LAW, NODES, placed
+from alikely.margins.strengths import (
+    GroupStrengths,
+    StrengthFit,
+    law_mode,
+    law_slopes,
+    standard_scores,
+)
 
 __all__ = ["Residuals", "class_residuals", "fan_check", "law_check", "residuals", "skew_check"]
 
 FEWEST_OF_CLASS = 2
+# Of the wave that two humps of strengths follow, by normal scores.
+WAVE = 3.0
+SKEWNESS, TAIL = LAW.index("skewness"), LAW.index("log_tail")
 
 
 class Residuals(NamedTuple):
-    """What is left of strengths once margins are known.
+    """What is left of strengths once margins are known, at the mode.
 
     Attributes
     ----------
     scores : ndarray, shape (item,)
         Normal scores of margins.
-    mean, square : ndarray, shape (item,)
-        Posterior means of residuals, in units of their spread, and of their squares.
-    law : ndarray, shape (item, 2)
-        Posterior means of the Hermite polynomials of degree 4 and 6 of items' normal scores.
+    strength : ndarray, shape (item, node)
+        Normal scores of strengths at the nodes of the quadrature.
+    residual : ndarray, shape (item, node)
+        Their distance from what margins let expect, in units of its spread.
+    weight : ndarray, shape (item, node)
+        Posterior probabilities of the nodes.
     slopes : ndarray, shape (item, parameter)
         Derivatives of each item's log likelihood by the parameters that were fitted.
+    curvature : ndarray, shape (parameter, parameter)
+        Minus the second derivatives of the log posterior by them.
     """
 
     scores: Floats
-    mean: Floats
-    square: Floats
-    law: Floats
+    strength: Floats
+    residual: Floats
+    weight: Floats
     slopes: Floats
+    curvature: Floats
 
 
 def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Residuals:
@@ -55,9 +67,9 @@ def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Re
     Parameters
     ----------
     group : GroupStrengths
-        As from `alikely.margins.strengths.group_strengths`.
+        As from `alikely.margins.group_strengths`.
     fit : StrengthFit
-        As from `alikely.margins.strengths.fit_machine`.
+        As from `alikely.margins.fit_machine`.
     margins : array_like, shape (item,)
         Of the machine.
 
@@ -65,21 +77,13 @@ def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Re
     -------
     Residuals
     """
-    v = normal_scores(margins)
-    v = (v - v.mean()) / v.std()
+    v = standard_scores(margins)
     at = fit.mode.at[None]
     nodes = placed(at[:, :-1], at[:, -1], v[None, :, None], group.likelihoods, 2 * NODES + 1)
-    u, weight = nodes.score[0, :, 0], nodes.weight[0, :, 0]
-    rho = np.tanh(at[0, -1])
-    r = (u - rho * v[:, None]) * np.cosh(at[0, -1])
-    polynomials = [np.polynomial.hermite_e.hermeval(u, np.eye(7)[k]) for k in (4, 6)]
-    return Residuals(
-        v,
-        (weight * r).sum(axis=1),
-        (weight * r**2).sum(axis=1),
-        np.stack([(weight * p).sum(axis=1) for p in polynomials], axis=1),
-        fit.mode.slopes,
-    )
+    u = nodes.score[0, :, 0]
+    left = (u - np.tanh(at[0, -1]) * v[:, None]) * np.cosh(at[0, -1])
+    curvature = fit.mode.curvature + fit.mode.prior_curvature
+    return Residuals(v, u, left, nodes.weight[0, :, 0], fit.mode.slopes, curvature)
 
 
 def fan_check(left: Residuals) -> float:
@@ -93,13 +97,27 @@ def fan_check(left: Residuals) -> float:
     Returns
     -------
     float
-        Two-sided p-value.
+        Two-sided p-value; NaN where the data hold no information about it.
+
+    Notes
+    -----
+    The slope of the likelihood by ``a``, where residuals have the spread ``exp(a * score)``.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(), rng=2)
+    >>> group = al.margins.group_strengths(data.right, data.shown, 16)
+    >>> fit = al.margins.fit_machine(group, data.margins, rng=1)
+    >>> fan_check(residuals(group, fit, data.margins)) > 0.05
+    True
     """
-    return _score_test((left.scores * (left.square - 1))[:, None], left.slopes)
+    v = left.scores
+    return _score_test(v[:, None] * (left.residual**2 - 1), 2 * (v**2).sum(), left)
 
 
 def law_check(left: Residuals) -> float:
-    """Test of strengths of another law than one hump of any skewness and tail [R48]_.
+    """Test of strengths that crowd on both sides of a gap, or in between [R48]_.
 
     Parameters
     ----------
@@ -109,9 +127,17 @@ def law_check(left: Residuals) -> float:
     Returns
     -------
     float
-        p-value.
+        Two-sided p-value; NaN where the data hold no information about it.
+
+    Notes
+    -----
+    The slope of the likelihood by ``a``, where normal scores of strengths have the density of a
+    normal law times ``1 + a cos(3 score)``, less its mean: skewness and tails hardly change with
+    it, two humps do.
     """
-    return _score_test(left.law, left.slopes)
+    wave = np.cos(WAVE * left.strength) - np.exp(-(WAVE**2) / 2)
+    variance = (1 + np.exp(-2 * WAVE**2)) / 2 - np.exp(-(WAVE**2))
+    return _score_test(wave, variance * len(wave), left)
 
 
 def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
@@ -133,7 +159,7 @@ def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
     kinds, place = np.unique(classes[own], return_inverse=True)
     if len(kinds) < 2:
         return np.nan
-    x = left.mean[own]
+    x = (left.weight * left.residual).sum(axis=1)[own]
     size = np.bincount(place)
     means = np.bincount(place, x) / size
     between = (size * (means - x.mean()) ** 2).sum() / (len(kinds) - 1)
@@ -141,52 +167,45 @@ def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
     return float(stats.f.sf(between / within, len(kinds) - 1, len(x) - len(kinds)))
 
 
-def skew_check(group: GroupStrengths, margins: ArrayLike) -> float:
-    """Test of skewness about a line of normal strengths in raw margins [R48]_.
+def skew_check(group: GroupStrengths) -> float:
+    """Test of skewed strengths against normal ones, by a group's answers alone [R48]_.
 
     Parameters
     ----------
     group : GroupStrengths
-        As from `alikely.margins.strengths.group_strengths`.
-    margins : array_like, shape (item,)
-        Of the machine.
+        As from `alikely.margins.group_strengths`.
 
     Returns
     -------
     float
-        Two-sided p-value; NaN where margins do not differ.
+        Two-sided p-value; NaN where the data hold no information about it.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["skewed strengths"], rng=1)
+    >>> skew_check(al.margins.group_strengths(data.right, data.shown, 16)) < 0.01
+    True
     """
-    y = np.asarray(margins, dtype=np.float64)
-    if y.std() == 0:
-        return np.nan
-    z = ((y - y.mean()) / y.std())[None, :, None]
-    start = np.append(group.law, np.arctanh(np.clip((group.score * z[0, :, 0]).mean(), -0.9, 0.9)))
-    start[2:4] = 0
-    free = np.ones(len(start))
-    free[2:4] = 0
-    low, high = law_bounds(len(group.law))
-    mode = posterior_mode(
-        lambda t: placed(t[:, :-1], t[:, -1], z, group.likelihoods).log_likelihood[:, :, 0],
-        lambda t: log_law_prior(t[:, :-1]) - 2 * np.log(np.cosh(t[:, -1])),
-        start,
-        (np.append(low, -6.1), np.append(high, 6.1)),
-        len(y) * NODES,
-        free=free,
-        curved=False,
-    )
-    at = mode.at[None]
-    nodes = placed(at[:, :-1], at[:, -1], z, group.likelihoods, 2 * NODES + 1)
-    r = (nodes.score[0, :, 0] - np.tanh(at[0, -1]) * z[0]) * np.cosh(at[0, -1])
-    skew = (nodes.weight[0, :, 0] * (r**3 - 3 * r)).sum(axis=1)
-    return _score_test(skew[:, None], mode.slopes[:, free > 0])
+    mode = law_mode(group.likelihoods, group.law, normal=True)
+    slopes = law_slopes(group.likelihoods, mode.at)
+    free = np.ones(len(mode.at), dtype=bool)
+    free[[SKEWNESS, TAIL]] = False
+    cross = mode.curvature[SKEWNESS, free]
+    known = (mode.curvature + mode.prior_curvature)[np.ix_(free, free)]
+    variance = mode.curvature[SKEWNESS, SKEWNESS] - cross @ np.linalg.solve(known, cross)
+    total = slopes[:, SKEWNESS].sum()
+    return float(stats.chi2.sf(total**2 / variance, 1)) if variance > 0 else np.nan
 
 
-def _score_test(extra: Floats, fitted: Floats) -> float:
-    """Slopes of the likelihood in directions that were not fitted, by their own spread [BHHH74]_."""
-    n, n_extra = extra.shape
-    left = extra - fitted @ np.linalg.lstsq(fitted, extra, rcond=None)[0]
-    total = left.sum(axis=0)
-    around = left - left.mean(axis=0)
-    square = float(total @ np.linalg.pinv(around.T @ around) @ total)
-    free = n - fitted.shape[1] - n_extra
-    return float(stats.f.sf(square * free / (n_extra * n), n_extra, free))
+def _score_test(direction: Floats, complete: float, left: Residuals) -> float:
+    """Slope of the log likelihood in a direction that was not fitted, by its information [L82]_.
+
+    The direction is the slope by item and node if strengths were known, `complete` its variance
+    then; what answers leave unknown is taken off.
+    """
+    slope = (left.weight * direction).sum(axis=1)
+    unknown = (left.weight * direction**2).sum() - (slope**2).sum()
+    cross = slope @ left.slopes
+    variance = complete - unknown - cross @ np.linalg.solve(left.curvature, cross)
+    return float(stats.chi2.sf(slope.sum() ** 2 / variance, 1)) if variance > 0 else np.nan

@@ -27,17 +27,41 @@ from alikely.margins.importance import (
     importance_draws,
     log_items,
     posterior_mode,
+    scores_of_items,
 )
-from alikely.margins.laws import NODES, OUTER_NODES, law_bounds, log_law_prior, matched, paired, placed
+from alikely.margins.laws import (
+    NODES,
+    OUTER_NODES,
+    law_bounds,
+    log_law_prior,
+    matched,
+    paired,
+    placed,
+    strength_of,
+)
 from alikely.margins.likelihoods import ItemLikelihoods, Link, item_likelihoods
 from alikely.metrics.margins import normal_scores
 from alikely.metrics.margins import repeated
 
-__all__ = ["GroupStrengths", "StrengthFit", "fit_groups", "fit_machine", "group_strengths", "strength_limits"]
+__all__ = [
+    "MOST_INFLATED",
+    "GroupStrengths",
+    "StrengthFit",
+    "fit_groups",
+    "fit_machine",
+    "group_strengths",
+    "item_strengths",
+    "law_mode",
+    "law_slopes",
+    "standard_scores",
+    "strength_limits",
+]
 
 # Atanh of the correlation beyond which nothing changes: 1 - 1e-5.
 PERFECT = 6.1
 N_POINTS = 512
+# Draws by which items' strengths are averaged.
+N_OF_ITEMS = 64
 # Errors of the likelihood may be as much wider than the model says; beyond, the model is refused.
 MOST_INFLATED = 6.0
 # Spreads of stable deviations of the first tables; the others reach some standard errors from the
@@ -131,7 +155,7 @@ def group_strengths(
         stable = FIRST_STABLE
     for _ in range(TABLES):
         found = item_likelihoods(right, shown, m, link, stable)
-        mode = _law_mode(found, law, curved=stable[1] > 0)
+        mode = law_mode(found, law, curved=stable[1] > 0)
         law = mode.at
         if not stable[1]:
             break
@@ -193,8 +217,7 @@ def fit_machine(
     >>> strength_limits(fit_machine(group, data.margins, rng=1), [0.025, 0.975]).round(1).tolist()
     [0.5, 0.7]
     """
-    v = normal_scores(margins)
-    v = (v - v.mean()) / v.std()
+    v = standard_scores(margins)
     found = group.likelihoods
     scores = v[None, :, None]
 
@@ -292,18 +315,110 @@ def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
     return np.asarray(np.where(p <= fit.p_opposite / 2, -1.0, limit))
 
 
-def _law_mode(found: ItemLikelihoods, start: Floats, curved: bool = False) -> Mode:
-    """Mode of a law's parameters by a group's answers alone."""
-    n_items = len(found.seen)
-    nothing = np.zeros((1, n_items, 1))
+def item_strengths(
+    group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Posterior mean and standard deviation of items' strengths.
+
+    Parameters
+    ----------
+    group : GroupStrengths
+        As from `group_strengths`.
+    fit : StrengthFit
+        As from `fit_machine`.
+    margins : array_like, shape (item,)
+        Of the machine.
+
+    Returns
+    -------
+    mean, sd : ndarray, shape (item,)
+    """
+    levels = (np.arange(N_OF_ITEMS) + 0.5) / N_OF_ITEMS
+    chosen = np.searchsorted(np.cumsum(fit.draws.weights), levels)
+    theta = fit.draws.values[np.minimum(chosen, len(fit.draws.weights) - 1)]
+    scores = standard_scores(margins)[None, :, None]
+    nodes = placed(theta[:, :-1], theta[:, -1], scores, group.likelihoods)
+    strength = strength_of(theta[:, :-1], nodes.score)
+    mean, square = (
+        (nodes.weight * strength**power).sum(axis=-1)[:, :, 0].mean(axis=0) for power in (1, 2)
+    )
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def standard_scores(margins: ArrayLike) -> Floats:
+    """Normal scores of margins, with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    margins : array_like, shape (item,)
+        Of a machine.
+
+    Returns
+    -------
+    ndarray, shape (item,)
+    """
+    v = normal_scores(margins)
+    return np.asarray((v - v.mean()) / v.std())
+
+
+def law_mode(
+    found: ItemLikelihoods, start: Floats, *, normal: bool = False, curved: bool = True
+) -> Mode:
+    """Mode of a law's parameters by a group's answers alone.
+
+    Parameters
+    ----------
+    found : ItemLikelihoods
+        Of the group.
+    start : ndarray, shape (parameter,)
+        Where to begin.
+    normal : bool
+        Hold skewness and tail at 0.
+    curved : bool
+        Work out second derivatives, of held parameters too.
+
+    Returns
+    -------
+    Mode
+    """
+    free = np.ones(len(start))
+    if normal:
+        free[2:4] = 0
     return posterior_mode(
-        lambda law: placed(law, np.zeros(len(law)), nothing, found).log_likelihood[:, :, 0],
+        _alone(found),
         log_law_prior,
-        start,
+        start * free,
         law_bounds(len(start)),
-        n_items * NODES,
+        len(found.seen) * NODES,
+        free=free,
         curved=curved,
     )
+
+
+def law_slopes(found: ItemLikelihoods, law: Floats) -> Floats:
+    """Derivatives of items' log likelihoods by a law's parameters, by answers alone.
+
+    Parameters
+    ----------
+    found : ItemLikelihoods
+        Of the group.
+    law : ndarray, shape (parameter,)
+        Where.
+
+    Returns
+    -------
+    ndarray, shape (item, parameter)
+    """
+    return scores_of_items(_alone(found), law, np.ones(len(law)))
+
+
+def _alone(found: ItemLikelihoods) -> Callable[[Floats], Floats]:
+    nothing = np.zeros((1, len(found.seen), 1))
+
+    def by_item(law: Floats) -> Floats:
+        return placed(law, np.zeros(len(law)), nothing, found).log_likelihood[:, :, 0]
+
+    return by_item
 
 
 def _fit(
