@@ -26,8 +26,8 @@ NODES = 11
 OUTER_NODES = 9
 # Nodes are laid a little wider than the normal approximation: tails of items with few answers.
 WIDER = 1.15
-_LOW = (-8.0, np.log(0.02), -1.5, -0.9, np.log(0.02))
-_HIGH = (12.0, np.log(12.0), 1.5, 1.2, np.log(6.0))
+_LOW = (-8.0, np.log(0.02), -1.5, -0.9)
+_HIGH = (12.0, np.log(12.0), 1.5, 1.2)
 
 
 class Nodes(NamedTuple):
@@ -68,9 +68,22 @@ def log_law_prior(law: Floats) -> Floats:
     return np.asarray(out)
 
 
-def law_bounds(n_parameters: int) -> tuple[Floats, Floats]:
-    """Limits of a law's parameters, far out under their priors."""
-    return np.array(_LOW[:n_parameters]), np.array(_HIGH[:n_parameters])
+def law_bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
+    """Limits of a law's parameters: far out under their priors, and where there are tables.
+
+    Parameters
+    ----------
+    found : ItemLikelihoods
+        Of the group.
+
+    Returns
+    -------
+    low, high : ndarray, shape (parameter,)
+    """
+    if not found.stable[1]:
+        return np.array(_LOW), np.array(_HIGH)
+    low, high = np.log(found.stable)
+    return np.array([*_LOW, low]), np.array([*_HIGH, high])
 
 
 def placed(

@@ -35,8 +35,8 @@ class ItemLikelihoods(NamedTuple):
     Attributes
     ----------
     table : ndarray, shape (power, item, strength)
-        Coefficients of 1, t and t squared, where ``t`` goes from -1 to 1 as the spread of stable
-        deviations does from its least to its greatest; of 1 only without such deviations.
+        Coefficients of 1, t and t squared, where ``t`` goes from -1 to 1 as the logarithm of the
+        spread of stable deviations does from its least to its greatest; of 1 only without.
     stable : (float, float)
         Least and greatest spread of stable deviations; both 0 without.
     seen, information : ndarray, shape (item,)
@@ -68,7 +68,7 @@ def item_likelihoods(
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
     stable : (float, float)
-        Range of the spread of what an observer has on an item in all its repeats, 0 <= least <=
+        Range of the spread of what an observer has on an item in all its repeats, 0 < least <
         greatest, in units of the noise; (0, 0) takes repeats for answers of others.
 
     Returns
@@ -94,10 +94,10 @@ def item_likelihoods(
         table = total[:, None] * log_right + (answers - total)[:, None] * log_wrong
         return ItemLikelihoods(table[None], stable, seen, information)
     low, high = stable
-    tables = [_with_stable(k, n, m, link, tau) for tau in (low, (low + high) / 2, high)]
+    tables = [_with_stable(k, n, m, link, tau) for tau in (low, np.sqrt(low * high), high)]
     line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
     # Answers of one observer tell less of what all have in common.
-    spread = 1 + (slope * (low + high) / 2) ** 2 / 3
+    spread = 1 + slope**2 * low * high / 3
     return ItemLikelihoods(
         np.stack([tables[1], line, square]), stable, seen, information / spread
     )
@@ -124,9 +124,11 @@ def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> 
     part = place - cell
     n_items = found.table.shape[1]
     cell += (np.arange(n_items) * len(GRID))[:, None]
-    low, high = found.stable
     out = np.zeros_like(strength)
-    t = np.clip((2 * stable - low - high) / (high - low), -1, 1) if high > low else 0 * stable
+    t = np.zeros(len(strength))
+    if found.stable[1]:
+        low, high = np.log(found.stable)
+        t = np.clip((2 * np.log(stable) - low - high) / (high - low), -1, 1)
     for power, table in enumerate(found.table):
         flat = table.ravel()
         start = flat.take(cell)

@@ -66,8 +66,8 @@ N_OF_ITEMS = 64
 MOST_INFLATED = 6.0
 # Spreads of stable deviations of the first tables; the others reach some standard errors from the
 # mode to either side.
-FIRST_STABLE = (0.0, 2.0)
-TABLES, REACH = 6, 3.0
+FIRST_STABLE = (0.2, 2.5)
+TABLES, REACH = 10, 3.0
 # Where less of the posterior lies beyond such a correlation, a perfect one is out of the question.
 NEARLY, NOTHING = np.arctanh(0.9), 1e-3
 
@@ -159,15 +159,9 @@ def group_strengths(
         law = mode.at
         if not stable[1]:
             break
-        # Powers of the spread describe few standard errors of it well, and not much more.
-        sd = np.sqrt(np.linalg.inv(mode.curvature + mode.prior_curvature)[4, 4])
-        reach = float(np.clip(REACH * sd, 0.2, 1.0))
-        middle = float(law[4])
-        inside = np.log(max(stable[0], 1e-3)) < middle - 0.8 * reach
-        if inside and middle + 0.8 * reach < np.log(stable[1]) < middle + 2 * reach:
+        stable, done = _window(mode, stable)
+        if done:
             break
-        least = 0.0 if reach == 1.0 else np.exp(middle - reach)
-        stable = (float(least), float(np.exp(middle + reach)))
     found, mean, variance = matched(law, found)
     return GroupStrengths(found, law, mean, variance)
 
@@ -230,7 +224,7 @@ def fit_machine(
         by_item,
         lambda theta: log_law_prior(theta[:, :-1]),
         start,
-        law_bounds(len(group.law)),
+        law_bounds(found),
         (len(v), NODES),
         None if plain else (clusters if clusters is not None else np.arange(len(v))),
         n_points,
@@ -278,7 +272,7 @@ def fit_groups(
     spread = np.sqrt(max(one.score.var(), 1e-3) * max(other.score.var(), 1e-3))
     rho = (one.score * other.score).mean() / spread**2
     start = np.concatenate([one.law, other.law, [np.arctanh(np.clip(rho, -0.95, 0.95))]])
-    limits = [law_bounds(len(group.law)) for group in (one, other)]
+    limits = [law_bounds(part) for part in found]
     n = len(one.score)
     return _fit(
         by_item,
@@ -345,6 +339,22 @@ def item_strengths(
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
+def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float], bool]:
+    """Range of stable spreads about the mode, and whether the one in use does."""
+    low, high = np.log(stable)
+    half, middle = (high - low) / 2, float(mode.at[4])
+    off = abs(middle - (low + high) / 2)
+    # Powers of the spread describe few standard errors of it well, and not much more.
+    sd = np.sqrt(np.linalg.inv(mode.curvature + mode.prior_curvature)[4, 4])
+    reach = float(np.clip(REACH * sd, 0.2, 1.5))
+    if off > 0.8 * half:
+        # At an edge the curvature says nothing.
+        reach = 0.7
+    elif off < 0.3 * half and 0.7 * reach < half < 1.5 * reach:
+        return stable, True
+    return (float(np.exp(middle - reach)), float(np.exp(middle + reach))), False
+
+
 def standard_scores(margins: ArrayLike) -> Floats:
     """Normal scores of margins, with mean 0 and variance 1.
 
@@ -388,7 +398,7 @@ def law_mode(
         _alone(found),
         log_law_prior,
         start * free,
-        law_bounds(len(start)),
+        law_bounds(found),
         len(found.seen) * NODES,
         free=free,
         curved=curved,

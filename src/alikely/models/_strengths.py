@@ -176,7 +176,8 @@ class Bent(NamedTuple):
         """Normal scores of strengths as counts show them, and their information, about."""
         power, scale, middle = self._shape()
         inside = pt.arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
-        score = pt.sinh(pt.clip(inside, -2, 2))
+        # Smooth, and never far out: it places coordinates, which need not be exact.
+        score = pt.sinh(2 * pt.tanh(inside / 2))
         slope = scale * power * pt.cosh((pt.arcsinh(score) + self.skewness) * power)
         return score, information * slope**2 / (1 + score**2)
 
