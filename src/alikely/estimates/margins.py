@@ -93,12 +93,12 @@ def decision_margin_consistency(
         endlessly many people like these would give; no law of strengths is assumed. The others are
         of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
         normal scores of margins with those of strengths of any skewness and tail, with room for
-        what that law leaves out (`alikely.margins.fit_machine`). By chains: ``"items"``: `alikely.models.item_margins`, seconds a
-        pair. ``"observers"``: for machine and group `alikely.models.observer_margins`, up to a
-        minute a pair, where few observers answered each item often. Or a model of your own, where
-        one entry needs one: with ``rho`` and, for a machine, ``strength`` (item). One scale is
-        never the other: a perfect machine reaches less than 1 on that of shares where these are a
-        bent function of its margins' normal scores.
+        what that law leaves out (`alikely.margins.fit_machine`). By chains: ``"items"``:
+        `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and group
+        `alikely.models.observer_margins`, up to a minute a pair, where few observers answered each
+        item often. Or a model of your own, where one entry needs one: with ``rho`` and, for a
+        machine, ``strength`` (item). One scale is never the other: a perfect machine reaches less
+        than 1 on that of shares where these are a bent function of its margins' normal scores.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str
@@ -135,8 +135,11 @@ def decision_margin_consistency(
         deviations from the means of classes, and ``share_between``, of these means; and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
         checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
-        raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what margins tell) and ``p_repeats``
-        (people have something of their own on items).
+        raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
+        margins tell) and ``p_repeats`` (people have something of their own on items). With
+        ``"strengths"`` these are ``p_fan`` (strengths spread unevenly along margins), ``p_law``
+        (they have two humps), ``p_residuals`` (classes) and ``p_repeats``; ``inflation`` is the
+        variance that items show over that by the model.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry.
@@ -159,9 +162,10 @@ def decision_margin_consistency(
     Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items,
     with the same observers. The interval of ``"moments"`` is over new items and new people like
     these; items of a class err together, where classes are known and at least 5. Its draws have
-    its limits as quantiles, and belong together over pairs, as influences of items on both do.
-    Its bounds are held within [-1, 1]; they are -1 and 1 where a reliability may be 0. The others'
-    posterior takes answers of an item as those of any like observers.
+    its limits as quantiles, and belong together over pairs, as influences of items on both do;
+    so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and 1 where a
+    reliability may be 0. The others' posterior takes answers of an item as those of any like
+    observers.
 
     References
     ----------
@@ -335,9 +339,7 @@ def _draw_strengths(
     return Drawn(groups, drawn.reasons, variables=variables)
 
 
-def _strengths(
-    table: xr.Dataset, mean: NDArray[np.float64], sd: NDArray[np.float64]
-) -> xr.Dataset:
+def _strengths(table: xr.Dataset, mean: NDArray[np.float64], sd: NDArray[np.float64]) -> xr.Dataset:
     """Posterior of the item strengths behind each machine's entry."""
     return xr.Dataset(
         {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), sd)},

@@ -18,7 +18,16 @@ import numpy as np
 from alikely._base.arrays import Floats
 from alikely.margins.likelihoods import ItemLikelihoods, log_likelihood
 
-__all__ = ["LAW", "Nodes", "law_bounds", "log_law_prior", "matched", "paired", "placed", "strength_of"]
+__all__ = [
+    "LAW",
+    "Nodes",
+    "law_bounds",
+    "log_law_prior",
+    "matched",
+    "paired",
+    "placed",
+    "strength_of",
+]
 
 # Columns of a law's parameters; repeated answers add the logarithm of the stable spread.
 LAW = ("mean", "log_sd", "skewness", "log_tail", "log_stable")
@@ -132,9 +141,7 @@ def placed(
     return Nodes(value, u, log_p)
 
 
-def paired(
-    law: Floats, eta: Floats, found: tuple[ItemLikelihoods, ItemLikelihoods]
-) -> Floats:
+def paired(law: Floats, eta: Floats, found: tuple[ItemLikelihoods, ItemLikelihoods]) -> Floats:
     """Log likelihood of items for two groups, with both strengths integrated out.
 
     Parameters

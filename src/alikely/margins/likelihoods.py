@@ -98,9 +98,7 @@ def item_likelihoods(
     line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
     # Answers of one observer tell less of what all have in common.
     spread = 1 + slope**2 * low * high / 3
-    return ItemLikelihoods(
-        np.stack([tables[1], line, square]), stable, seen, information / spread
-    )
+    return ItemLikelihoods(np.stack([tables[1], line, square]), stable, seen, information / spread)
 
 
 def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> Floats:
@@ -156,9 +154,7 @@ def _with_stable(
     weights = weights / weights.sum()
     at = GRID[:, None] + tau * nodes
     log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m, link))
-    kinds, place = np.unique(
-        np.stack([right.ravel(), shown.ravel()]), axis=1, return_inverse=True
-    )
+    kinds, place = np.unique(np.stack([right.ravel(), shown.ravel()]), axis=1, return_inverse=True)
     table = np.zeros((right.shape[1], len(GRID)))
     of_cell = place.reshape(right.shape)
     for number, (k, n) in enumerate(kinds.T):

@@ -1,4 +1,5 @@
 """What a system tells of items, with its second moment freed of the noise of single answers."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

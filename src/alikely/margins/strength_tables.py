@@ -135,7 +135,7 @@ def strength_draws(
         groups = [_group(table, system, job.items, m, link, known) for system in job.groups]
         checks: dict[str, float] = {}
         if job.margins is None:
-            fit = fit_groups(*groups, job.clusters, rng=seeds[pair])
+            fit = fit_groups(groups[0], groups[1], job.clusters, rng=seeds[pair])
         else:
             fit = fit_machine(groups[0], job.margins, job.clusters, rng=seeds[pair])
             mean, sd = item_strengths(groups[0], fit, job.margins)

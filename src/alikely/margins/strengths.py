@@ -40,8 +40,7 @@ from alikely.margins.laws import (
     strength_of,
 )
 from alikely.margins.likelihoods import ItemLikelihoods, Link, item_likelihoods
-from alikely.metrics.margins import normal_scores
-from alikely.metrics.margins import repeated
+from alikely.metrics.margins import normal_scores, repeated
 
 __all__ = [
     "MOST_INFLATED",
@@ -278,7 +277,10 @@ def fit_groups(
         by_item,
         lambda t: log_law_prior(t[:, :n_first]) + log_law_prior(t[:, n_first:-1]),
         start,
-        (np.concatenate([limits[0][0], limits[1][0]]), np.concatenate([limits[0][1], limits[1][1]])),
+        (
+            np.concatenate([limits[0][0], limits[1][0]]),
+            np.concatenate([limits[0][1], limits[1][1]]),
+        ),
         (n, OUTER_NODES**2),
         None if plain else (clusters if clusters is not None else np.arange(n)),
         n_points,

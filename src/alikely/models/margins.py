@@ -173,8 +173,8 @@ def _bent_strengths(x: Any, counts: Any, parameters: Any, m: int, link: Link) ->
         score = informed("score", rho * given, apart, *seen, "item")
         return pm.Deterministic("strength", law.strength(score), dims="item")
     laws = [Bent(mean[g], sd[g], skewness[g], log_tail[g]) for g in (0, 1)]
-    seen = [law.placed(*seen_strength(k[g], n[g], m, link)) for g, law in enumerate(laws)]
-    first = informed("score_first", pt.zeros(k.shape[1]), 1.0, *seen[0], "item")
-    second = informed("score_second", rho * first, apart, *seen[1], "item")
+    places = [law.placed(*seen_strength(k[g], n[g], m, link)) for g, law in enumerate(laws)]
+    first = informed("score_first", pt.zeros(k.shape[1]), 1.0, *places[0], "item")
+    second = informed("score_second", rho * first, apart, *places[1], "item")
     both = [law.strength(score) for law, score in zip(laws, (first, second), strict=True)]
     return pm.Deterministic("strength", pt.stack(both), dims=("group", "item"))

@@ -72,6 +72,8 @@ class MarginWorld:
         Of what people have in common on a class.
     class_opposite : float
         What of that a machine has, with its sign turned, in units of its margins.
+    fan : float
+        How the logarithm of the spread of a machine's own noise changes with strength.
     kinds_sd : float
         Spread over items of what sets two kinds of people apart; each person is of one by chance.
     n_lists : int
@@ -96,6 +98,7 @@ class MarginWorld:
     item_noise_sd: float = 0.0
     class_sd: float = 0.0
     class_opposite: float = 0.0
+    fan: float = 0.0
     kinds_sd: float = 0.0
     n_lists: int = 1
     missing: float = 0.0
@@ -266,7 +269,10 @@ def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.G
     n = len(classes)
     u = _strengths(world.law, n, generator)
     liking = generator.standard_normal(int(classes.max()) + 1)[classes]
-    line = world.rho * u + np.sqrt(1 - world.rho**2) * generator.standard_normal(n)
+    own = generator.standard_normal(n)
+    if world.fan:
+        own = own * np.exp(world.fan * u - world.fan**2)
+    line = world.rho * u + np.sqrt(1 - world.rho**2) * own
     line = line - world.class_opposite * liking
     bent: dict[Relation, Callable[[Floats], Floats]] = {
         "linear": lambda x: x,
@@ -339,6 +345,7 @@ MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
         "opposite classes": MarginWorld(rho=0.5, class_sd=1.2, class_opposite=1.0),
         "two kinds of people": MarginWorld(kinds_sd=1.2, n_observers=20),
         "two alternatives": MarginWorld(m=2, n_observers=20),
+        "fan": MarginWorld(rho=0.7, fan=0.5),
         "unrelated": MarginWorld(rho=0.0),
         "opposed": MarginWorld(rho=-0.6),
     }

@@ -110,9 +110,7 @@ CASE = MAIN._replace(
             "4 alternatives",
             _design_of_bent,
             simulate=_data_of_bent,
-            quantities=(
-                "rho", "strength_mean", "strength_sd", "skewness", "log_tail", "strength"
-            ),
+            quantities=("rho", "strength_mean", "strength_sd", "skewness", "log_tail", "strength"),
         ),
         "two_groups": MAIN.branch(
             f"{GROUPS}, 4 alternatives", _design_of_groups, simulate=_data_of_groups
