@@ -233,8 +233,8 @@ def test_calibrated_under_its_own_prior() -> None:
         rho = generator.uniform(-1, 1)
         u = rho * v + np.sqrt(1 - rho**2) * generator.standard_normal(n_items)
         p = m_afc_probability(strength_of(law, u[None])[0], 4)
-        right = generator.binomial(10, p)
-        group = group_strengths(right[None], np.full((1, n_items), 10), 4)
+        right = generator.random((10, n_items)) < p
+        group = group_strengths(right, np.ones((10, n_items)), 4)
         fit = fit_machine(group, v, plain=True, rng=int(generator.integers(2**31)))
         place[i] = fit.weights[np.tanh(fit.eta) < rho].sum()
     # One such study in a thousand would fail by chance.

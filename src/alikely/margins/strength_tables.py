@@ -33,6 +33,8 @@ from alikely.margins.ties import Influence, tied_ranks
 __all__ = ["StrengthDraws", "strength_draws"]
 
 LEVEL = 0.05
+# Of 512 points, the share below which fewer than 50 count.
+SETTLED = 0.1
 SAYS = {
     "p_fan": "strengths spread unevenly along margins: one correlation is not the same all along",
     "p_law": "strengths of no single hump: model='moments' assumes none",
@@ -145,7 +147,7 @@ def strength_draws(
         checks["inflation"] = fit.inflation
         for name, value in checks.items():
             beside[name][pair] = value
-        reasons[pair] = _remark(table, job, checks)
+        reasons[pair] = _remark(table, job, checks, fit.draws.efficiency)
         parts.append(Influence(job.items, fit.slopes, job.clusters))
     ranks = tied_ranks(n_trials, parts, n_draws, tie_seed)
     values = np.take_along_axis(limits, ranks, axis=0).astype(np.float32)
@@ -211,10 +213,12 @@ def _checks(
     return found
 
 
-def _remark(table: xr.Dataset, job: _Job, checks: dict[str, float]) -> str:
+def _remark(table: xr.Dataset, job: _Job, checks: dict[str, float], efficiency: float) -> str:
     told = [text for name, text in SAYS.items() if checks.get(name, 1.0) < LEVEL]
     if checks["inflation"] >= MOST_INFLATED:
         told.append("items err far more than the model says: model='moments' assumes less")
+    if efficiency < SETTLED:
+        told.append("the quadrature did not settle: model='items' has chains")
     for system in job.groups:
         _, shown = answers_of_group(table, system, job.items)
         if lists_of_items(shown).max() > 0:

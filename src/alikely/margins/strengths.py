@@ -149,7 +149,8 @@ def group_strengths(
     """
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
-    if repeated(shown):
+    # One person's own deviations are part of the strengths.
+    if len(np.asarray(shown)) > 1 and repeated(shown):
         law = np.append(law, 0.0)
         stable = FIRST_STABLE
     for _ in range(TABLES):

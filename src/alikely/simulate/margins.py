@@ -37,7 +37,7 @@ GRID = np.linspace(-15, 25, 4001)
 # Items of one class and classes from which a truth is computed.
 OF_CLASS, CLASSES = 50, 12_000
 # Items and people from which the truth on the scale of strengths is computed.
-OF_ALL, PEOPLE = 60_000, 128
+OF_ALL, PEOPLE = 40_000, 64
 # Half the distance of the two humps of a bimodal law, whose variance is 1.
 HUMP = 0.95
 
@@ -235,7 +235,7 @@ def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> fl
     world : MarginWorld
         What is true.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness: a truth is computed from 60,000 items, to about .003 at .5 and .001
+        Source of randomness: a truth is computed from 40,000 items, to about .004 at .5 and .001
         at .9.
 
     Returns
