@@ -84,5 +84,5 @@ def test_strengths_and_their_truth() -> None:
 def test_a_fan_keeps_the_correlation_and_spreads_unevenly() -> None:
     world = al.simulate.MarginWorld(rho=0.7, fan=0.5, n_items=100_000, n_observers=1)
     y = data(world, 1).margins
-    # Variance 1 in all, as without a fan; the spread of squares of a heavy-tailed noise is 4 at most.
+    # Variance 1 in all, as without a fan; squares of this noise have a spread of 4 at most.
     assert abs(y.var() - 1) < 4 * 4 / np.sqrt(100_000)
