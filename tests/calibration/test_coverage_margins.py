@@ -29,6 +29,16 @@ def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(table["truth"], again["truth"])
 
 
+def test_strengths_have_a_row_and_checks_of_their_own() -> None:
+    worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
+    table = al.calibration.margin_coverage(worlds, n_datasets=10, strengths=True, rng=1)
+    row = table.set_index("scope").loc["strengths"]
+    assert row["truth"] == pytest.approx(0.9, abs=0.01)
+    # 10 data sets: four errors below .95 are .67.
+    assert row["coverage"] >= 0.67
+    assert table[["p_skew", "p_fan", "p_residuals", "p_law"]].notna().all(axis=None)
+
+
 def test_bad_studies() -> None:
     with pytest.raises(ValueError, match="n_datasets must be at least 10, got 9"):
         al.calibration.margin_coverage(n_datasets=9)

@@ -15,8 +15,9 @@ from pytensor.compile.mode import Mode
 from scipy import integrate, special, stats
 
 import alikely as al
+from alikely.margins.laws import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.models._strengths import GRID, log_odds
+from alikely.models._strengths import GRID, Bent, log_odds
 from alikely.models.margins import log_m_afc
 
 N_ITEMS, N_OBSERVERS, N_REPEATS, M = 160, 45, 2, 16
@@ -216,3 +217,40 @@ def test_bad_input(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         al.models.item_margins(**given)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("skewness", "log_tail"), [(0.0, 0.0), (0.5, -0.3), (-0.8, 0.4)])
+def test_bent_strengths_are_those_without_chains(skewness: float, log_tail: float) -> None:
+    law = Bent(1.2, 0.7, skewness, log_tail)
+    u = np.linspace(-3, 3, 7)
+    row = np.array([[1.2, np.log(0.7), skewness, log_tail]])
+    strength = law.strength(pt.as_tensor(u)).eval()
+    assert strength == pytest.approx(strength_of(row, u[None])[0])
+    # Half the distance of scores of -1 and 1 is the spread, whatever the shape.
+    assert strength[4] - strength[2] == pytest.approx(2 * 0.7)
+    assert strength[3] == pytest.approx(1.2)
+    # Placed where counts see it, as long as that is not far out.
+    seen, _ = law.placed(pt.as_tensor(law.strength(0.4)), 1.0)
+    assert float(seen.eval()) == pytest.approx(0.4, abs=0.02)
+
+
+def test_bent_strengths_of_a_machine_and_of_groups() -> None:
+    shown = np.full(6, 10)
+    model = al.models.item_margins(RIGHT, shown, MARGINS, m=M, law="sinh_arcsinh")
+    given = model["margins"].get_value()
+    # Ranks are what counts of margins.
+    again = al.models.item_margins(RIGHT, shown, np.exp(MARGINS), m=M, law="sinh_arcsinh")
+    assert again["margins"].get_value().tolist() == given.tolist()
+    assert (given.mean(), given.std()) == pytest.approx((0, 1))
+    names = {variable.name for variable in model.free_RVs}
+    assert names == {"rho", "strength_mean", "strength_sd", "skewness", "log_tail", "score"}
+    groups = al.models.item_margins(
+        np.stack([RIGHT, RIGHT[::-1]]), np.full((2, 6), 10), m=M, law="sinh_arcsinh"
+    )
+    assert {"score_first", "score_second"} <= {variable.name for variable in groups.free_RVs}
+    assert groups["skewness"].eval().shape == (2,)
+
+
+def test_an_unknown_law_is_refused() -> None:
+    with pytest.raises(ValueError, match="law must be 'normal' or 'sinh_arcsinh', got 't'"):
+        al.models.item_margins(RIGHT, np.full(6, 10), MARGINS, m=M, law="t")  # type: ignore[arg-type]

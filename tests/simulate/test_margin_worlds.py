@@ -104,3 +104,21 @@ def test_strengths_have_mean_0_and_variance_1(law: Any) -> None:
 def test_worlds_that_cannot_be(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         World(**change)
+
+
+def test_strengths_and_their_truth() -> None:
+    world = al.simulate.MarginWorld
+    found = al.simulate.true_strength_consistency(world(rho=0.5), 1)
+    # Shares are a rising function of strengths: four errors of 40,000 items.
+    assert abs(found - 0.5) < 4 * 0.75 / np.sqrt(40_000)
+    # Which margins of any rising form do not change.
+    assert al.simulate.true_strength_consistency(world(rho=0.5, relation="exp"), 1) == found
+    biased = al.simulate.true_strength_consistency(world(rho=0.5, class_sd=1.0), 1)
+    assert biased < 0.45
+
+
+def test_a_fan_keeps_the_correlation_and_spreads_unevenly() -> None:
+    world = al.simulate.MarginWorld(rho=0.7, fan=0.5, n_items=100_000, n_observers=1)
+    y = data(world, 1).margins
+    # Variance 1 in all, as without a fan; squares of this noise have a spread of 4 at most.
+    assert abs(y.var() - 1) < 4 * 4 / np.sqrt(100_000)

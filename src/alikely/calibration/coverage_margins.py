@@ -1,4 +1,4 @@
-"""Does the moment interval of decision-margin consistency keep its promise, and do its checks.
+"""Do intervals of decision-margin consistency keep their promise, and do their checks.
 
 References
 ----------
@@ -22,8 +22,16 @@ from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.moments import moment_consistency, moment_limits
+from alikely.margins.residuals import (
+    class_residuals,
+    fan_check,
+    law_check,
+    residuals,
+    skew_check,
+)
 from alikely.margins.shares import tied_draws
 from alikely.margins.sides import group_side, lists_of_items, machine_side
+from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.simulate import (
     MARGIN_WORLDS,
     MarginData,
@@ -31,13 +39,15 @@ from alikely.simulate import (
     margin_data,
     true_group_consistency,
     true_margin_consistency,
+    true_strength_consistency,
 )
 from alikely.stats.intervals import check_interval
 
 __all__ = ["margin_coverage"]
 
 LEVEL = 0.05
-SCOPES = ("total", "within", "difference", "groups")
+# Scopes of which no check speaks.
+OTHERS = ("difference", "groups")
 # Of a difference: its limits are then right to a twentieth of its standard error.
 N_DRAWS = 4_000
 
@@ -46,12 +56,13 @@ def margin_coverage(
     worlds: Mapping[str, MarginWorld] | None = None,
     *,
     n_datasets: int = 400,
+    strengths: bool = False,
     ci_prob: float = 0.95,
     folder: str | Path | None = None,
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Coverage of moment intervals of machines and groups, and what the checks say [MWC19]_.
+    """Coverage of intervals of machines and groups, and what the checks say [MWC19]_.
 
     Parameters
     ----------
@@ -59,6 +70,8 @@ def margin_coverage(
         What to simulate, by name; ``alikely.simulate.MARGIN_WORLDS`` if not given.
     n_datasets : int
         Data sets of each, at least 10.
+    strengths : bool
+        Whether also of the posterior of strengths: a tenth of a second a data set, or two.
     ci_prob : float
         Of the intervals, in (0, 1).
     folder, rng, progressbar
@@ -69,14 +82,15 @@ def margin_coverage(
     pandas.DataFrame
         Four rows per world, ``scope``: ``"total"`` and ``"within"`` classes, of a machine and a
         group; ``"difference"``, of two machines with the same group, from draws that belong
-        together; ``"groups"``, of two groups. Errors are clustered by class;
+        together; ``"groups"``, of two groups; and of strengths a fifth, whose truth is
+        `alikely.simulate.true_strength_consistency`. Errors are clustered by class;
         ``truth``; ``coverage`` with its Monte-Carlo error ``coverage_mcse``; ``below`` and
         ``above``, shares of intervals that lie on either side of the truth; ``width_ratio``, median
         width over that of an interval from the standard deviation of the estimates;
         ``unbounded``, the share of intervals from -1 to 1; ``undefined``, that of data sets without
         an estimate, which count as covered by the whole range; ``bias``, that of the median
-        estimate; ``p_bend, p_classes, p_repeats``, shares of data sets where a check says
-        something, at level .05.
+        estimate; ``p_bend, p_skew, p_classes, p_repeats`` and of strengths ``p_fan, p_residuals,
+        p_law``, shares of data sets where a check says something, at level .05.
 
     Raises
     ------
@@ -95,7 +109,13 @@ def margin_coverage(
         raise ValueError(f"n_datasets must be at least 10, got {n_datasets}")
     chosen = MARGIN_WORLDS if worlds is None else worlds
     cells = [
-        {"world": name, **dataclasses.asdict(world), "n_datasets": n_datasets, "ci_prob": ci_prob}
+        {
+            "world": name,
+            **dataclasses.asdict(world),
+            "n_datasets": n_datasets,
+            "ci_prob": ci_prob,
+            "strengths": strengths,
+        }
         for name, world in chosen.items()
     ]
     table = run_study(_study, cells, folder, rng=rng, progressbar=progressbar)
@@ -103,24 +123,27 @@ def margin_coverage(
 
 
 def _study(
-    world: str, n_datasets: int, ci_prob: float, seed: Any, **features: Any
+    world: str, n_datasets: int, ci_prob: float, strengths: bool, seed: Any, **features: Any
 ) -> list[dict[str, Any]]:
     """All data sets of one world."""
     made = MarginWorld(**features)
     truth_seed, data_seed = seed.spawn(2)
+    truths = _truths(made, truth_seed)
+    if strengths:
+        truths["strengths"] = true_strength_consistency(made, truth_seed.spawn(1)[0])
     generator = np.random.default_rng(data_seed)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    found = np.array([_analysed(made, generator, tails) for _ in range(n_datasets)])
-    names = ("p_bend", "p_classes", "p_repeats")
-    with np.errstate(invalid="ignore"):
-        fired = [
-            float((p[~np.isnan(p)] < LEVEL).mean()) if (~np.isnan(p)).any() else np.nan
-            for p in found[:, 3 * len(SCOPES) :].T
-        ]
+    found = [_analysed(made, generator, tails, strengths) for _ in range(n_datasets)]
+    fired = {}
+    for name in found[0][1]:
+        p = np.array([checks[name] for _, checks in found])
+        fired[name] = float((p[~np.isnan(p)] < LEVEL).mean()) if (~np.isnan(p)).any() else np.nan
+    # Checks are of the first machine and the first group.
+    unchecked = dict.fromkeys(fired, np.nan)
     deviate = float(special.ndtri(tails[1]))
     rows = []
-    for k, (scope, truth) in enumerate(zip(SCOPES, _truths(made, truth_seed), strict=True)):
-        value, low, high = found[:, 3 * k : 3 * k + 3].T
+    for scope, truth in truths.items():
+        value, low, high = np.array([limits[scope] for limits, _ in found]).T
         widest = 2 if scope == "difference" else 1
         undefined = np.isnan(low)
         low, high = np.where(undefined, -widest, low), np.where(undefined, widest, high)
@@ -140,44 +163,60 @@ def _study(
             "undefined": float(undefined.mean()),
             "bias": float(np.nanmedian(value) - truth),
         }
-        # Checks are of the first machine and the first group.
-        checked = fired if scope in ("total", "within") else [np.nan] * len(names)
-        rows.append(row | dict(zip(names, checked, strict=True)))
+        rows.append(row | (unchecked if scope in OTHERS else fired))
     return rows
 
 
-def _truths(world: MarginWorld, seed: np.random.SeedSequence) -> tuple[float, ...]:
-    """In the order of the scopes."""
+def _truths(world: MarginWorld, seed: np.random.SeedSequence) -> dict[str, float]:
     first, second = (int(k) for k in seed.generate_state(2))
     total, within = true_margin_consistency(world, first)
     other, _ = true_margin_consistency(dataclasses.replace(world, rho=world.other_rho), first)
-    return total, within, total - other, true_group_consistency(world, second)
+    return {
+        "total": total,
+        "within": within,
+        "difference": total - other,
+        "groups": true_group_consistency(world, second),
+    }
 
 
 def _analysed(
-    world: MarginWorld, generator: np.random.Generator, tails: list[float]
-) -> list[float]:
-    """Estimate and limits in each scope, and p-values of the checks."""
+    world: MarginWorld, generator: np.random.Generator, tails: list[float], strengths: bool
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Estimate and limits by scope, and p-values of the checks."""
     data = margin_data(world, generator)
     # Who was shown an item can be nobody, where answers are missing.
     seen = data.shown.any(axis=0)
     right, shown = data.right[:, seen], data.shown[:, seen]
     margins, classes = data.margins[seen], data.classes[seen]
-    numbers: list[float] = []
-    for strata in (lists_of_items(shown), lists_of_items(shown, classes)):
+    limits = {}
+    for scope, of_class in (("total", None), ("within", classes)):
+        strata = lists_of_items(shown, of_class)
         sides = group_side(right, shown, strata), machine_side(margins, strata)
         found = moment_consistency(*sides, strata, classes)
-        numbers += [found.rho, *moment_limits(found, tails).tolist()]
-    numbers += _difference(data, seen, tails, generator) + _groups(data, seen, tails)
+        limits[scope] = [found.rho, *moment_limits(found, tails).tolist()]
+    limits["difference"] = _difference(data, seen, tails, generator)
+    limits["groups"] = _groups(data, seen, tails)
     strata = lists_of_items(shown)
-    group, machine = group_side(right, shown, strata), machine_side(margins, strata)
+    sides = group_side(right, shown, strata), machine_side(margins, strata)
     share = right.sum(axis=0) / shown.sum(axis=0)
-    return [
-        *numbers,
-        bend_check(group, share, margins, world.m),
-        class_check(group, machine, classes),
-        repeat_check(right, shown),
-    ]
+    group = group_strengths(right, shown, world.m)
+    checks = {
+        "p_bend": bend_check(sides[0], share, margins, world.m),
+        "p_skew": skew_check(group),
+        "p_classes": class_check(*sides, classes),
+        "p_repeats": repeat_check(right, shown),
+    }
+    if strengths:
+        fit = fit_machine(group, margins, classes, rng=generator)
+        middle, *ends = strength_limits(fit, [0.5, *tails]).tolist()
+        limits["strengths"] = [middle, *ends]
+        left = residuals(group, fit, margins)
+        checks |= {
+            "p_fan": fan_check(left),
+            "p_residuals": class_residuals(left, classes),
+            "p_law": law_check(left),
+        }
+    return limits, checks
 
 
 def _difference(

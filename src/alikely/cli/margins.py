@@ -90,11 +90,11 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--model",
         default="moments",
-        choices=["moments", "items", "observers", "criteria"],
+        choices=["moments", "strengths", "items", "observers", "criteria"],
         help=(
-            "what frees the correlation of noise: moments (default, on the scale of shares), or a "
-            "model of strengths on counts of each item, or of each observer, or of each class "
-            "answered (response bias)"
+            "what frees the correlation of noise: moments (default, on the scale of shares); "
+            "strengths (on their scale, by quadrature); or, by chains, a model of strengths on "
+            "counts of each item, or of each observer, or of each class answered (response bias)"
         ),
     )
     add_inference_options(parser)

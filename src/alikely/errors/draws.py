@@ -40,7 +40,7 @@ __all__ = [
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
 # Ways to draw that are not exact.
-SAMPLERS = ("nuts", "gibbs", "moments")
+SAMPLERS = ("nuts", "gibbs", "moments", "strengths")
 # Patterns of labels that stand for the prior.
 PATTERNS = 256
 
@@ -274,7 +274,7 @@ def chained(
     metric : Metric
         Gives the name of the variable.
     sampler : str
-        ``"nuts"``, ``"gibbs"`` or ``"moments"``, or else the draws are taken to be exact.
+        one of `SAMPLERS`, or else the draws are taken to be exact.
     joint : bool
         Whether draws of different pairs belong together.
 

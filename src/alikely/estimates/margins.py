@@ -21,6 +21,7 @@ from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.remarks import machine_remarks
 from alikely.margins.shares import share_draws
+from alikely.margins.strength_tables import strength_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.margins import FEWEST_ITEMS, Method, repeated
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-Model = Literal["moments", MarginModel]
+Model = Literal["moments", "strengths", MarginModel]
+# Without chains: what is of chains is refused.
+DIRECT = ("moments", "strengths")
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
@@ -85,19 +88,21 @@ def decision_margin_consistency(
         Number of alternatives of the task; the number of classes if not given.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
-    model : {"moments", "items", "observers", "criteria"}
+    model : {"moments", "strengths", "items", "observers", "criteria"}
         What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
         shares, the correlation of normal scores of margins with the shares of right answers that
         endlessly many people like these would give; no law of strengths is assumed. The others are
-        of the scale of strengths, by chains: ``"items"``: `alikely.models.item_margins`, seconds a
-        pair. ``"observers"``: for machine and group `alikely.models.observer_margins`, up to a
-        minute a pair, where few observers answered each item often. ``"criteria"``: for machine and
-        group `alikely.models.class_criteria`, minutes a pair, which takes a group's liking for some
-        classes as answers off the strengths; needs responses and at least 3 classes, and takes all
-        wrong answers for liking, none for likeness. Or a model of your own, where one entry needs
-        one: with ``rho`` and, for a machine, ``strength`` (item). One scale is never the other: a
-        perfect machine reaches less than 1 on that of shares where these are a bent function of its
-        margins' normal scores.
+        of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
+        normal scores of margins with those of strengths of any skewness and tail, with room for
+        what that law leaves out (`alikely.margins.fit_machine`). By chains: ``"items"``:
+        `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and group
+        `alikely.models.observer_margins`, up to a minute a pair, where few observers answered each
+        item often. ``"criteria"``: for machine and group `alikely.models.class_criteria`, minutes a
+        pair, which takes a group's liking for some classes as answers off the strengths; needs
+        responses and at least 3 classes, and takes all wrong answers for liking, none for likeness.
+        Or a model of your own, where one entry needs one: with ``rho`` and, for a machine,
+        ``strength`` (item). One scale is never the other: a perfect machine reaches less than 1 on
+        that of shares where these are a bent function of its margins' normal scores.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str
@@ -113,7 +118,7 @@ def decision_margin_consistency(
         Draws of what is freed of noise; 0 for none.
     cluster : str, optional
         Trial coordinate such as ``"item"``, for items that stand in several conditions of a group;
-        of ``"moments"`` in place of classes.
+        of ``"moments"`` and ``"strengths"`` in place of classes.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -134,8 +139,11 @@ def decision_margin_consistency(
         deviations from the means of classes, and ``share_between``, of these means; and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
         checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
-        raw margins), ``p_classes`` (classes differ beyond what margins tell) and ``p_repeats``
-        (people have something of their own on items).
+        raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
+        margins tell) and ``p_repeats`` (people have something of their own on items). With
+        ``"strengths"`` these are ``p_fan`` (strengths spread unevenly along margins), ``p_law``
+        (they have two humps), ``p_residuals`` (classes) and ``p_repeats``; ``inflation`` is the
+        variance that items show over that by the model.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
@@ -159,9 +167,10 @@ def decision_margin_consistency(
     Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items,
     with the same observers. The interval of ``"moments"`` is over new items and new people like
     these; items of a class err together, where classes are known and at least 5. Its draws have
-    its limits as quantiles, and belong together over pairs, as influences of items on both do.
-    Its bounds are held within [-1, 1]; they are -1 and 1 where a reliability may be 0. The others'
-    posterior takes answers of an item as those of any like observers.
+    its limits as quantiles, and belong together over pairs, as influences of items on both do;
+    so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and 1 where a
+    reliability may be 0. The others' posterior takes answers of an item as those of any like
+    observers.
 
     References
     ----------
@@ -218,7 +227,7 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
         trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
     )
     if ask.n_draws:
-        by_moments = _by_moments(options)
+        by_moments = _direct(options) == "moments"
         if not by_moments or options["m"] is not None or trials.has_classes:
             table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
         if isinstance(options["model"], str) and options["model"] == "criteria":
@@ -227,23 +236,23 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     return table
 
 
-def _by_moments(options: dict[str, Any]) -> bool:
-    """Whether the interval is that of moments; refuses what only models take."""
+def _direct(options: dict[str, Any]) -> str | None:
+    """Which estimator without chains, if any; refuses what only models take."""
     model = options["model"]
-    if not (isinstance(model, str) and model in get_args(MarginModel)) and model != "moments":
+    if isinstance(model, str) and model in DIRECT:
+        given = [name for name in ("priors", "include") if options[name]]
+        if given:
+            raise ValueError(
+                f"{given[0]} is of a model that chains sample, and model is {model!r}: use "
+                "model='items', 'observers' or 'criteria'"
+            )
+        return model
+    if not (isinstance(model, str) and model in get_args(MarginModel)):
         # The models' room imports PyMC: only when needed.
         from alikely.models._asked import is_named
 
-        is_named(model, ("moments", *get_args(MarginModel)))
-    if model != "moments":
-        return False
-    given = [name for name in ("priors", "include") if options[name]]
-    if given:
-        raise ValueError(
-            f"{given[0]} is of a model that chains sample, and model is 'moments': use "
-            "model='items', 'observers' or 'criteria'"
-        )
-    return True
+        is_named(model, (*DIRECT, *get_args(MarginModel)))
+    return None
 
 
 def _beside(
@@ -272,8 +281,9 @@ def _draw(
     seed: np.random.SeedSequence,
 ) -> Drawn:
     options = DEFAULTS | ask.options
-    if _by_moments(options):
-        return _draw_shares(table, metric, ask, seed)
+    if direct := _direct(options):
+        of = {"moments": _draw_shares, "strengths": _draw_strengths}
+        return of[direct](table, metric, ask, seed)
     drawn = margin_draws(
         table,
         ask.n_draws,
@@ -285,13 +295,9 @@ def _draw(
         rng=seed,
         progressbar=ask.progressbar,
     )
-    strengths = {"mean": drawn.strength, "sd": drawn.spread}
     groups = {
         "posterior": chained(drawn.values, table, metric, "nuts", joint=False),
-        "strengths": xr.Dataset(
-            {name: (("pair", "trial"), values) for name, values in strengths.items()},
-            coords={"pair": table["pair"].values},
-        ),
+        "strengths": _strengths(table, drawn.strength, drawn.spread),
     }
     if "answers" in table:
         groups["criteria"] = _criteria(table, drawn.fits)
@@ -344,6 +350,34 @@ def _draw_shares(
     variables["scale"] = _scale(table, "share")
     posterior = chained(drawn.values, table, metric, "moments")
     return Drawn({"posterior": posterior}, drawn.reasons, variables=variables)
+
+
+def _draw_strengths(
+    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
+) -> Drawn:
+    drawn = strength_draws(
+        table,
+        4 * -(-ask.n_draws // 4),
+        m=table.attrs["n_alternatives"],
+        link=(DEFAULTS | ask.options)["link"],
+        cluster=ask.cluster,
+        rng=seed,
+    )
+    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
+    variables["scale"] = _scale(table, "strength")
+    groups = {
+        "posterior": chained(drawn.values, table, metric, "strengths"),
+        "strengths": _strengths(table, drawn.strength, drawn.spread),
+    }
+    return Drawn(groups, drawn.reasons, variables=variables)
+
+
+def _strengths(table: xr.Dataset, mean: NDArray[np.float64], sd: NDArray[np.float64]) -> xr.Dataset:
+    """Posterior of the item strengths behind each machine's entry."""
+    return xr.Dataset(
+        {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), sd)},
+        coords={"pair": table["pair"].values},
+    )
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:

@@ -35,7 +35,11 @@ SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
 # A posterior interval that spans this much says next to nothing.
 WIDE = 0.5
 # What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
-CLUSTERS = {"moments": "", "gibbs": "clusters tie the posteriors of pairs, but do not widen them"}
+CLUSTERS = {
+    "moments": "",
+    "strengths": "",
+    "gibbs": "clusters tie the posteriors of pairs, but do not widen them",
+}
 IGNORED = "the posterior ignores the clusters"
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 

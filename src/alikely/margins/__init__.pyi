@@ -21,24 +21,38 @@ from .sides import group_side as group_side
 from .sides import lists_of_items as lists_of_items
 from .sides import machine_side as machine_side
 from .sides import normal_scores as normal_scores
+from .strength_tables import StrengthDraws as StrengthDraws
+from .strength_tables import strength_draws as strength_draws
+from .strengths import GroupStrengths as GroupStrengths
+from .strengths import StrengthFit as StrengthFit
+from .strengths import fit_groups as fit_groups
+from .strengths import fit_machine as fit_machine
+from .strengths import group_strengths as group_strengths
+from .strengths import strength_limits as strength_limits
 from .tables import answers_of_group as answers_of_group
 from .tables import class_answers as class_answers
 from .tables import margin_table as margin_table
 
 __all__ = [
+    "GroupStrengths",
     "MarginDraws",
     "Moments",
     "Reliability",
     "ShareDraws",
     "Side",
+    "StrengthDraws",
+    "StrengthFit",
     "answers_of_group",
     "class_answers",
     "correlation_draws",
     "decision_margins",
     "disattenuation",
     "explained_consistency",
+    "fit_groups",
+    "fit_machine",
     "fit_observers",
     "group_side",
+    "group_strengths",
     "individual_ceilings",
     "lists_of_items",
     "machine_side",
@@ -51,5 +65,7 @@ __all__ = [
     "share_draws",
     "spearman_brown",
     "split_half_reliability",
+    "strength_draws",
+    "strength_limits",
     "variance_shares",
 ]

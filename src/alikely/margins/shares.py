@@ -10,26 +10,31 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.random import RandomState, seed_sequence
+from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
 from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.moments import FEWEST_CLASSES, Moments, moment_consistency, moment_limits
+from alikely.margins.residuals import skew_check
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side, normal_scores
+from alikely.margins.strengths import GroupStrengths, group_strengths
 from alikely.margins.tables import answers_of_group
+from alikely.margins.ties import Influence, tied_ranks
 from alikely.stats.intervals import interval
 
-__all__ = ["ShareDraws", "share_draws", "tied_draws"]
+__all__ = ["ShareDraws", "pair_moments", "share_draws", "tied_draws"]
 
-# Draws of influences over items that are held at a time.
-CHUNK = 8_000_000
 LEVEL = 0.05
 # With fewer items a class on the average, intervals within classes say next to nothing.
 FEWEST_OF_STRATUM = 2
 SAYS = {
     "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
+    "p_skew": "strengths are skewed: model='items' takes them for normal",
     "p_classes": "classes differ beyond the margins: see share_within",
     "p_repeats": "answers repeat themselves: model='items' takes them for chance",
 }
+
+
+Known = dict[tuple[int, bytes], GroupStrengths]
 
 
 class ShareDraws(NamedTuple):
@@ -42,7 +47,7 @@ class ShareDraws(NamedTuple):
         no correlation.
     beside : dict of str to ndarray, shape (pair,)
         ``share_consistency`` (not held within [-1, 1]), ``share_within`` and its bounds ``_lb``
-        and ``_ub``, ``share_between``, ``p_bend``, ``p_classes``, ``p_repeats``.
+        and ``_ub``, ``share_between``, ``p_bend``, ``p_skew``, ``p_classes``, ``p_repeats``.
     reasons : ndarray of object, shape (pair,)
         Why there is no interval, and what the checks say.
     """
@@ -112,9 +117,14 @@ def share_draws(
              "share_between", *SAYS)  # fmt: skip
     beside = {name: np.full(n_pairs, np.nan) for name in names}
     clusters = None if cluster is None else cluster_numbers(table, cluster)
-    entries = [_entry(table, pair, m, clusters) for pair in range(n_pairs)]
-    n_trials = table.sizes["trial"]
-    ranks = _tied_ranks(n_trials, entries, n_draws, np.random.default_rng(seed_sequence(rng)))
+    known: Known = {}
+    entries = [_entry(table, pair, m, clusters, known) for pair in range(n_pairs)]
+    ranks = tied_ranks(
+        table.sizes["trial"],
+        [Influence(entry.items, entry.total.slopes, entry.clusters) for entry in entries],
+        n_draws,
+        rng,
+    )
     values = np.empty((n_draws, n_pairs), np.float32)
     levels = (np.arange(n_draws) + 0.5) / n_draws
     tails = (1 - ci_prob) / 2
@@ -138,8 +148,35 @@ def share_draws(
     return ShareDraws(values, beside, np.array(remarks, dtype=object))
 
 
+def pair_moments(
+    table: xr.Dataset, pair: int, clusters: NDArray[np.intp] | None
+) -> tuple[Moments, Influence]:
+    """Moments of one entry of a table, and its influences of items.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    pair : int
+        Position of the entry.
+    clusters : ndarray of int, shape (trial,), optional
+        Trials that err together; classes, where known, if not given.
+
+    Returns
+    -------
+    moments : Moments
+    influence : Influence
+    """
+    found = _entry(table, pair, None, clusters, {})
+    return found.total, Influence(found.items, found.total.slopes, found.clusters)
+
+
 def _entry(
-    table: xr.Dataset, pair: int, m: int | None, clusters: NDArray[np.intp] | None
+    table: xr.Dataset,
+    pair: int,
+    m: int | None,
+    clusters: NDArray[np.intp] | None,
+    known: Known,
 ) -> _Entry:
     """Moments in all, within classes and between them, and the checks."""
     a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
@@ -147,8 +184,7 @@ def _entry(
     there = ~np.isnan(table["margins"].values)
     items = np.flatnonzero(here & there[a] & there[b])
     kinds = table["true_class"].values[items]
-    known = bool((kinds >= 0).all())
-    classes = np.unique(kinds, return_inverse=True)[1] if known else None
+    classes = np.unique(kinds, return_inverse=True)[1] if (kinds >= 0).all() else None
     if classes is not None and classes.max() == 0:
         classes = None
     few = classes is not None and classes.max() + 1 < FEWEST_CLASSES
@@ -171,7 +207,7 @@ def _entry(
             within = moment_consistency(*parts, of_class, own)
         if not few:
             between = _between(table, (a, b), items, classes)
-    checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m)
+    checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m, known)
     told = ["few classes: errors are those of single items" if few and clusters is None else ""]
     if n_lists := int(strata.max()):
         told.append(f"{n_lists + 1} lists that no observer ties: compared within them")
@@ -245,6 +281,7 @@ def _checks(
     sides: tuple[Side, Side],
     classes: NDArray[np.intp] | None,
     m: int | None,
+    known: Known,
 ) -> dict[str, float]:
     machine = table["is_machine"].values[list(systems)]
     if machine[0] == machine[1]:
@@ -257,6 +294,11 @@ def _checks(
         share = right.sum(axis=0) / shown.sum(axis=0)
         margins = table["margins"].values[net, items]
         found["p_bend"] = bend_check(sides[at], share, margins, m)
+        # Machines that are compared with a group on the same items share its tables.
+        key = (group, items.tobytes())
+        if key not in known:
+            known[key] = group_strengths(right, shown, m)
+        found["p_skew"] = skew_check(known[key])
     if classes is not None:
         found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
     return found
@@ -281,7 +323,7 @@ def tied_draws(
     found: Sequence[Moments],
     clusters: NDArray[np.intp] | None,
     n_draws: int,
-    generator: np.random.Generator,
+    rng: RandomState = None,
 ) -> Floats:
     """Draws of correlations over the same items that have their limits and belong together.
 
@@ -293,7 +335,7 @@ def tied_draws(
         Those of the moments.
     n_draws : int
         At least 1.
-    generator : numpy.random.Generator
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
@@ -301,31 +343,9 @@ def tied_draws(
     ndarray, shape (draw, correlation)
     """
     items = np.arange(len(found[0].slopes))
-    entries = [_Entry(one, None, None, {}, items, clusters, "") for one in found]
-    ranks = _tied_ranks(len(items), entries, n_draws, generator)
+    ranks = tied_ranks(
+        len(items), [Influence(items, one.slopes, clusters) for one in found], n_draws, rng
+    )
     levels = (np.arange(n_draws) + 0.5) / n_draws
     return np.stack([moment_limits(one, levels)[r] for one, r in zip(found, ranks.T, strict=True)],
                     axis=1)  # fmt: skip
-
-
-def _tied_ranks(
-    n_trials: int, entries: list[_Entry], n_draws: int, generator: np.random.Generator
-) -> NDArray[np.intp]:
-    """Ranks of draws of each pair, from 0, that hang together as estimates do over items."""
-    slopes = np.zeros((len(entries), n_trials))
-    of_trial = np.arange(n_trials)
-    for row, entry in zip(slopes, entries, strict=True):
-        row[entry.items] = np.nan_to_num(entry.total.slopes)
-        if entry.clusters is not None:
-            # The first item of a cluster stands for it, alike in all entries of these trials.
-            _, first = np.unique(entry.clusters, return_index=True)
-            of_trial[entry.items] = entry.items[first[entry.clusters]]
-    total = np.empty((n_draws, len(entries)))
-    step = max(1, CHUNK // max(n_trials, 1))
-    for start in range(0, n_draws, step):
-        rows = slice(start, min(start + step, n_draws))
-        multipliers = generator.standard_normal((rows.stop - rows.start, n_trials))
-        total[rows] = multipliers[:, of_trial] @ slopes.T
-    loose = ~total.any(axis=0)
-    total[:, loose] = generator.standard_normal((n_draws, int(loose.sum())))
-    return np.asarray(total.argsort(axis=0).argsort(axis=0))

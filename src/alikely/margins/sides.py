@@ -1,10 +1,4 @@
-"""What a system tells of items, with its second moment freed of the noise of single answers.
-
-References
-----------
-.. [HL56] Hodges, Lehmann (1956). The efficiency of some nonparametric competitors of the t-test.
-   doi:10.1214/aoms/1177728261
-"""
+"""What a system tells of items, with its second moment freed of the noise of single answers."""
 
 from __future__ import annotations
 
@@ -12,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, special, stats
+from scipy import sparse
 from scipy.sparse import csgraph
 
 from alikely._base.arrays import Floats
-from alikely.metrics.margins import FEWEST_ITEMS
+from alikely.metrics.margins import normal_scores
 
 __all__ = ["Side", "group_side", "lists_of_items", "machine_side", "normal_scores"]
 
@@ -50,38 +44,6 @@ class Side(NamedTuple):
     weights: Floats
     slopes: Floats | None
     values: Floats
-
-
-def normal_scores(margins: ArrayLike) -> Floats:
-    """Normal scores of margins, by mid-ranks [HL56]_.
-
-    Parameters
-    ----------
-    margins : array_like, shape (item,)
-        Finite numbers.
-
-    Returns
-    -------
-    ndarray, shape (item,)
-        ``Phi^-1((rank - .5) / n)``.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 5 margins, or one is not finite.
-
-    Examples
-    --------
-    >>> normal_scores([0.1, 20.0, 3.0, 2.0, 1.0]).round(2).tolist()
-    [-1.28, 1.28, 0.52, 0.0, -0.52]
-    """
-    y = np.asarray(margins, dtype=np.float64)
-    if y.ndim != 1 or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
-        raise ValueError(
-            f"margins must be at least {FEWEST_ITEMS} finite numbers, one for each item, got shape "
-            f"{y.shape}; leave out items that a system was not shown"
-        )
-    return np.asarray(special.ndtri((stats.rankdata(y) - 0.5) / len(y)))
 
 
 def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.intp]:

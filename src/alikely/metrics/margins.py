@@ -12,6 +12,8 @@ References
 .. [G68] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
    doi:10.1090/S0025-5718-69-99647-1
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [HL56] Hodges, Lehmann (1956). The efficiency of some nonparametric competitors of the t-test.
+   doi:10.1214/aoms/1177728261
 .. [H95] Hautus (1995). Corrections for extreme proportions and their biasing effects on estimated
    values of d'. doi:10.3758/BF03203619
 """
@@ -36,6 +38,7 @@ __all__ = [
     "margin_consistency",
     "margin_influence",
     "margin_metric",
+    "normal_scores",
     "repeated",
     "scores_of_probabilities",
     "weighted_consistency",
@@ -46,6 +49,38 @@ How = Literal["mean", "mean_probability", "max", "logsumexp"]
 FEWEST_ITEMS = 5
 # What stands beside an estimate freed of noise: the scale it is on, and classes taken apart.
 FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
+
+
+def normal_scores(margins: ArrayLike) -> Floats:
+    """Normal scores of margins, by mid-ranks [HL56]_.
+
+    Parameters
+    ----------
+    margins : array_like, shape (item,)
+        Finite numbers.
+
+    Returns
+    -------
+    ndarray, shape (item,)
+        ``Phi^-1((rank - .5) / n)``.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 5 margins, or one is not finite.
+
+    Examples
+    --------
+    >>> normal_scores([0.1, 20.0, 3.0, 2.0, 1.0]).round(2).tolist()
+    [-1.28, 1.28, 0.52, 0.0, -0.52]
+    """
+    y = np.asarray(margins, dtype=np.float64)
+    if y.ndim != 1 or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
+        raise ValueError(
+            f"margins must be at least {FEWEST_ITEMS} finite numbers, one for each item, got shape "
+            f"{y.shape}; leave out items that a system was not shown"
+        )
+    return np.asarray(special.ndtri((stats.rankdata(y) - 0.5) / len(y)))
 
 
 def repeated(shown: ArrayLike) -> bool:

@@ -3,13 +3,14 @@
 References
 ----------
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pymc as pm
@@ -24,6 +25,7 @@ from alikely.metrics.margins import FEWEST_ITEMS
 __all__ = [
     "FLOOR",
     "GRID",
+    "Bent",
     "Link",
     "check_counts",
     "check_margins",
@@ -142,6 +144,42 @@ def seen_strength(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]
     share = (right + 0.5) / (shown + 1)
     strength = (pt.log(share) - pt.log1p(-share) - intercept) / slope
     return strength, shown * share * (1 - share) * slope**2
+
+
+class Bent(NamedTuple):
+    """Strengths as a sinh-arcsinh function of normal scores [JP09]_.
+
+    Attributes
+    ----------
+    mean, sd : tensor_like
+        Strength at a score of 0; half the distance of those at scores of -1 and 1.
+    skewness, log_tail : tensor_like
+        0 for normal strengths; tails are lighter with greater ``log_tail``.
+    """
+
+    mean: Any
+    sd: Any
+    skewness: Any
+    log_tail: Any
+
+    def _shape(self) -> tuple[Any, Any, Any]:
+        power, one = pt.exp(-self.log_tail), math.asinh(1.0)
+        ends = [pt.sinh((sign * one + self.skewness) * power) for sign in (1, -1)]
+        return power, 2 * self.sd / (ends[0] - ends[1]), pt.sinh(self.skewness * power)
+
+    def strength(self, score: Any) -> Any:
+        """Strengths of normal scores."""
+        power, scale, middle = self._shape()
+        return self.mean + scale * (pt.sinh((pt.arcsinh(score) + self.skewness) * power) - middle)
+
+    def placed(self, seen: Any, information: Any) -> tuple[Any, Any]:
+        """Normal scores of strengths as counts show them, and their information, about."""
+        power, scale, middle = self._shape()
+        inside = pt.arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
+        # Smooth, and never far out: it places coordinates, which need not be exact.
+        score = pt.sinh(2 * pt.tanh(inside / 2))
+        slope = scale * power * pt.cosh((pt.arcsinh(score) + self.skewness) * power)
+        return score, information * slope**2 / (1 + score**2)
 
 
 def _line(m: int, link: Link) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 References
 ----------
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
 .. [L09] Lewandowski, Kurowicka, Joe (2009). Generating random correlation matrices based on vines
    and extended onion method. doi:10.1016/j.jmva.2009.04.008
 .. [P07] Papaspiliopoulos, Roberts, Sköld (2007). A general framework for the parametrization of
@@ -13,15 +14,19 @@ References
 
 from __future__ import annotations
 
+from typing import Any, Literal, get_args
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
+from alikely.metrics.margins import normal_scores
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._placed import informed
 from alikely.models._strengths import (
     FLOOR,
+    Bent,
     Link,
     check_counts,
     check_margins,
@@ -35,6 +40,8 @@ from alikely.models._strengths import (
 
 __all__ = ["item_margins", "log_m_afc"]
 
+Law = Literal["normal", "sinh_arcsinh"]
+
 
 def item_margins(
     right: ArrayLike,
@@ -43,6 +50,7 @@ def item_margins(
     *,
     m: int,
     link: Link = "m_afc",
+    law: Law = "normal",
     priors: Priors | None = None,
 ) -> pm.Model:
     """Latent correlation of item strengths: of a machine and a group of humans, or of two groups.
@@ -63,6 +71,10 @@ def item_margins(
     link : {"m_afc", "probit"}
         ``"m_afc"``: the target's evidence against that of m - 1 distractors. ``"probit"``:
         the normal curve, whatever m; strengths are then on another scale.
+    law : {"normal", "sinh_arcsinh"}
+        Of strengths. ``"sinh_arcsinh"``: of any skewness and tail [JP09]_; normal scores of
+        margins are then given and not modelled, and ``rho`` is the correlation of normal scores.
+        `alikely.margins.fit_machine` has the same posterior without chains.
     priors : mapping, optional
         Other priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
         ``{"strength_mean": (2, 1)}``, see `alikely.models.with_priors`.
@@ -74,14 +86,17 @@ def item_margins(
         parameters ``rho``, ``strength_mean``, ``strength_sd``, with one group ``strength`` (item),
         ``margin_mean``, ``margin_sd`` (in units of the margins' own spread), with two
         ``strength_first``, ``strength_second`` (item) and the deterministic ``strength``
-        (group, item); likelihoods ``observed_right`` and ``observed_margins``.
+        (group, item); likelihoods ``observed_right`` and ``observed_margins``. With
+        ``law="sinh_arcsinh"`` also ``skewness``, ``log_tail`` and ``score`` (item), the normal
+        scores of ``strength``, which is deterministic; ``margins`` are normal scores of those
+        given; of two groups ``score_first``, ``score_second``.
 
     Raises
     ------
     ValueError
         If shapes do not fit, there are fewer than 5 items, counts are not whole or not
         ``0 <= right <= shown``, a group is always or never right on every item, margins are
-        missing or constant, `m` is below 2 or the link unknown; for priors as in
+        missing or constant, `m` is below 2, the link or the law unknown; for priors as in
         `alikely.models.with_priors`.
 
     Notes
@@ -113,6 +128,8 @@ def item_margins(
     n_items = answers[0].shape[-1]
     x = None if margins is None else check_margins(margins, n_items)
     check_task(m, link)
+    if law not in get_args(Law):
+        raise ValueError(f"law must be 'normal' or 'sinh_arcsinh', got {law!r}")
     groups = {} if one else {"group": ["first", "second"]}
     dims = (*groups, "item")
     with pm.Model(coords={**groups, "item": np.arange(n_items)}) as model:
@@ -124,7 +141,9 @@ def item_margins(
         mean = pm.Normal("strength_mean", 1, 2, dims=tuple(groups) or None)
         sd = pm.Gamma("strength_sd", 2, 4 / 3, dims=tuple(groups) or None)
         apart = pt.sqrt(1 - rho**2 + FLOOR)
-        if x is not None:
+        if law == "sinh_arcsinh":
+            strength = _bent_strengths(x, (k, n), (mean, sd, rho, apart), m, link)
+        elif x is not None:
             expected = expected_strength(x, mean, sd, rho)
             seen = seen_strength(k, n, m, link)
             strength = informed("strength", expected, sd * apart, *seen, "item")
@@ -138,3 +157,24 @@ def item_margins(
         odds = log_odds(strength, m, link)
         pm.Binomial("observed_right", n=n, logit_p=odds, observed=k, dims=dims)
     return with_priors(model, priors)
+
+
+def _bent_strengths(x: Any, counts: Any, parameters: Any, m: int, link: Link) -> Any:
+    """Strengths of a sinh-arcsinh law, from normal scores."""
+    (k, n), (mean, sd, rho, apart) = counts, parameters
+    dims = ("group",) if x is None else None
+    skewness = pm.Normal("skewness", 0, 0.4, dims=dims)
+    log_tail = pm.Normal("log_tail", 0, 0.3, dims=dims)
+    if x is not None:
+        scores = normal_scores(x)
+        given = pm.Data("margins", (scores - scores.mean()) / scores.std(), dims="item")
+        law = Bent(mean, sd, skewness, log_tail)
+        seen = law.placed(*seen_strength(k, n, m, link))
+        score = informed("score", rho * given, apart, *seen, "item")
+        return pm.Deterministic("strength", law.strength(score), dims="item")
+    laws = [Bent(mean[g], sd[g], skewness[g], log_tail[g]) for g in (0, 1)]
+    places = [law.placed(*seen_strength(k[g], n[g], m, link)) for g, law in enumerate(laws)]
+    first = informed("score_first", pt.zeros(k.shape[1]), 1.0, *places[0], "item")
+    second = informed("score_second", rho * first, apart, *places[1], "item")
+    both = [law.strength(score) for law, score in zip(laws, (first, second), strict=True)]
+    return pm.Deterministic("strength", pt.stack(both), dims=("group", "item"))

@@ -14,6 +14,7 @@ from alikely.simulate.margins import (
     margin_data,
     true_group_consistency,
     true_margin_consistency,
+    true_strength_consistency,
 )
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
 from alikely.simulate.shared import ErrorPopulation, shared_errors
@@ -41,4 +42,5 @@ __all__ = [
     "shared_label_agreement",
     "true_group_consistency",
     "true_margin_consistency",
+    "true_strength_consistency",
 ]

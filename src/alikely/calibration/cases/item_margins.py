@@ -6,8 +6,10 @@ import functools
 
 import numpy as np
 import pymc as pm
+from scipy import special
 
 from alikely import models
+from alikely._base.arrays import Floats
 from alikely.calibration.case import Case
 from alikely.calibration.cases._margins import (
     ALTERNATIVES,
@@ -56,6 +58,31 @@ def _data_of_groups(truth: Values, rng: np.random.Generator, link: Link = "m_afc
     }
 
 
+def _design_of_bent() -> pm.Model:
+    right = np.arange(N_ITEMS) % N_ANSWERS
+    shown, margins = np.full(N_ITEMS, N_ANSWERS), np.linspace(-2, 2, N_ITEMS)
+    return models.item_margins(right, shown, margins, m=ALTERNATIVES, law="sinh_arcsinh")
+
+
+def _data_of_bent(truth: Values, rng: np.random.Generator) -> Values:
+    """Normal scores of strengths around those of margins, and strengths by the card's formula."""
+    given = special.ndtri((np.arange(N_ITEMS) + 0.5) / N_ITEMS)
+    rho = truth["rho"]
+    u = rho * given / given.std() + np.sqrt(1 - rho**2) * rng.normal(size=N_ITEMS)
+    strength = _bent(u, truth)
+    answers = np.broadcast_to(strength, (N_ANSWERS, N_ITEMS))
+    right = right_answers(answers, ALTERNATIVES, rng).sum(axis=0)
+    return {"score": u, "strength": strength, "right": right}
+
+
+def _bent(u: Floats, truth: Values) -> Floats:
+    def curve(x: Floats | float) -> Floats:
+        return np.sinh((np.arcsinh(x) + truth["skewness"]) / np.exp(truth["log_tail"]))
+
+    unit = 2 * truth["strength_sd"] / (curve(1.0) - curve(-1.0))
+    return np.asarray(truth["strength_mean"] + unit * (curve(u) - curve(0.0)))
+
+
 def _example() -> pm.Model:
     margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
     return models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, m=16)
@@ -77,6 +104,13 @@ CASE = MAIN._replace(
             "30 items, 10 answers of a group each, margins of a machine, probit link",
             functools.partial(_design, "probit"),
             simulate=functools.partial(_data, link="probit"),
+        ),
+        "sinh_arcsinh": MAIN.branch(
+            "30 items, 10 answers of a group each, strengths of a sinh-arcsinh law given margins, "
+            "4 alternatives",
+            _design_of_bent,
+            simulate=_data_of_bent,
+            quantities=("rho", "strength_mean", "strength_sd", "skewness", "log_tail", "strength"),
         ),
         "two_groups": MAIN.branch(
             f"{GROUPS}, 4 alternatives", _design_of_groups, simulate=_data_of_groups

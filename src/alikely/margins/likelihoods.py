@@ -1,0 +1,164 @@
+"""Likelihood of every item's strength, tabulated once for all that is compared with a group.
+
+References
+----------
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely.metrics.alternatives import m_afc_log_probability
+
+__all__ = ["ItemLikelihoods", "Link", "item_likelihoods", "log_likelihood"]
+
+Link = Literal["m_afc", "probit"]
+# Strengths of the tables; straight lines between them and beyond.
+STEP = 1 / 40
+GRID = np.arange(-10, 18 + STEP / 2, STEP)
+# With what people have of their own on items.
+WIDE = np.arange(-50, 60, STEP)
+# Gauss-Hermite nodes of what a person has of its own on an item.
+STABLE_NODES = 15
+
+
+class ItemLikelihoods(NamedTuple):
+    """Log likelihoods of items over strength.
+
+    Attributes
+    ----------
+    table : ndarray, shape (power, item, strength)
+        Coefficients of 1, t and t squared, where ``t`` goes from -1 to 1 as the logarithm of the
+        spread of stable deviations does from its least to its greatest; of 1 only without.
+    stable : (float, float)
+        Least and greatest spread of stable deviations; both 0 without.
+    seen, information : ndarray, shape (item,)
+        Where the answers put each strength, and the inverse of the variance with which they do,
+        about: they shape the quadrature, not what it integrates.
+    """
+
+    table: Floats
+    stable: tuple[float, float]
+    seen: Floats
+    information: Floats
+
+
+def item_likelihoods(
+    right: ArrayLike,
+    shown: ArrayLike,
+    m: int,
+    link: Link = "m_afc",
+    stable: tuple[float, float] = (0.0, 0.0),
+) -> ItemLikelihoods:
+    """Tabulate log likelihoods of the strengths of items [GS66]_.
+
+    Parameters
+    ----------
+    right, shown : array_like of int, shape (observer, item)
+        Right answers and answers.
+    m : int
+        Number of alternatives, at least 2.
+    link : {"m_afc", "probit"}
+        As in `alikely.models.item_margins`.
+    stable : (float, float)
+        Range of the spread of what an observer has on an item in all its repeats, 0 < least <
+        greatest, in units of the noise; (0, 0) takes repeats for answers of others.
+
+    Returns
+    -------
+    ItemLikelihoods
+
+    Examples
+    --------
+    >>> found = item_likelihoods([[1, 0]], [[1, 1]], 4)
+    >>> at = np.zeros((1, 2, 1))
+    >>> np.exp(log_likelihood(found, at, np.zeros(1))).round(3).ravel().tolist()
+    [0.25, 0.75]
+    """
+    k, n = np.asarray(right, dtype=np.int64), np.asarray(shown, dtype=np.int64)
+    total, answers = k.sum(axis=0), n.sum(axis=0)
+    share = (total + 0.5) / (answers + 1)
+    log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(m, link))
+    odds = log_right - log_wrong
+    seen = np.interp(special.logit(share), odds, GRID)
+    slope = np.interp(seen, GRID, np.gradient(odds, STEP))
+    information = np.maximum(answers * share * (1 - share) * slope**2, 0.02)
+    if stable[1] == 0:
+        table = total[:, None] * log_right + (answers - total)[:, None] * log_wrong
+        return ItemLikelihoods(table[None], stable, seen, information)
+    low, high = stable
+    tables = [_with_stable(k, n, m, link, tau) for tau in (low, np.sqrt(low * high), high)]
+    line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
+    # Answers of one observer tell less of what all have in common.
+    spread = 1 + slope**2 * low * high / 3
+    return ItemLikelihoods(np.stack([tables[1], line, square]), stable, seen, information / spread)
+
+
+def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> Floats:
+    """Log likelihoods at given strengths.
+
+    Parameters
+    ----------
+    found : ItemLikelihoods
+        As from `item_likelihoods`.
+    strength : ndarray, shape (draw, item, node)
+        Strengths.
+    stable : ndarray, shape (draw,)
+        Spread of stable deviations, held within the range of the tables; ignored without.
+
+    Returns
+    -------
+    ndarray, shape (draw, item, node)
+    """
+    place = (strength - GRID[0]) / STEP
+    cell = np.clip(place, 0, len(GRID) - 2).astype(np.intp)
+    part = place - cell
+    n_items = found.table.shape[1]
+    cell += (np.arange(n_items) * len(GRID))[:, None]
+    out = np.zeros_like(strength)
+    t = np.zeros(len(strength))
+    if found.stable[1]:
+        low, high = np.log(found.stable)
+        t = np.clip((2 * np.log(stable) - low - high) / (high - low), -1, 1)
+    for power, table in enumerate(found.table):
+        flat = table.ravel()
+        start = flat.take(cell)
+        value = start + part * (flat.take(cell + 1) - start)
+        out += value if power == 0 else value * (t**power)[:, None, None]
+    return out
+
+
+@functools.lru_cache(maxsize=8)
+def _wide(m: int, link: Link) -> tuple[Floats, Floats]:
+    return _log_probabilities(WIDE, m, link)
+
+
+def _log_probabilities(strength: Floats, m: int, link: Link) -> tuple[Floats, Floats]:
+    if link == "m_afc":
+        return m_afc_log_probability(strength, m)
+    return special.log_ndtr(strength), special.log_ndtr(-strength)
+
+
+def _with_stable(
+    right: NDArray[np.int64], shown: NDArray[np.int64], m: int, link: Link, tau: float
+) -> Floats:
+    """Log likelihoods (item, strength) where each observer deviates on each item."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(STABLE_NODES)
+    weights = weights / weights.sum()
+    at = GRID[:, None] + tau * nodes
+    log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m, link))
+    kinds, place = np.unique(np.stack([right.ravel(), shown.ravel()]), axis=1, return_inverse=True)
+    table = np.zeros((right.shape[1], len(GRID)))
+    of_cell = place.reshape(right.shape)
+    for number, (k, n) in enumerate(kinds.T):
+        if n:
+            log_p = special.logsumexp(k * log_right + (n - k) * log_wrong, b=weights, axis=1)
+            table += (of_cell == number).sum(axis=0)[:, None] * log_p
+    return table

@@ -1,0 +1,211 @@
+"""Where the law of strengths that `alikely.margins.fit_machine` assumes does not hold.
+
+References
+----------
+.. [L82] Louis (1982). Finding the observed information matrix when using the EM algorithm. Journal
+   of the Royal Statistical Society B 44, 226-233.
+.. [R48] Rao (1948). Large sample tests of statistical hypotheses concerning several parameters with
+   applications to problems of estimation. doi:10.1017/S0305004100023987
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely.margins.laws import LAW, NODES, placed
+from alikely.margins.strengths import (
+    GroupStrengths,
+    StrengthFit,
+    law_mode,
+    law_slopes,
+    standard_scores,
+)
+
+__all__ = ["Residuals", "class_residuals", "fan_check", "law_check", "residuals", "skew_check"]
+
+FEWEST_OF_CLASS = 2
+# Of the wave that two humps of strengths follow, by normal scores.
+WAVE = 3.0
+SKEWNESS, TAIL = LAW.index("skewness"), LAW.index("log_tail")
+
+
+class Residuals(NamedTuple):
+    """What is left of strengths once margins are known, at the mode.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (item,)
+        Normal scores of margins.
+    strength : ndarray, shape (item, node)
+        Normal scores of strengths at the nodes of the quadrature.
+    residual : ndarray, shape (item, node)
+        Their distance from what margins let expect, in units of its spread.
+    weight : ndarray, shape (item, node)
+        Posterior probabilities of the nodes.
+    slopes : ndarray, shape (item, parameter)
+        Derivatives of each item's log likelihood by the parameters that were fitted.
+    curvature : ndarray, shape (parameter, parameter)
+        Minus the second derivatives of the log posterior by them.
+    """
+
+    scores: Floats
+    strength: Floats
+    residual: Floats
+    weight: Floats
+    slopes: Floats
+    curvature: Floats
+
+
+def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Residuals:
+    """Residuals of strengths at the mode.
+
+    Parameters
+    ----------
+    group : GroupStrengths
+        As from `alikely.margins.group_strengths`.
+    fit : StrengthFit
+        As from `alikely.margins.fit_machine`.
+    margins : array_like, shape (item,)
+        Of the machine.
+
+    Returns
+    -------
+    Residuals
+    """
+    v = standard_scores(margins)
+    at = fit.mode.at[None]
+    nodes = placed(at[:, :-1], at[:, -1], v[None, :, None], group.likelihoods, 2 * NODES + 1)
+    u = nodes.score[0, :, 0]
+    left = (u - np.tanh(at[0, -1]) * v[:, None]) * np.cosh(at[0, -1])
+    curvature = fit.mode.curvature + fit.mode.prior_curvature
+    return Residuals(v, u, left, nodes.weight[0, :, 0], fit.mode.slopes, curvature)
+
+
+def fan_check(left: Residuals) -> float:
+    """Test of a spread of strengths that changes along margins [R48]_.
+
+    Parameters
+    ----------
+    left : Residuals
+        As from `residuals`.
+
+    Returns
+    -------
+    float
+        Two-sided p-value; NaN where the data hold no information about it.
+
+    Notes
+    -----
+    The slope of the likelihood by ``a``, where residuals have the spread ``exp(a * score)``.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(), rng=2)
+    >>> group = al.margins.group_strengths(data.right, data.shown, 16)
+    >>> fit = al.margins.fit_machine(group, data.margins, rng=1)
+    >>> fan_check(residuals(group, fit, data.margins)) > 0.05
+    True
+    """
+    v = left.scores
+    return _score_test(v[:, None] * (left.residual**2 - 1), 2 * (v**2).sum(), left)
+
+
+def law_check(left: Residuals) -> float:
+    """Test of strengths that crowd on both sides of a gap, or in between [R48]_.
+
+    Parameters
+    ----------
+    left : Residuals
+        As from `residuals`.
+
+    Returns
+    -------
+    float
+        Two-sided p-value; NaN where the data hold no information about it.
+
+    Notes
+    -----
+    The slope of the likelihood by ``a``, where normal scores of strengths have the density of a
+    normal law times ``1 + a cos(3 score)``, less its mean: skewness and tails hardly change with
+    it, two humps do.
+    """
+    wave = np.cos(WAVE * left.strength) - np.exp(-(WAVE**2) / 2)
+    variance = (1 + np.exp(-2 * WAVE**2)) / 2 - np.exp(-(WAVE**2))
+    return _score_test(wave, variance * len(wave), left)
+
+
+def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
+    """Test of classes that are easier than margins tell, on the scale of strengths.
+
+    Parameters
+    ----------
+    left : Residuals
+        As from `residuals`.
+    classes : ndarray of int, shape (item,)
+        Class of each item.
+
+    Returns
+    -------
+    float
+        p-value of F; NaN if fewer than two classes have two items.
+    """
+    own = (np.bincount(classes) >= FEWEST_OF_CLASS)[classes]
+    kinds, place = np.unique(classes[own], return_inverse=True)
+    if len(kinds) < 2:
+        return np.nan
+    x = (left.weight * left.residual).sum(axis=1)[own]
+    size = np.bincount(place)
+    means = np.bincount(place, x) / size
+    between = (size * (means - x.mean()) ** 2).sum() / (len(kinds) - 1)
+    within = ((x - means[place]) ** 2).sum() / (len(x) - len(kinds))
+    return float(stats.f.sf(between / within, len(kinds) - 1, len(x) - len(kinds)))
+
+
+def skew_check(group: GroupStrengths) -> float:
+    """Test of skewed strengths against normal ones, by a group's answers alone [R48]_.
+
+    Parameters
+    ----------
+    group : GroupStrengths
+        As from `alikely.margins.group_strengths`.
+
+    Returns
+    -------
+    float
+        Two-sided p-value; NaN where the data hold no information about it.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["skewed strengths"], rng=1)
+    >>> skew_check(al.margins.group_strengths(data.right, data.shown, 16)) < 0.01
+    True
+    """
+    mode = law_mode(group.likelihoods, group.law, normal=True)
+    slopes = law_slopes(group.likelihoods, mode.at)
+    free = np.ones(len(mode.at), dtype=bool)
+    free[[SKEWNESS, TAIL]] = False
+    cross = mode.curvature[SKEWNESS, free]
+    known = (mode.curvature + mode.prior_curvature)[np.ix_(free, free)]
+    variance = mode.curvature[SKEWNESS, SKEWNESS] - cross @ np.linalg.solve(known, cross)
+    total = slopes[:, SKEWNESS].sum()
+    return float(stats.chi2.sf(total**2 / variance, 1)) if variance > 0 else np.nan
+
+
+def _score_test(direction: Floats, complete: float, left: Residuals) -> float:
+    """Slope of the log likelihood in a direction that was not fitted, by its information [L82]_.
+
+    The direction is the slope by item and node if strengths were known, `complete` its variance
+    then; what answers leave unknown is taken off.
+    """
+    slope = (left.weight * direction).sum(axis=1)
+    unknown = (left.weight * direction**2).sum() - (slope**2).sum()
+    cross = slope @ left.slopes
+    variance = complete - unknown - cross @ np.linalg.solve(left.curvature, cross)
+    return float(stats.chi2.sf(slope.sum() ** 2 / variance, 1)) if variance > 0 else np.nan

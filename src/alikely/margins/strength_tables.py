@@ -1,0 +1,226 @@
+"""Posteriors of the correlations of strengths of all entries of a margin table, tied together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import cluster_numbers
+from alikely.margins.checks import repeat_check
+from alikely.margins.likelihoods import Link
+from alikely.margins.moments import FEWEST_CLASSES, moment_limits
+from alikely.margins.residuals import class_residuals, fan_check, law_check, residuals
+from alikely.margins.shares import pair_moments
+from alikely.margins.sides import lists_of_items
+from alikely.margins.strengths import (
+    MOST_INFLATED,
+    GroupStrengths,
+    StrengthFit,
+    fit_groups,
+    fit_machine,
+    group_strengths,
+    item_strengths,
+    strength_limits,
+)
+from alikely.margins.tables import answers_of_group
+from alikely.margins.ties import Influence, tied_ranks
+
+__all__ = ["StrengthDraws", "strength_draws"]
+
+LEVEL = 0.05
+# Of 512 points, the share below which fewer than 50 count.
+SETTLED = 0.1
+SAYS = {
+    "p_fan": "strengths spread unevenly along margins: one correlation is not the same all along",
+    "p_law": "strengths of no single hump: model='moments' assumes none",
+    "p_residuals": "classes differ beyond the margins: see share_within of model='moments'",
+}
+
+
+class StrengthDraws(NamedTuple):
+    """Noise-free consistencies on the scale of strengths.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (draw, pair)
+        Their quantiles are the limits; draws of different pairs belong together. NaN where there is
+        no correlation. Of two machines as in `alikely.margins.share_draws`.
+    strength, spread : ndarray of float64, shape (pair, trial)
+        Posterior mean and standard deviation of the item strengths of a group compared with a
+        machine; NaN elsewhere.
+    beside : dict of str to ndarray, shape (pair,)
+        ``inflation``: variance of the estimate by what items do over that by the model, at least
+        1; ``p_fan``, ``p_law``, ``p_residuals``, ``p_repeats``.
+    reasons : ndarray of object, shape (pair,)
+        Why there is no posterior, and what the checks say.
+    """
+
+    values: NDArray[np.float32]
+    strength: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    beside: dict[str, Floats]
+    reasons: NDArray[np.object_]
+
+
+def strength_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    *,
+    m: int,
+    link: Link = "m_afc",
+    cluster: str | None = None,
+    rng: RandomState = None,
+) -> StrengthDraws:
+    """Correlation of strengths of each pair, by quadrature: a tenth of a second each.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    n_draws : int
+        Number of draws, at least 1.
+    m : int
+        Number of alternatives, at least 2.
+    link : {"m_afc", "probit"}
+        As in `alikely.models.item_margins`.
+    cluster : str, optional
+        Trial coordinate whose items err together; their classes, where known and at least 5, if not
+        given.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    StrengthDraws
+
+    Notes
+    -----
+    A group's table of likelihoods is made once for all machines on the same items. Its people
+    count alike: lists of items that were seen by different people are taken for one.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> table = al.margins.margin_table(trials, margins)
+    >>> strength_draws(table, 400, m=16, rng=1).values.shape
+    (400, 1)
+    """
+    n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
+    clusters = None if cluster is None else cluster_numbers(table, cluster)
+    names = ("inflation", *SAYS, "p_repeats")
+    beside = {name: np.full(n_pairs, np.nan) for name in names}
+    strength, spread = np.full((2, n_pairs, n_trials), np.nan)
+    reasons = np.full(n_pairs, "", dtype=object)
+    levels = (np.arange(n_draws) + 0.5) / n_draws
+    limits = np.full((n_draws, n_pairs), np.nan)
+    parts = []
+    known: dict[tuple[int, bytes], GroupStrengths] = {}
+    *seeds, tie_seed = seed_sequence(rng).spawn(n_pairs + 1)
+    for pair in range(n_pairs):
+        job = _job(table, pair, clusters)
+        if job.reason:
+            reasons[pair] = job.reason
+            parts.append(Influence(job.items, np.zeros(len(job.items)), job.clusters))
+            continue
+        if not job.groups:
+            found, influence = pair_moments(table, pair, clusters)
+            limits[:, pair] = moment_limits(found, levels)
+            reasons[pair] = found.reason
+            parts.append(influence)
+            continue
+        groups = [_group(table, system, job.items, m, link, known) for system in job.groups]
+        checks: dict[str, float] = {}
+        if job.margins is None:
+            fit = fit_groups(groups[0], groups[1], job.clusters, rng=seeds[pair])
+        else:
+            fit = fit_machine(groups[0], job.margins, job.clusters, rng=seeds[pair])
+            mean, sd = item_strengths(groups[0], fit, job.margins)
+            strength[pair, job.items], spread[pair, job.items] = mean, sd
+            checks = _checks(table, job, groups[0], fit)
+        limits[:, pair] = strength_limits(fit, levels)
+        checks["inflation"] = fit.inflation
+        for name, value in checks.items():
+            beside[name][pair] = value
+        reasons[pair] = _remark(table, job, checks, fit.draws.efficiency)
+        parts.append(Influence(job.items, fit.slopes, job.clusters))
+    ranks = tied_ranks(n_trials, parts, n_draws, tie_seed)
+    values = np.take_along_axis(limits, ranks, axis=0).astype(np.float32)
+    return StrengthDraws(values, strength, spread, beside, reasons)
+
+
+class _Job(NamedTuple):
+    items: NDArray[np.intp]
+    groups: list[int]
+    margins: Floats | None
+    classes: NDArray[np.intp] | None
+    clusters: NDArray[np.intp] | None
+    reason: str
+
+
+def _job(table: xr.Dataset, pair: int, clusters: NDArray[np.intp] | None) -> _Job:
+    """Items and systems of an entry, or why it has no posterior."""
+    systems = [int(table[name].values[pair]) for name in ("first", "second")]
+    index = table["margins"].values
+    here = table["trial_group"].values == table["pair_group"].values[pair]
+    items = np.flatnonzero(here & ~np.isnan(index[systems]).any(axis=0))
+    machine = table["is_machine"].values
+    groups = [s for s in systems if not machine[s]]
+    nets = [s for s in systems if machine[s]]
+    kinds = table["true_class"].values[items]
+    classes = np.unique(kinds, return_inverse=True)[1] if (kinds >= 0).all() else None
+    own = None if classes is None or classes.max() + 1 < FEWEST_CLASSES else classes
+    if clusters is not None:
+        own = np.unique(clusters[items], return_inverse=True)[1]
+    seen = index[systems][:, items]
+    reason = ""
+    if (np.ptp(seen, axis=1) == 0).any():
+        reason = "all margins of a system are equal"
+    elif any(np.isin(index[s, items], (0, 1)).all() for s in groups):
+        reason = "each item is always or never answered right: too few answers an item"
+    margins = index[nets[0], items] if nets and groups else None
+    return _Job(items, groups, margins, classes, own, reason)
+
+
+def _group(
+    table: xr.Dataset,
+    system: int,
+    items: NDArray[np.intp],
+    m: int,
+    link: Link,
+    known: dict[tuple[int, bytes], GroupStrengths],
+) -> GroupStrengths:
+    key = (system, items.tobytes())
+    if key not in known:
+        known[key] = group_strengths(*answers_of_group(table, system, items), m, link)
+    return known[key]
+
+
+def _checks(
+    table: xr.Dataset, job: _Job, group: GroupStrengths, fit: StrengthFit
+) -> dict[str, float]:
+    assert job.margins is not None
+    left = residuals(group, fit, job.margins)
+    found = {"p_fan": fan_check(left), "p_law": law_check(left)}
+    if job.classes is not None:
+        found["p_residuals"] = class_residuals(left, job.classes)
+    found["p_repeats"] = repeat_check(*answers_of_group(table, job.groups[0], job.items))
+    return found
+
+
+def _remark(table: xr.Dataset, job: _Job, checks: dict[str, float], efficiency: float) -> str:
+    told = [text for name, text in SAYS.items() if checks.get(name, 1.0) < LEVEL]
+    if checks["inflation"] >= MOST_INFLATED:
+        told.append("items err far more than the model says: model='moments' assumes less")
+    if efficiency < SETTLED:
+        told.append("the quadrature did not settle: model='items' has chains")
+    for system in job.groups:
+        _, shown = answers_of_group(table, system, job.items)
+        if lists_of_items(shown).max() > 0:
+            told.append("lists that different people saw are taken for one")
+    return "; ".join(told)

@@ -1,0 +1,112 @@
+"""The posterior of strengths at the door of decision margins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[al.Trials, pd.DataFrame]:
+    return al.simulate.detection_experiment(10, 80, rho={"near": 0.9, "far": 0.2}, rng=1)
+
+
+@pytest.fixture(scope="module")
+def result(made: tuple[al.Trials, pd.DataFrame]) -> al.Result:
+    return al.decision_margin_consistency(*made, model="strengths", n_resamples=0, rng=1)
+
+
+def test_scales_are_named_and_never_mixed(result: al.Result) -> None:
+    frame = result.summary()
+    assert frame["scale"].tolist() == ["strength", "strength", "margin"]
+    assert result.data.attrs["model"] == result.data.attrs["sampler"] == "strengths"
+    assert not [name for name in frame if name.startswith("share_")]
+
+
+def test_the_door_gives_the_limits_of_the_posterior(
+    made: tuple[al.Trials, pd.DataFrame], result: al.Result
+) -> None:
+    table = al.margins.margin_table(*made)
+    right, shown = al.margins.answers_of_group(table, 0, np.arange(80))
+    group = group_strengths(right, shown, 16)
+    row = result.summary().iloc[0]
+    fit = fit_machine(group, table["margins"].values[1], rng=5, n_points=4_096)
+    ends = strength_limits(fit, [0.025, 0.5, 0.975])
+    found = row[["posterior_eti95_lb", "posterior_median", "posterior_eti95_ub"]].to_list()
+    # The door has 512 points, whose tails vary by a fifth of a standard error or so.
+    assert found == pytest.approx(ends.tolist(), abs=0.2 * (ends[2] - ends[0]))
+    assert (result.estimates["inflation"].values[:2] >= 1).all()
+
+
+def test_two_machines_are_as_with_moments(
+    made: tuple[al.Trials, pd.DataFrame], result: al.Result
+) -> None:
+    moments = al.decision_margin_consistency(*made, n_resamples=0, rng=1)
+    names = ["posterior_eti95_lb", "posterior_median", "posterior_eti95_ub"]
+    both = [r.summary().iloc[2][names].to_list() for r in (result, moments)]
+    assert both[0] == pytest.approx(both[1])
+
+
+def test_differences_are_of_draws_that_belong_together(result: al.Result) -> None:
+    frame = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"})
+    assert {"analytic", "posterior"} <= set(frame.index)
+    low, high = frame.loc["posterior", ["eti95_lb", "eti95_ub"]]
+    assert 0.3 < low < 0.75 < high < 1.3
+
+
+def test_strengths_of_items_stand_beside(result: al.Result) -> None:
+    strengths = result.data["strengths"]
+    assert np.isfinite(strengths["mean"].values[:2]).all()
+    assert np.isnan(strengths["mean"].values[2]).all()
+    assert (strengths["sd"].values[:2] > 0).all()
+
+
+def test_groups_of_people() -> None:
+    data = al.simulate.margin_data(al.simulate.MarginWorld(n_items=60), 2)
+    person, item = np.nonzero(data.shown)
+    frame = pd.DataFrame({
+        "observer": [f"p{o}" for o in person],
+        "item": [f"i{i}" for i in item],
+        "correct": data.right[person, item] > 0,
+        "kind": "human",
+        "half": [f"h{o % 2}" for o in person],
+    })  # fmt: skip
+    halves = al.Trials.from_table(frame, labels=("half",))
+    found = al.decision_margin_consistency(
+        halves, group="half", model="strengths", m=16, n_resamples=0, rng=1
+    ).summary()
+    assert found["scale"].tolist() == ["strength"]
+    # Halves of one population: their strengths are the same.
+    assert found["posterior_eti95_ub"].iloc[0] == 1.0
+
+
+def test_what_is_of_chains_is_refused(made: tuple[al.Trials, pd.DataFrame]) -> None:
+    with pytest.raises(ValueError, match="priors is of a model that chains sample"):
+        al.decision_margin_consistency(*made, model="strengths", priors={"strength_mean": (0, 1)})
+
+
+def test_lists_of_different_people_are_told() -> None:
+    world = al.simulate.MarginWorld(n_lists=2, n_items=40, n_classes=4)
+    data = al.simulate.margin_data(world, 1)
+    person, item = np.nonzero(data.shown)
+    right = data.right[person, item] > 0
+    frame = pd.DataFrame({
+        "observer": [f"p{o}" for o in person],
+        "item": [f"i{i}" for i in item],
+        "correct": right,
+        "kind": "human",
+    })  # fmt: skip
+    net = pd.DataFrame({
+        "observer": "net",
+        "item": [f"i{i}" for i in range(40)],
+        "margin": data.margins,
+    })  # fmt: skip
+    trials = al.Trials.from_table(frame)
+    result = al.decision_margin_consistency(
+        trials, net, model="strengths", m=16, n_resamples=0, rng=1
+    )
+    assert "taken for one" in result.summary()["note"].iloc[0]

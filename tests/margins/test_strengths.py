@@ -1,0 +1,270 @@
+"""Posterior of the correlation of strengths: against brute force, chains and its own prior."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+import alikely as al
+from alikely.margins.importance import importance_draws
+from alikely.margins.laws import log_law_prior, paired, placed, strength_of
+from alikely.margins.likelihoods import GRID, item_likelihoods, log_likelihood
+from alikely.margins.strengths import (
+    fit_machine,
+    group_strengths,
+    item_strengths,
+    strength_limits,
+)
+from alikely.margins.ties import Influence, tied_ranks
+from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+
+TAILS = [0.025, 0.5, 0.975]
+
+
+def experiment(seed: int, **features: object) -> al.simulate.MarginData:
+    world = dataclasses.replace(al.simulate.MarginWorld(), **features)  # type: ignore[arg-type]
+    return al.simulate.margin_data(world, seed)
+
+
+def test_tables_are_the_likelihood_of_counts() -> None:
+    right, shown = np.array([[1, 0, 2], [1, 3, 0]]), np.array([[1, 1, 2], [2, 3, 0]])
+    found = item_likelihoods(right, shown, 4)
+    at = np.array([-1.3, 0.2, 2.71, 17.0])
+    log_right, log_wrong = m_afc_log_probability(at, 4)
+    k, n = right.sum(axis=0)[:, None], shown.sum(axis=0)[:, None]
+    expected = k * log_right + (n - k) * log_wrong
+    value = log_likelihood(found, np.broadcast_to(at, (1, 3, 4)), np.zeros(1))[0]
+    # Lines between points 1/40 apart of curves that bend by n at most: n / 40**2 / 8.
+    assert np.abs(value - expected).max() <= 6 / 40**2 / 8
+
+
+def test_tables_of_repeats_integrate_stable_deviations_out() -> None:
+    right, shown = np.array([[2, 0, 1], [1, 2, 3]]), np.array([[2, 2, 2], [2, 2, 3]])
+    found = item_likelihoods(right, shown, 16, stable=(0.8, 1.4))
+    at, tau = np.array([0.5, 2.0]), 1.1
+    e, w = np.polynomial.hermite_e.hermegauss(80)
+    p = m_afc_probability(at[:, None] + tau * e, 16)
+    k, n = right[..., None, None], shown[..., None, None]
+    expected = np.log((p**k * (1 - p) ** (n - k)) @ (w / w.sum())).sum(axis=0)
+    value = log_likelihood(found, np.broadcast_to(at, (1, 3, 2)), np.array([tau]))[0]
+    # Lines in strength as above, of six answers and one of them between two tables of spreads.
+    assert value == pytest.approx(expected, abs=5e-3)
+    between = log_likelihood(found, np.broadcast_to(at, (1, 3, 2)), np.array([0.95]))[0]
+    p = m_afc_probability(at[:, None] + 0.95 * e, 16)
+    expected = np.log((p**k * (1 - p) ** (n - k)) @ (w / w.sum())).sum(axis=0)
+    # Squares of log spreads over a factor of 1.75: .014 at most where tables were compared.
+    assert between == pytest.approx(expected, abs=0.014)
+
+
+@pytest.mark.parametrize("eta", [-1.0, 0.2, 1.5, 4.0])
+@pytest.mark.parametrize("n_observers", [3, 10, 90])
+def test_quadrature_is_the_integral_over_strengths(eta: float, n_observers: int) -> None:
+    data = experiment(1, n_observers=n_observers, n_items=40, rho=float(np.tanh(eta)))
+    group = group_strengths(data.right, data.shown, 16)
+    law = group.law[None] + np.array([[0.1, -0.1, 0.1, -0.1]])
+    v = al.margins.normal_scores(data.margins)
+    value = placed(law, np.array([eta]), v[None, :, None], group.likelihoods)
+    z = np.linspace(-8, 8, 4001)
+    u = np.tanh(eta) * v[:, None] + z / np.cosh(eta)
+    log_p = log_likelihood(group.likelihoods, strength_of(law, u[None]), np.zeros(1))[0]
+    brute = special.logsumexp(log_p + stats.norm.logpdf(z), axis=1) + np.log(z[1] - z[0])
+    assert value.weight.sum(axis=-1) == pytest.approx(1)
+    # A tenth of what moves a likelihood ratio by anything that matters, over all items.
+    gap = value.log_likelihood[0, :, 0] - brute
+    assert abs(gap - gap.mean()).sum() < 0.25
+
+
+def test_two_groups_are_the_integral_over_both_strengths() -> None:
+    data = experiment(2, n_observers=10, n_items=20)
+    halves = [group_strengths(data.right[i::2], data.shown[i::2], 16) for i in (0, 1)]
+    law = np.concatenate([half.law for half in halves])[None]
+    found = (halves[0].likelihoods, halves[1].likelihoods)
+    x = np.linspace(-6, 6, 241)
+    inner = {}
+    for eta in (0.3, 1.2):
+        u = x[None, None, :] * np.ones((1, 20, 1))
+        own = log_likelihood(found[0], strength_of(law[:, :4], u), np.zeros(1))[0]
+        z = np.linspace(-6, 6, 121)
+        other = np.tanh(eta) * x[:, None] + z / np.cosh(eta)
+        at = strength_of(law[:, 4:], other[None]).reshape(1, 1, -1)
+        at = np.broadcast_to(at, (1, 20, other.size))
+        log_p = log_likelihood(found[1], at, np.zeros(1))[0].reshape(20, *other.shape)
+        second = special.logsumexp(log_p - z**2 / 2, axis=2)
+        inner[eta] = special.logsumexp(own - x**2 / 2 + second, axis=1).sum()
+    value = paired(np.repeat(law, 2, axis=0), np.array([0.3, 1.2]), found).sum(axis=1)
+    # Differences of likelihoods are what counts; the rest is a constant.
+    assert value[1] - value[0] == pytest.approx(inner[1.2] - inner[0.3], abs=0.05)
+
+
+def test_importance_draws_of_a_known_density() -> None:
+    centre, spread = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 0.1])
+
+    def density(x: np.ndarray) -> np.ndarray:
+        return -(((x - centre) / spread) ** 2).sum(axis=1) / 2
+
+    # Laid badly: refitted until it fits.
+    found = importance_draws(
+        density, centre + 2 * spread, np.diag(9 * spread**2), 1024, np.random.default_rng(1)
+    )
+    assert found.efficiency > 0.35
+    mean = found.weights @ found.values
+    square = found.weights @ (found.values - mean) ** 2
+    # Four errors of plain Monte Carlo with as many effective draws, which Sobol points beat.
+    room = 4 / np.sqrt(1024 * found.efficiency)
+    assert np.abs((mean - centre) / spread).max() < room
+    assert np.abs(square / spread**2 - 1).max() < room * np.sqrt(2)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=3)
+def test_symmetries(seed: int) -> None:
+    data = experiment(seed, n_items=40, rho=0.5)
+    group = group_strengths(data.right, data.shown, 16)
+    fits = [
+        fit_machine(group, margins, plain=True, rng=1, n_points=2048)
+        for margins in (data.margins, np.exp(data.margins), -data.margins)
+    ]
+    low, middle, high = strength_limits(fits[0], TAILS)
+    # Ranks are all that counts of margins.
+    assert strength_limits(fits[1], TAILS).tolist() == [low, middle, high]
+    # The other way round, other points of the quadrature: some thousandths.
+    assert strength_limits(fits[2], TAILS) == pytest.approx([-high, -middle, -low], abs=0.03)
+
+
+def test_a_perfect_machine_is_covered_and_an_unrelated_one_is_not_perfect() -> None:
+    data = experiment(1, rho=1.0)
+    group = group_strengths(data.right, data.shown, 16)
+    fit = fit_machine(group, data.margins, data.classes, rng=1)
+    assert fit.p_perfect > 0.05
+    assert strength_limits(fit, 0.975) == 1.0
+    shuffled = np.random.default_rng(1).permutation(data.margins)
+    other = fit_machine(group, shuffled, data.classes, rng=1)
+    assert other.p_perfect == other.p_opposite == 0.0
+    assert -0.5 < strength_limits(other, 0.025) < strength_limits(other, 0.975) < 0.5
+    opposite = fit_machine(group, -data.margins, data.classes, rng=1)
+    assert strength_limits(opposite, 0.025) == -1.0
+
+
+def test_room_for_what_the_model_leaves_out_only_widens() -> None:
+    data = experiment(3, rho=0.6)
+    group = group_strengths(data.right, data.shown, 16)
+    # Items of a class that err together: neighbours by residual.
+    plain = fit_machine(group, data.margins, plain=True, rng=1)
+    together = plain.slopes.argsort().argsort() // 10
+    whole = fit_machine(group, data.margins, together, rng=1)
+    assert whole.inflation > 1.0 == plain.inflation
+    width = [np.diff(strength_limits(fit, [0.025, 0.975]))[0] for fit in (plain, whole)]
+    # New margins widen by half the squared correlation, tempering by the root of the inflation.
+    assert width[1] > width[0] * np.sqrt(whole.inflation) * 0.9
+
+
+def test_strengths_of_items_are_near_the_truth() -> None:
+    data = experiment(4, n_observers=60, ability_sd=0, log_gain_sd=0)
+    group = group_strengths(data.right, data.shown, 16)
+    fit = fit_machine(group, data.margins, rng=1)
+    mean, sd = item_strengths(group, fit, data.margins)
+    share = m_afc_probability(mean, 16)
+    seen = data.right.sum(axis=0) / data.shown.sum(axis=0)
+    # Shares of 60 answers are off by .065 at most, one standard error; shrinkage is less.
+    assert np.abs(share - seen).max() < 4 * 0.065
+    assert (sd > 0).all()
+    assert np.median(sd) < 0.5
+
+
+def test_stable_deviations_do_not_count_as_answers_of_others() -> None:
+    data = experiment(5, n_observers=5, n_repeats=2, stable_sd=2.0)
+    with_repeats = group_strengths(data.right, data.shown, 16)
+    assert len(with_repeats.law) == 5
+    # Spread 2, from 5 people: within a factor of 2.
+    assert 1.0 < np.exp(with_repeats.law[4]) < 4.0
+    # As if each answer were another person's: items seem better known than they are.
+    others = group_strengths(
+        np.concatenate([data.right > 0, data.right > 1]), np.ones((10, 160), int), 16
+    )
+    assert others.variance.mean() < with_repeats.variance.mean()
+
+
+def test_ranks_hang_together_as_influences_do() -> None:
+    generator = np.random.default_rng(1)
+    base = generator.normal(size=(2, 200))
+    rows = [base[0], 0.8 * base[0] + 0.6 * base[1], -base[0]]
+    parts = [Influence(np.arange(200), row, None) for row in rows]
+    ranks = tied_ranks(200, parts, 4_000, rng=2)
+    assert (np.sort(ranks, axis=0) == np.arange(4_000)[:, None]).all()
+    expected = 6 / np.pi * np.arcsin(np.corrcoef(rows) / 2)
+    # Rank correlation of a normal copula; four errors of 4,000 draws.
+    assert np.corrcoef(ranks.T) == pytest.approx(expected, abs=4 / np.sqrt(4_000))
+
+
+def test_the_prior_is_that_of_the_card() -> None:
+    law = np.array([[0.3, 0.2, -0.1, 0.4, -0.5], [1.0, -0.4, 0.3, -0.2, 0.1]])
+    expected = [
+        stats.norm.logpdf(mean, 1, 2)
+        + stats.gamma.logpdf(np.exp(log_sd), 2, scale=3 / 4) + log_sd
+        + stats.norm.logpdf(skewness, 0, 0.4)
+        + stats.norm.logpdf(log_tail, 0, 0.3)
+        + stats.halfnorm.logpdf(np.exp(log_stable), 0, 2) + log_stable
+        for mean, log_sd, skewness, log_tail, log_stable in law
+    ]  # fmt: skip
+    assert np.diff(log_law_prior(law)) == pytest.approx(np.diff(expected))
+
+
+def test_grid_reaches_from_chance_to_certainty() -> None:
+    assert m_afc_probability(GRID[[0, -1]], 2) == pytest.approx([0, 1], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_calibrated_under_its_own_prior() -> None:
+    generator = np.random.default_rng(3)
+    n, n_items = 200, 40
+    v = special.ndtri((np.arange(n_items) + 0.5) / n_items)
+    v = v / v.std()
+    place = np.zeros(n)
+    for i in range(n):
+        law = np.array([[
+            generator.normal(1, 2), np.log(generator.gamma(2, 3 / 4)),
+            generator.normal(0, 0.4), generator.normal(0, 0.3),
+        ]])  # fmt: skip
+        rho = generator.uniform(-1, 1)
+        u = rho * v + np.sqrt(1 - rho**2) * generator.standard_normal(n_items)
+        p = m_afc_probability(strength_of(law, u[None])[0], 4)
+        right = generator.random((10, n_items)) < p
+        group = group_strengths(right, np.ones((10, n_items)), 4)
+        fit = fit_machine(group, v, plain=True, rng=int(generator.integers(2**31)))
+        place[i] = fit.weights[np.tanh(fit.eta) < rho].sum()
+    # One such study in a thousand would fail by chance.
+    assert stats.kstest(place, "uniform").pvalue > 1e-3
+    assert abs(((place > 0.025) & (place < 0.975)).mean() - 0.95) < 3.3 * np.sqrt(0.95 * 0.05 / n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "features",
+    [
+        {"rho": 0.9},
+        {"rho": 1.0},
+        {"rho": -0.5, "n_observers": 6},
+        {"rho": 0.3, "law": "skewed"},
+        {"rho": 0.7, "strength_mean": 3.0},
+    ],
+)
+def test_equal_to_chains(features: dict[str, object]) -> None:
+    import arviz_stats
+
+    data = experiment(10, n_items=80, **features)
+    right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
+    model = al.models.item_margins(right, shown, data.margins, m=16, law="sinh_arcsinh")
+    tree = al.inference.nuts(model, 8_000, rng=3, progressbar=False, target_accept=0.9)
+    rho = tree["posterior"]["rho"]
+    group = group_strengths(data.right, data.shown, 16)
+    fit = fit_machine(group, data.margins, plain=True, n_points=8_192, rng=1)
+    for tail in (0.025, 0.975):
+        error = float(arviz_stats.mcse(rho, method="quantile", prob=tail))
+        assert abs(float(np.quantile(rho, tail)) - strength_limits(fit, tail)) < 4 * error
+    error = float(arviz_stats.mcse(rho, method="mean"))
+    assert abs(float(rho.mean()) - fit.weights @ np.tanh(fit.eta)) < 4 * error
