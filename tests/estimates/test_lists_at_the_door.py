@@ -157,7 +157,7 @@ def test_items_of_one_system_and_too_few_in_common(small: tuple[al.Trials, pd.Da
         analysed(trials, margins[few])
     row = analysed(trials, margins[~few]).loc["near"]
     assert row["n_trials"] == 36
-    assert "4 items of one system only" in row["note"]
+    assert "4 items of human only" in row["note"]
 
 
 def test_a_class_of_one_item_and_a_class_of_equal_margins(

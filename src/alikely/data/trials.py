@@ -339,8 +339,8 @@ class Trials:
         data = data.isel(observer=shown.any(axis=1), trial=shown.any(axis=0))
         if not (data.sizes["observer"] and data.sizes["trial"]):
             raise ValueError("nothing is left: no selected observer was shown a selected trial")
-        if self.has_classes:
-            data = data.assign_attrs({ELSEWHERE: self._true_elsewhere(data["dataset"].values)})
+        if self.has_classes and (gone := self._true_elsewhere(data["dataset"].values)):
+            data = data.assign_attrs({ELSEWHERE: gone})
         return Trials(data)
 
     def _true_elsewhere(self, datasets: NDArray[Any]) -> list[str]:

@@ -208,8 +208,9 @@ def fit_machine(
     >>> import alikely as al
     >>> data = al.simulate.margin_data(al.simulate.MarginWorld(rho=0.6), rng=1)
     >>> group = group_strengths(data.right, data.shown, 16)
-    >>> strength_limits(fit_machine(group, data.margins, rng=1), [0.025, 0.975]).round(1).tolist()
-    [0.5, 0.7]
+    >>> low, high = strength_limits(fit_machine(group, data.margins, rng=1), [0.025, 0.975])
+    >>> bool(low < 0.6 < high)
+    True
     """
     v = standard_scores(margins)
     found = group.likelihoods
