@@ -176,6 +176,7 @@ def run(catalogue: Path, *words: str) -> int:
     return command.main([*words, "--catalogue", str(catalogue)])
 
 
+@pytest.mark.slow
 def test_a_branch_is_put_to_the_test(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = toy / "independence"
     before = json.loads((folder / "calibration.json").read_text())

@@ -50,7 +50,7 @@ def test_bad_studies() -> None:
 @pytest.mark.slow
 def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) -> None:
     """Of a machine, within classes, of differences of machines, and of two groups."""
-    n = 400
+    n = 100
     table = al.calibration.margin_coverage(n_datasets=n, rng=20)
     figure(table.round(3).to_string())
     # Not significantly below .92, one-sided at .05 for one world; of 108 rows none is to be further
@@ -59,10 +59,10 @@ def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) 
     assert (table["coverage"] > 0.92 - 3.1 * error).all()
     assert (table["coverage"] > 0.92 - 1.645 * error).mean() > 0.95
     assert (table["width_ratio"] <= 1.5).all()
-    # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0.
+    # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0: in one of six.
     small = table["world"].str.contains("40 items")
     assert (table["unbounded"][~small] == 0).all()
-    assert (table["unbounded"][small] <= 0.25).all()
+    assert (table["unbounded"][small] <= 1 / 6 + 4 * np.sqrt(1 / 6 * 5 / 6 / n)).all()
     total = table[table["scope"] == "total"].set_index("world")
     assert total.loc[LINEAR, "p_bend"].mean() == pytest.approx(0.05, abs=0.03)
     rest = total.drop(CLASSES_DIFFER)["p_classes"]

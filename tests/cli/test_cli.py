@@ -60,6 +60,7 @@ def test_compare_prints_what_python_computes(
     assert "Nothing was written" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_compare_all_metrics(
     example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

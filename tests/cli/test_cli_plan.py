@@ -50,6 +50,7 @@ def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) 
     assert "Nothing was written" in printed
 
 
+@pytest.mark.slow
 def test_a_test(capsys: pytest.CaptureFixture[str]) -> None:
     printed = printed_by("--accuracy .75 .75 --ec .1 --power .9", capsys)
     n = al.trials_for_power(0.75, 0.75, 0.1, power=0.9, n_coverage=0)["n_trials"][0]

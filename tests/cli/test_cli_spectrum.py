@@ -34,6 +34,7 @@ def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--regimes", "4"]
     printed = printed_by([*arguments, "--out", str(tmp_path), "--seed", "3"], capsys)

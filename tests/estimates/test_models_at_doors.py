@@ -112,6 +112,7 @@ def test_extended_models_of_a_spectrum_and_of_observers() -> None:
         al.fit_observers(one, m=16, model=observers, components="shared")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 def test_models_of_errors_are_of_one_group_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "nuts", cohorts.nuts)  # type: ignore[attr-defined]

@@ -146,6 +146,7 @@ def test_plots(result: al.Result) -> None:
     assert al.plot_null(result, result.table["pair"].values[0]).get_xlabel() == "phi coefficient"
 
 
+@pytest.mark.slow
 def test_save_and_load(result: al.Result, tmp_path: Path, phi: Any) -> None:
     path = tmp_path / "phi.nc"
     result.save(path)

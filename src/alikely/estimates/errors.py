@@ -315,9 +315,10 @@ def error_similarity(
     Examples
     --------
     >>> import alikely as al
-    >>> result = al.error_similarity(al.load_example(), "human-human", rng=1)
+    >>> trials = al.load_example().select(condition="noise")
+    >>> result = al.error_similarity(trials, "human-human", rng=1)
     >>> result.summary()[["estimate", "divergence", "expected_divergence"]].shape
-    (18, 3)
+    (6, 3)
     """
     if confusions is not None:
         trials = _of_confusions(trials, confusions, paired)
