@@ -144,9 +144,9 @@ def decision_margin_consistency(
         checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
         raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
         margins tell) and ``p_repeats`` (people have something of their own on items). With
-        ``"strengths"`` these are ``p_line`` (strengths spread unevenly along margins), ``p_law``
-        (they have two humps), ``p_residuals`` (classes) and ``p_repeats``; ``inflation`` is the
-        variance that items show over that by the model.
+        ``"strengths"`` these are ``p_line`` (margins are a line in skewed strengths), ``p_law``
+        (strengths have two humps), ``p_residuals`` (classes) and ``p_skew``, reported below .025,
+        and ``p_repeats``; ``inflation`` is the variance that items show over that by the model.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
