@@ -160,7 +160,7 @@ def test_cards_tell_of_divergences_in_every_form() -> None:
     ):
         told |= {"simulations": simulations, "share": simulations / 200, "without": without}
         section = " ".join(cards.card_section(stated).split())
-        of_form = section.partition("`sinh_arcsinh` (")[2].partition(";  `")[0]
+        of_form = section.partition("`sinh_arcsinh` (")[2].partition("; `")[0]
         assert text in of_form
         share = f"a divergent transition in {simulations / 200:.0%} of the simulations"
         assert (share in of_form.partition(")")[0]) == (simulations > 0)
