@@ -149,6 +149,23 @@ def test_ranks_are_of_the_form_as_it_stands(name: str, branch: str) -> None:
     )
 
 
+def test_cards_tell_of_divergences_in_every_form() -> None:
+    stated = json.loads((CARDS / "item_margins" / "calibration.json").read_text())
+    told = stated["branches"]["sinh_arcsinh"]["divergences"]
+    for simulations, without, text in (
+        (0, None, "4 alternatives)"),
+        (64, {"n_simulations": 136, "passed": True}, "ranks of the 136 others inside)"),
+        (64, {"n_simulations": 136, "passed": False}, "ranks of the 136 others **outside**)"),
+        (190, None, "the others are not judged apart)"),
+    ):
+        told |= {"simulations": simulations, "share": simulations / 200, "without": without}
+        section = " ".join(cards.card_section(stated).split())
+        of_form = section.partition("`sinh_arcsinh` (")[2].partition("; `")[0]
+        assert text in of_form
+        share = f"a divergent transition in {simulations / 200:.0%} of the simulations"
+        assert (share in of_form.partition(")")[0]) == (simulations > 0)
+
+
 def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
     n = 500
     values = np.arange(n, dtype=float)

@@ -36,8 +36,9 @@ def test_strengths_have_a_row_and_checks_of_their_own() -> None:
     assert row["truth"] == pytest.approx(0.9, abs=0.01)
     # 10 data sets: four errors below .95 are .67.
     assert row["coverage"] >= 0.67
+    assert 0 <= row["noted"] <= 1
     checked = table[table["scope"].isin(["total", "within", "strengths"])]
-    assert checked[["p_skew", "p_fan", "p_residuals", "p_law"]].notna().all(axis=None)
+    assert checked[["p_skew", "p_line", "p_residuals", "p_law"]].notna().all(axis=None)
 
 
 def test_bad_studies() -> None:

@@ -368,7 +368,7 @@ def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
         ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
         (
             {"model": "x", "n_draws": 4},
-            "model must be 'moments', 'strengths', 'items', 'observers', 'criteria', or a pymc.Model; got 'x'",
+            "model must be 'moments', 'strengths', 'auto', 'items', 'observers', 'criteria', or",
         ),
         ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
         (

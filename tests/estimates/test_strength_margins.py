@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,3 +112,25 @@ def test_lists_of_different_people_are_told() -> None:
         trials, net, model="strengths", m=16, n_resamples=0, rng=1
     )
     assert "taken for one" in result.summary()["note"].iloc[0]
+
+
+@pytest.mark.parametrize(("people", "model"), [(3, "strengths"), (6, "moments")])
+def test_the_design_chooses_and_says_so(people: int, model: str) -> None:
+    made = al.simulate.detection_experiment(people, 40, rho={"near": 0.9, "far": 0.2}, rng=2)
+    result = al.decision_margin_consistency(*made, model="auto", n_resamples=0, rng=1)
+    asked = al.decision_margin_consistency(*made, model=model, n_resamples=0, rng=1)
+    np.testing.assert_array_equal(result.draws("posterior"), asked.draws("posterior"))
+    attributes = result.data.attrs
+    assert attributes["model"] == attributes["sampler"] == model
+    assert f"{people} people in the smallest group" in attributes["model_reason"]
+    assert "model_reason" not in asked.data.attrs
+    told = result.summary()["note"].str.startswith("model='strengths': 3 people")
+    assert told.all() == (model == "strengths")
+
+
+def test_a_choice_is_kept_with_the_result(tmp_path: Path) -> None:
+    made = al.simulate.detection_experiment(3, 20, rho={"net": 0.9}, rng=2)
+    result = al.decision_margin_consistency(*made, model="auto", n_resamples=0, n_draws=40, rng=1)
+    result.save(tmp_path / "result.nc")
+    again = al.Result.load(tmp_path / "result.nc")
+    assert again.data.attrs["model_reason"] == result.data.attrs["model_reason"]

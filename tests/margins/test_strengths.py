@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from alikely.margins.importance import importance_draws
 from alikely.margins.laws import log_law_prior, paired, placed, strength_of
 from alikely.margins.likelihoods import GRID, item_likelihoods, log_likelihood
 from alikely.margins.strengths import (
+    StrengthFit,
+    fit_groups,
     fit_machine,
     group_strengths,
     item_strengths,
@@ -254,15 +257,31 @@ def test_calibrated_under_its_own_prior() -> None:
     ],
 )
 def test_equal_to_chains(features: dict[str, object]) -> None:
-    import arviz_stats
-
     data = experiment(10, n_items=80, **features)
     right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
     model = al.models.item_margins(right, shown, data.margins, m=16, law="sinh_arcsinh")
-    tree = al.inference.nuts(model, 8_000, rng=3, progressbar=False, target_accept=0.9)
-    rho = tree["posterior"]["rho"]
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, plain=True, n_points=8_192, rng=1)
+    assert_equal_to_chains(fit, model, 8_000)
+
+
+@pytest.mark.slow
+def test_two_groups_equal_to_chains() -> None:
+    data = experiment(11, n_items=60, group_rho=0.6)
+    parts = [(data.right, data.shown), (data.other_right, data.other_shown)]
+    right, shown = (np.stack([part[i].sum(axis=0) for part in parts]) for i in (0, 1))
+    model = al.models.item_margins(right, shown, m=16, law="sinh_arcsinh")
+    groups = [group_strengths(*part, 16) for part in parts]
+    fit = fit_groups(*groups, plain=True, n_points=8_192, rng=1)
+    assert_equal_to_chains(fit, model, 8_000)
+
+
+def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
+    """Both tails and the mean, within four Monte-Carlo errors of the chains."""
+    import arviz_stats
+
+    tree = al.inference.nuts(model, n_draws, rng=3, progressbar=False, target_accept=0.9)
+    rho = tree["posterior"]["rho"]
     for tail in (0.025, 0.975):
         error = float(arviz_stats.mcse(rho, method="quantile", prob=tail))
         assert abs(float(np.quantile(rho, tail)) - strength_limits(fit, tail)) < 4 * error

@@ -342,14 +342,28 @@ def card_section(evidence: dict[str, Any]) -> str:
         )
     found.append(_of_divergences(evidence["divergences"]))
     if branches := evidence.get("branches"):
-        ran = [f"`{name}` ({of['design']})" for name, of in branches.items() if of["passed"]]
-        not_so = [f"`{name}` ({of['design']})" for name, of in branches.items() if not of["passed"]]
+        ran = [_of_branch(name, of) for name, of in branches.items() if of["passed"]]
+        not_so = [_of_branch(name, of) for name, of in branches.items() if not of["passed"]]
         if ran:
             found.append(f"Other forms whose ranks stay inside, too: {'; '.join(ran)}.")
         if not_so:
             found.append(f"Other forms whose ranks **do not**: {'; '.join(not_so)}.")
     lines = "\n".join(textwrap.fill(text, 100, break_on_hyphens=False) for text in found)
     return f"## Calibration\n{lines}\n\n![Ranks of the truth among posterior draws](ranks.png)\n"
+
+
+def _of_branch(name: str, evidence: dict[str, Any]) -> str:
+    """Name and design, and what chains that diverged leave of the verdict."""
+    divergences = evidence["divergences"]
+    told = [evidence["design"]]
+    if divergences["simulations"]:
+        told.append(f"a divergent transition in {divergences['share']:.0%} of the simulations")
+        if (without := divergences["without"]) is None:
+            told.append("the others are not judged apart")
+        else:
+            verdict = "inside" if without["passed"] else "**outside**"
+            told.append(f"ranks of the {without['n_simulations']:,} others {verdict}")
+    return f"`{name}` ({'; '.join(told)})"
 
 
 def _of_divergences(divergences: dict[str, Any]) -> str:

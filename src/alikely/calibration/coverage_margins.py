@@ -24,13 +24,14 @@ from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.moments import moment_consistency, moment_limits
 from alikely.margins.residuals import (
     class_residuals,
-    fan_check,
     law_check,
+    line_check,
     residuals,
     skew_check,
 )
 from alikely.margins.shares import tied_draws
 from alikely.margins.sides import group_side, lists_of_items, machine_side
+from alikely.margins.strength_tables import REMARKED, SAYS
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.simulate import (
     MARGIN_WORLDS,
@@ -89,8 +90,9 @@ def margin_coverage(
         width over that of an interval from the standard deviation of the estimates;
         ``unbounded``, the share of intervals from -1 to 1; ``undefined``, that of data sets without
         an estimate, which count as covered by the whole range; ``bias``, that of the median
-        estimate; ``p_bend, p_skew, p_classes, p_repeats`` and of strengths ``p_fan, p_residuals,
-        p_law``, shares of data sets where a check says something, at level .05.
+        estimate; ``p_bend, p_skew, p_classes, p_repeats`` and of strengths ``p_line, p_residuals,
+        p_law``, shares of data sets where a check says something, at level .05; of strengths
+        ``noted``, that of data sets where a note does.
 
     Raises
     ------
@@ -164,6 +166,9 @@ def _study(
             "bias": float(np.nanmedian(value) - truth),
         }
         rows.append(row | (unchecked if scope in OTHERS else fired))
+    if strengths:
+        told = [any(checks[name] < REMARKED for name in SAYS) for _, checks in found]
+        rows[-1]["noted"] = float(np.mean(told))
     return rows
 
 
@@ -212,7 +217,7 @@ def _analysed(
         limits["strengths"] = [middle, *ends]
         left = residuals(group, fit, margins)
         checks |= {
-            "p_fan": fan_check(left),
+            "p_line": line_check(left),
             "p_residuals": class_residuals(left, classes),
             "p_law": law_check(left),
         }

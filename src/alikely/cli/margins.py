@@ -90,10 +90,11 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--model",
         default="moments",
-        choices=["moments", "strengths", "items", "observers", "criteria"],
+        choices=["moments", "strengths", "auto", "items", "observers", "criteria"],
         help=(
             "what frees the correlation of noise: moments (default, on the scale of shares); "
-            "strengths (on their scale, by quadrature); or, by chains, a model of strengths on "
+            "strengths (on their scale, by quadrature); auto (one of these, by people, repeats and "
+            "lists, and says why); or, by chains, a model of strengths on "
             "counts of each item, or of each observer, or of each class answered (response bias)"
         ),
     )
@@ -131,6 +132,9 @@ def run(options: argparse.Namespace) -> None:
         rng=options.seed,
     )
     report(result, options.out, options.ci_prob)
+    told = result.data.attrs
+    if "model_reason" in told:
+        print(f"Freed of noise by --model {told['model']}: {told['model_reason']}.")
     print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
     if options.out is not None:
         both = al.estimates.consistency_table(trials, result)

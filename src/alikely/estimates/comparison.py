@@ -390,13 +390,14 @@ def _turned(label: str, result: Result, position: int) -> str:
 
 def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArray[np.intp]:
     """Entries that have all the labels asked for."""
-    pairs = result.pairs
+    table = result.table
+    pairs = {name: table[name].values for name in LABELS}
     sides = ["observer_a", "observer_b"]
     wanted = {
         column: [labels] if isinstance(labels, str) else list(labels)
         for column, labels in which.items()
     }
-    keep = np.ones(len(pairs), dtype=bool)
+    keep = np.ones(table.sizes["pair"], dtype=bool)
     for column, labels in wanted.items():
         if column not in (*LABELS, EITHER):
             raise ValueError(
@@ -404,7 +405,7 @@ def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArr
             )
         either_side = column == EITHER or (result.metric.symmetric and set(sides) <= set(wanted))
         columns = sides if either_side and column not in LABELS[:2] else [column]
-        known = pd.unique(pairs[columns].to_numpy().ravel())
+        known = pd.unique(np.stack([pairs[name] for name in columns], axis=1).ravel())
         unknown = sorted(set(labels) - set(known))
         if unknown:
             raise ValueError(
@@ -412,13 +413,11 @@ def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArr
                 f"{nearest(unknown[0], known)}"
             )
         if columns == [column] or column == EITHER:
-            keep &= pairs[columns].isin(labels).to_numpy().any(axis=1)
+            keep &= np.any([np.isin(pairs[name], labels) for name in columns], axis=0)
     if result.metric.symmetric and set(sides) <= set(wanted):
         a, b = (wanted[side] for side in sides)
-        keep &= (
-            (pairs[sides[0]].isin(a) & pairs[sides[1]].isin(b))
-            | (pairs[sides[0]].isin(b) & pairs[sides[1]].isin(a))
-        ).to_numpy()
+        first, second = (pairs[side] for side in sides)
+        keep &= (np.isin(first, a) & np.isin(second, b)) | (np.isin(first, b) & np.isin(second, a))
     if not keep.any():
         raise ValueError(f"no entry matches {dict(which)!r}; each part occurs, but not together")
     return np.flatnonzero(keep)

@@ -82,7 +82,7 @@ class Drawn(NamedTuple):
 
     Chains leave their fits besides, as from `alikely.inference.nuts`, by what each is of; some
     posteriors variables to stand beside the estimates, and the name of the model, where data decide
-    on it.
+    on it, with the reason.
     """
 
     groups: Mapping[str, xr.Dataset]
@@ -90,6 +90,7 @@ class Drawn(NamedTuple):
     fits: Mapping[str, xr.DataTree] = {}
     variables: Mapping[str, Any] = {}
     model: str = ""
+    reason: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +144,8 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
             told["priors"] = _priors(drawn.fits)
         if drawn.model:
             told["model"] = drawn.model
+        if drawn.reason:
+            told["model_reason"] = drawn.reason
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)

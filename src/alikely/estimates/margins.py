@@ -16,6 +16,7 @@ from alikely.data.trials import Trials
 from alikely.errors.draws import chained
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
+from alikely.margins.designs import ChosenModel, model_of_design
 from alikely.margins.machines import decision_margins
 from alikely.margins.posterior import Link, MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-Model = Literal["moments", "strengths", MarginModel]
+Model = Literal["moments", "strengths", "auto", MarginModel]
 # Without chains: what is of chains is refused.
-DIRECT = ("moments", "strengths")
+DIRECT = ("moments", "strengths", "auto")
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
@@ -88,21 +89,23 @@ def decision_margin_consistency(
         Number of alternatives of the task; the number of classes if not given.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
-    model : {"moments", "strengths", "items", "observers", "criteria"}
+    model : {"moments", "strengths", "auto", "items", "observers", "criteria"}
         What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
         shares, the correlation of normal scores of margins with the shares of right answers that
         endlessly many people like these would give; no law of strengths is assumed. The others are
         of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
         normal scores of margins with those of strengths of any skewness and tail, with room for
-        what that law leaves out (`alikely.margins.fit_machine`). By chains: ``"items"``:
-        `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and group
-        `alikely.models.observer_margins`, up to a minute a pair, where few observers answered each
-        item often. ``"criteria"``: for machine and group `alikely.models.class_criteria`, minutes a
-        pair, which takes a group's liking for some classes as answers off the strengths; needs
-        responses and at least 3 classes, and takes all wrong answers for liking, none for likeness.
-        Or a model of your own, where one entry needs one: with ``rho`` and, for a machine,
-        ``strength`` (item). One scale is never the other: a perfect machine reaches less than 1 on
-        that of shares where these are a bent function of its margins' normal scores.
+        what that law leaves out (`alikely.margins.fit_machine`). ``"auto"``: one of these two for
+        all entries, by people, repeats and lists (`alikely.margins.model_of_design`);
+        ``result.data.attrs`` has which (``model``) and why (``model_reason``). By chains:
+        ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
+        group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered
+        each item often. ``"criteria"``: for machine and group `alikely.models.class_criteria`,
+        minutes a pair, which takes a group's liking for some classes as answers off the strengths;
+        needs responses and at least 3 classes, and takes all wrong answers for liking, none for
+        likeness. Or a model of your own, where one entry needs one: with ``rho`` and, for a
+        machine, ``strength`` (item). One scale is never the other: a perfect machine reaches less
+        than 1 on that of shares where these are a bent function of its margins' normal scores.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str
@@ -141,9 +144,9 @@ def decision_margin_consistency(
         checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
         raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
         margins tell) and ``p_repeats`` (people have something of their own on items). With
-        ``"strengths"`` these are ``p_fan`` (strengths spread unevenly along margins), ``p_law``
-        (they have two humps), ``p_residuals`` (classes) and ``p_repeats``; ``inflation`` is the
-        variance that items show over that by the model.
+        ``"strengths"`` these are ``p_line`` (margins are a line in skewed strengths), ``p_law``
+        (strengths have two humps), ``p_residuals`` (classes) and ``p_skew``, reported below .025,
+        and ``p_repeats``; ``inflation`` is the variance that items show over that by the model.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
@@ -227,8 +230,8 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
         trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
     )
     if ask.n_draws:
-        by_moments = _direct(options) == "moments"
-        if not by_moments or options["m"] is not None or trials.has_classes:
+        needs_none = _direct(options) in ("moments", "auto")
+        if not needs_none or options["m"] is not None or trials.has_classes:
             table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
         if isinstance(options["model"], str) and options["model"] == "criteria":
             attrs = table.attrs
@@ -283,7 +286,10 @@ def _draw(
     options = DEFAULTS | ask.options
     if direct := _direct(options):
         of = {"moments": _draw_shares, "strengths": _draw_strengths}
-        return of[direct](table, metric, ask, seed)
+        if direct != "auto":
+            return of[direct](table, metric, ask, seed)
+        chosen = model_of_design(table, table.attrs.get("n_alternatives"))
+        return _told(of[chosen.model](table, metric, ask, seed), chosen)
     drawn = margin_draws(
         table,
         ask.n_draws,
@@ -350,6 +356,14 @@ def _draw_shares(
     variables["scale"] = _scale(table, "share")
     posterior = chained(drawn.values, table, metric, "moments")
     return Drawn({"posterior": posterior}, drawn.reasons, variables=variables)
+
+
+def _told(drawn: Drawn, chosen: ChosenModel) -> Drawn:
+    """With the name of what was chosen, and the reason: in rows, where it is not the default."""
+    told = f"model='strengths': {chosen.reason}" if chosen.model == "strengths" else ""
+    of_rows = drawn.remarks if drawn.remarks is not None else []
+    remarks = np.array(["; ".join(filter(None, [told, row])) for row in of_rows], dtype=object)
+    return drawn._replace(remarks=remarks, model=chosen.model, reason=chosen.reason)
 
 
 def _draw_strengths(

@@ -182,7 +182,9 @@ def _margins(block: Block, metric: Metric) -> Evaluator:
     pairs = [(x[p, items], y[p, items], items) for p, items in enumerate(common)]
 
     def values(weights: NDArray[np.floating]) -> Floats:
-        each = [metric.value(a, b, weights[:, items]) for a, b, items in pairs]
+        w = np.asarray(weights, dtype=np.float64)
+        own = (w if len(items) == w.shape[1] else w[:, items] for _, _, items in pairs)
+        each = [metric.value(a, b, part) for (a, b, _), part in zip(pairs, own, strict=True)]
         return np.stack(each, axis=1)
 
     def slopes() -> Floats:

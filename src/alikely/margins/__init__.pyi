@@ -1,3 +1,5 @@
+from .designs import ChosenModel as ChosenModel
+from .designs import model_of_design as model_of_design
 from .machines import decision_margins as decision_margins
 from .moments import Moments as Moments
 from .moments import moment_consistency as moment_consistency
@@ -34,6 +36,7 @@ from .tables import class_answers as class_answers
 from .tables import margin_table as margin_table
 
 __all__ = [
+    "ChosenModel",
     "GroupStrengths",
     "MarginDraws",
     "Moments",
@@ -58,6 +61,7 @@ __all__ = [
     "machine_side",
     "margin_draws",
     "margin_table",
+    "model_of_design",
     "moment_consistency",
     "moment_limits",
     "normal_scores",

@@ -122,17 +122,23 @@ def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> 
     part = place - cell
     n_items = found.table.shape[1]
     cell += (np.arange(n_items) * len(GRID))[:, None]
-    out = np.zeros_like(strength)
+    above = cell + 1
     t = np.zeros(len(strength))
     if found.stable[1]:
         low, high = np.log(found.stable)
         t = np.clip((2 * np.log(stable) - low - high) / (high - low), -1, 1)
+    parts = []
     for power, table in enumerate(found.table):
         flat = table.ravel()
         start = flat.take(cell)
-        value = start + part * (flat.take(cell + 1) - start)
-        out += value if power == 0 else value * (t**power)[:, None, None]
-    return out
+        value = flat.take(above)
+        value -= start
+        value *= part
+        value += start
+        if power:
+            value *= (t**power)[:, None, None]
+        parts.append(value)
+    return functools.reduce(np.add, parts)
 
 
 @functools.lru_cache(maxsize=8)

@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -190,7 +191,8 @@ def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
     if found.reason:
         return np.full(p.shape, np.nan)
     c, d = found.covariance, found.scale
-    t = stats.t.ppf(p, found.df)
+    # The same levels, pair by pair.
+    t = _deviates(p.tobytes(), found.df).reshape(p.shape)
     saa, sab, sbb = found.spread
     lead = d**2 - t**2 * sbb
     half = c * d - t**2 * sab
@@ -201,6 +203,11 @@ def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
         limit = (half + np.sign(t) * root) / lead
     limit = np.where(lead > 0, limit, np.sign(t))
     return np.clip(limit, -1, 1)
+
+
+@functools.lru_cache(maxsize=8)
+def _deviates(levels: bytes, df: int) -> Floats:
+    return np.asarray(stats.t.ppf(np.frombuffer(levels), df))
 
 
 def _paired(side: Side) -> bool:

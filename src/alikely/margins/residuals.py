@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [BHHH74] Berndt, Hall, Hall, Hausman (1974). Estimation and inference in nonlinear structural
+   models. Annals of Economic and Social Measurement 3, 653-665.
 .. [L82] Louis (1982). Finding the observed information matrix when using the EM algorithm. Journal
    of the Royal Statistical Society B 44, 226-233.
 .. [R48] Rao (1948). Large sample tests of statistical hypotheses concerning several parameters with
@@ -26,7 +28,7 @@ from alikely.margins.strengths import (
     standard_scores,
 )
 
-__all__ = ["Residuals", "class_residuals", "fan_check", "law_check", "residuals", "skew_check"]
+__all__ = ["Residuals", "class_residuals", "law_check", "line_check", "residuals", "skew_check"]
 
 FEWEST_OF_CLASS = 2
 # Of the wave that two humps of strengths follow, by normal scores.
@@ -49,8 +51,11 @@ class Residuals(NamedTuple):
         Posterior probabilities of the nodes.
     slopes : ndarray, shape (item, parameter)
         Derivatives of each item's log likelihood by the parameters that were fitted.
-    curvature : ndarray, shape (parameter, parameter)
-        Minus the second derivatives of the log posterior by them.
+    information, curvature : ndarray, shape (parameter, parameter)
+        Sum of their outer products, and minus the second derivatives of the log likelihood; both
+        with what the prior adds.
+    rho : float
+        Correlation of both normal scores.
     """
 
     scores: Floats
@@ -58,7 +63,9 @@ class Residuals(NamedTuple):
     residual: Floats
     weight: Floats
     slopes: Floats
+    information: Floats
     curvature: Floats
+    rho: float
 
 
 def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Residuals:
@@ -82,12 +89,16 @@ def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Re
     nodes = placed(at[:, :-1], at[:, -1], v[None, :, None], group.likelihoods, 2 * NODES + 1)
     u = nodes.score[0, :, 0]
     left = (u - np.tanh(at[0, -1]) * v[:, None]) * np.cosh(at[0, -1])
+    slopes = fit.mode.slopes
+    information = slopes.T @ slopes + fit.mode.prior_curvature
     curvature = fit.mode.curvature + fit.mode.prior_curvature
-    return Residuals(v, u, left, nodes.weight[0, :, 0], fit.mode.slopes, curvature)
+    rho = float(np.tanh(at[0, -1]))
+    weight = nodes.weight[0, :, 0]
+    return Residuals(v, u, left, weight, slopes, information, curvature, rho)
 
 
-def fan_check(left: Residuals) -> float:
-    """Test of a spread of strengths that changes along margins [R48]_.
+def line_check(left: Residuals) -> float:
+    """Test of margins that are a line in skewed strengths, not in their normal scores [R48]_.
 
     Parameters
     ----------
@@ -101,7 +112,12 @@ def fan_check(left: Residuals) -> float:
 
     Notes
     -----
-    The slope of the likelihood by ``a``, where residuals have the spread ``exp(a * score)``.
+    Let ``w + a (w**2 - 1)``, with ``w`` normal, be the strengths that correlate by ``rho`` with
+    margins of even noise, and ``s = sqrt(1 - rho**2)``. At ``a = 0`` the log density of a score of
+    strength, given that of the margin ``v``, changes with ``a`` as ``rho (s**2 - 2 rho**2) v
+    (r**2 - 1) + 2 rho**2 s (v**2 - 1) r - rho**2 s (r**3 - 3 r)``, where ``r`` is its residual:
+    spread falls along margins, and both bend. The correlation of normal scores is then taken for
+    greater than it is.
 
     Examples
     --------
@@ -109,11 +125,16 @@ def fan_check(left: Residuals) -> float:
     >>> data = al.simulate.margin_data(al.simulate.MarginWorld(), rng=2)
     >>> group = al.margins.group_strengths(data.right, data.shown, 16)
     >>> fit = al.margins.fit_machine(group, data.margins, rng=1)
-    >>> fan_check(residuals(group, fit, data.margins)) > 0.05
+    >>> line_check(residuals(group, fit, data.margins)) > 0.05
     True
     """
-    v = left.scores
-    return _score_test(v[:, None] * (left.residual**2 - 1), 2 * (v**2).sum(), left)
+    v, r, rho = left.scores[:, None], left.residual, left.rho
+    s = np.sqrt(1 - rho**2)
+    # Of powers of the residual: Hermite's polynomials, whose variances are 1, 2 and 6.
+    first, second, third = 2 * rho * s * (v**2 - 1), (s**2 - 2 * rho**2) * v, -rho * s
+    direction = first * r + second * (r**2 - 1) + third * (r**3 - 3 * r)
+    complete = (first**2 + 2 * second**2 + 6 * third**2).sum()
+    return _score_test(direction, float(complete), left)
 
 
 def law_check(left: Residuals) -> float:
@@ -132,12 +153,14 @@ def law_check(left: Residuals) -> float:
     Notes
     -----
     The slope of the likelihood by ``a``, where normal scores of strengths have the density of a
-    normal law times ``1 + a cos(3 score)``, less its mean: skewness and tails hardly change with
-    it, two humps do.
+    normal law times ``1 + a cos(3 score)``, less its mean given the margin: skewness and tails
+    hardly change with it, two humps do.
     """
-    wave = np.cos(WAVE * left.strength) - np.exp(-(WAVE**2) / 2)
-    variance = (1 + np.exp(-2 * WAVE**2)) / 2 - np.exp(-(WAVE**2))
-    return _score_test(wave, variance * len(wave), left)
+    apart, expected = 1 - left.rho**2, left.rho * left.scores
+    mean = np.cos(WAVE * expected) * np.exp(-(WAVE**2) * apart / 2)
+    square = (1 + np.cos(2 * WAVE * expected) * np.exp(-2 * WAVE**2 * apart)) / 2
+    wave = np.cos(WAVE * left.strength) - mean[:, None]
+    return _score_test(wave, float((square - mean**2).sum()), left)
 
 
 def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
@@ -199,13 +222,17 @@ def skew_check(group: GroupStrengths) -> float:
 
 
 def _score_test(direction: Floats, complete: float, left: Residuals) -> float:
-    """Slope of the log likelihood in a direction that was not fitted, by its information [L82]_.
+    """Slope of the log likelihood in a direction that was not fitted, against 0.
 
     The direction is the slope by item and node if strengths were known, `complete` its variance
-    then; what answers leave unknown is taken off.
+    then. Of the spread of slopes over items [BHHH74]_, which is too small where few items make it,
+    and their information [L82]_, which can be negative, the greater counts.
     """
     slope = (left.weight * direction).sum(axis=1)
-    unknown = (left.weight * direction**2).sum() - (slope**2).sum()
-    cross = slope @ left.slopes
-    variance = complete - unknown - cross @ np.linalg.solve(left.curvature, cross)
+    cross, squares = slope @ left.slopes, slope @ slope
+    unknown = (left.weight * direction**2).sum() - squares
+    variance = max(
+        squares - cross @ np.linalg.solve(left.information, cross),
+        complete - unknown - cross @ np.linalg.solve(left.curvature, cross),
+    )
     return float(stats.chi2.sf(slope.sum() ** 2 / variance, 1)) if variance > 0 else np.nan

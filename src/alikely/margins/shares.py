@@ -167,7 +167,7 @@ def pair_moments(
     moments : Moments
     influence : Influence
     """
-    found = _entry(table, pair, None, clusters, {})
+    found = _entry(table, pair, None, clusters, None)
     return found.total, Influence(found.items, found.total.slopes, found.clusters)
 
 
@@ -176,9 +176,9 @@ def _entry(
     pair: int,
     m: int | None,
     clusters: NDArray[np.intp] | None,
-    known: Known,
+    known: Known | None,
 ) -> _Entry:
-    """Moments in all, within classes and between them, and the checks."""
+    """Moments in all, within classes and between them, and the checks; without tables, in all."""
     a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
     here = table["trial_group"].values == table["pair_group"].values[pair]
     there = ~np.isnan(table["margins"].values)
@@ -200,6 +200,8 @@ def _entry(
         )  # fmt: skip
         return _Entry(empty, None, None, {}, items, own, text)
     total = moment_consistency(*sides, strata, own)
+    if known is None:
+        return _Entry(total, None, None, {}, items, own, "")
     within = between = None
     if classes is not None:
         parts, of_class = _sides(table, (a, b), items, classes)

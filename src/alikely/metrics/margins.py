@@ -383,13 +383,15 @@ def weighted_consistency(
     """
     a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y, method))
     w = np.asarray(weights, dtype=np.float64)
-    total = w.sum(axis=1, keepdims=True)
-    w = np.divide(w, total, out=np.zeros_like(w), where=total > 0)
     if method == "spearman":
+        total = w.sum(axis=1, keepdims=True)
+        w = np.divide(w, total, out=np.zeros_like(w), where=total > 0)
         a, b = (_weighted_ranks(np.asarray(z), w) for z in (x, y))
         a, b = (z - (w * z).sum(axis=1, keepdims=True) for z in (a, b))
         return _correlation((w * a * a).sum(1), (w * b * b).sum(1), (w * a * b).sum(1))
-    moments = w @ np.stack([a, b, a * a, b * b, a * b], axis=1)
+    moments = w @ np.stack([np.ones(a.shape), a, b, a * a, b * b, a * b], axis=1)
+    total, sums = moments[:, :1], moments[:, 1:]
+    moments = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
     mean_a, mean_b = moments[:, 0], moments[:, 1]
     return _correlation(
         moments[:, 2] - mean_a**2, moments[:, 3] - mean_b**2, moments[:, 4] - mean_a * mean_b

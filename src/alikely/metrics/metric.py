@@ -111,8 +111,8 @@ TAKEN = (
 )  # fmt: skip
 # What a result remembers of its making beside the options of its metric.
 REMEMBERED = (
-    "metric", "metric_module", "model", "sampler", "ci_prob", "ci_kind", "cluster", "seed",
-    "alikely_version", "format_version",
+    "metric", "metric_module", "model", "model_reason", "sampler", "ci_prob", "ci_kind", "cluster",
+    "seed", "alikely_version", "format_version",
 )  # fmt: skip
 # What tells two metrics of one name apart.
 SAME = (
