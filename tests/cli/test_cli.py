@@ -194,7 +194,7 @@ def test_bad_data_end_in_one_line_and_code_two(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compare"], "the following arguments are required: FILE"),
+        (["benchmark"], "the following arguments are required: FILE"),
         (["compare", "x.csv", "--by", "item"], "argument --by: invalid choice: 'item'"),
         (["compare", "x.csv", "--seed", "one"], "argument --seed: invalid int value: 'one'"),
         (["frobnicate"], "invalid choice: 'frobnicate'"),

@@ -129,6 +129,35 @@ def _seed(number: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(number).spawn(3)[1]
 
 
+def coverage_of_jeffreys(n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Exact, of 95 % intervals of a share of `n` joint errors."""
+    agreed = np.arange(n + 1)
+    low, high = stats.beta.ppf([[0.025], [0.975]], agreed + 0.5, n - agreed + 0.5)
+    inside = (low <= shares[:, None]) & (shares[:, None] <= high)
+    return np.asarray((stats.binom.pmf(agreed, n, shares[:, None]) * inside).sum(axis=1))
+
+
+def test_chosen_joint_errors_are_told_where_their_number_matters() -> None:
+    """Coverage dips where the number is fixed and below 40, as the note says, and only there."""
+    shares = np.linspace(0.1, 0.9, 41)
+    fixed = np.array([coverage_of_jeffreys(n, shares) for n in range(1, 42)])
+    assert 0.865 < fixed[4:39].min() < 0.875
+    assert fixed[39].min() > 0.91
+    # As many joint errors as fall on one item in four: ups and downs cancel.
+    for n in (5, 10):
+        weights = stats.binom.pmf(np.arange(1, 42), 4 * n, 0.25)
+        assert (weights @ fixed / weights.sum()).min() > 0.925
+
+    def note(trials: al.Trials) -> str:
+        result = al.misclassification_agreement(trials, n_resamples=0, n_draws=100, rng=5)
+        return str(result.summary()["note"].iloc[0])
+
+    assert "may hold in .87" in note(pair_of(20, 19))
+    assert "may hold in .87" not in note(pair_of(20, 20))
+    example = al.load_example().select(condition="clean")
+    assert "may hold in .87" not in note(example)
+
+
 def test_notes_say_which_intervals_hold() -> None:
     def notes(trials: al.Trials, **options: Any) -> str:
         result = al.misclassification_agreement(

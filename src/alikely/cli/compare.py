@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
@@ -23,13 +26,13 @@ from alikely.metrics import find_metric, get_metric
 from alikely.stats.intervals import bound_names, percent
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from alikely.estimates.result import Result
     from alikely.metrics import Metric
 
 # Three questions of errors: on the same trials, the same wrong answers, the same confusions.
 ALL = ("EC", "MA", "CLES")
+# The one that confusion matrices tell.
+CLES = "error_similarity"
 
 
 def add_parser(verbs: Verbs) -> Parser:
@@ -45,7 +48,21 @@ def add_parser(verbs: Verbs) -> Parser:
             "means: shown, not answered."
         ),
     )
-    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    parser.add_argument("file", metavar="FILE", nargs="?", help=".csv, .csv.gz or .parquet")
+    parser.add_argument(
+        "--confusions",
+        nargs="+",
+        type=Path,
+        metavar="CSV",
+        help="in place of FILE, for cles: a confusion matrix of each system, in a file of its name; "
+        "counts of true classes (rows, named in the first column) by answers (columns)",
+    )
+    parser.add_argument(
+        "--paired",
+        choices=["yes", "no"],
+        help="with --confusions: did the systems answer the same items? If yes, there is no "
+        "interval, as matrices do not tell which",
+    )
     parser.add_argument(
         "--pairs",
         default="all",
@@ -60,9 +77,8 @@ def add_parser(verbs: Verbs) -> Parser:
     )
     parser.add_argument(
         "--metric",
-        default="ec",
         metavar="NAME",
-        help="ec: error consistency (default); ma: misclassification agreement, whether both give "
+        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether both give "
         "the same wrong answer; cles: class-level error similarity, whether both mistake the same "
         "for the same; all: these three and how they correlate over pairs; copying, normalised, "
         "or any other metric by name, one of your own as module:ATTRIBUTE",
@@ -85,9 +101,17 @@ def add_parser(verbs: Verbs) -> Parser:
 
 def run(options: argparse.Namespace) -> None:
     """Print and write one table for each metric, then how the metrics correlate."""
+    if (options.file is None) == (options.confusions is None):
+        raise ValueError("give FILE, with trials, or --confusions: one of them")
+    if options.confusions is not None:
+        _of_confusions(options)
+        return
+    if options.paired is not None:
+        raise ValueError("--paired goes with --confusions; trials tell which items are common")
     trials = al.Trials.read(options.file)
     results: list[Result] = []
-    asked = ALL if options.metric == "all" else (options.metric,)
+    metric = options.metric or "ec"
+    asked = ALL if metric == "all" else (metric,)
     if options.null and options.draws < 1:
         raise ValueError(f"--null needs at least one draw, got --draws {options.draws}")
     # All names are looked up before any work is done.
@@ -116,6 +140,43 @@ def run(options: argparse.Namespace) -> None:
         if options.out is not None:
             write_file(options.out / "metric_correlations.csv", correlations.to_csv(index=False))
             print(f"Written to {options.out}: metric_correlations.csv")
+
+
+def _of_confusions(options: argparse.Namespace) -> None:
+    """Print and write the error similarity of systems of which there are matrices alone."""
+    asked = options.metric
+    if asked is not None and (asked == "all" or find_metric(asked).name != CLES):
+        raise ValueError(
+            f"confusion matrices do not tell which items were wrong, and {asked} needs that: give "
+            "FILE, or leave --metric out, for cles"
+        )
+    if options.paired is None:
+        raise ValueError(
+            "confusion matrices do not tell whether systems answered the same items: say --paired "
+            "no if they did not, or --paired yes if they did (without intervals)"
+        )
+    if options.null:
+        raise ValueError("--null simulates trials by correctness, which --confusions do not hold")
+    names = [path.name.removesuffix(".csv") for path in options.confusions]
+    if repeated := [name for n, name in enumerate(names) if name in names[:n]]:
+        raise ValueError(f"two files are called {repeated[0]!r}, and names are systems; rename one")
+    # As text: names of classes may look like numbers, and empty cells are for the reader to refuse.
+    tables = [
+        pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
+        for path in options.confusions
+    ]
+    result = al.error_similarity(
+        confusions=dict(zip(names, tables, strict=True)),
+        paired=options.paired == "yes",
+        pairs=options.pairs,
+        by=None if options.by == "none" else options.by,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        sampler=options.sampler,
+        ci_prob=options.ci_prob,
+        rng=options.seed,
+    )
+    report(result, options.out, options.ci_prob)
 
 
 def _report_null(result: Result, options: argparse.Namespace) -> None:

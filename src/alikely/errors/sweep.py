@@ -80,6 +80,9 @@ class Drawn(NamedTuple):
         )
 
 
+type _Single = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+
+
 class _Sparse(NamedTuple):
     """Counts that are above 0, and each single one of them."""
 
@@ -132,36 +135,32 @@ class Chain:
 
     def sweep(self) -> None:
         """Draw everything once, each given the rest."""
-        own = self.own
-        self._draw_spread(own)
-        parameters = self.concentration[..., None] * self.common
-        tables = sum(
-            self._tables(counts, where, parameters)
-            for counts, where in zip(own, self.sparse, strict=False)
-        )
+        singles = [
+            _still_there(counts, where)
+            for counts, where in zip((*self.own, self.copies), self.sparse, strict=True)
+        ]
+        self._draw_spread(singles[:2])
+        own = self.concentration[..., None] * self.common
         copied = COPIED * self.n_labels[..., None] * self.common
-        tables = tables + self._tables(self.copies, self.sparse[2], copied)
+        tables = np.zeros(self.common.shape)
+        for single, parameters in zip(singles, (own, own, copied), strict=True):
+            tables += self._tables(single, parameters)
         self._draw_common(tables)
         self._draw_rows()
         self._draw_copying()
 
-    def _draw_spread(self, own: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
+    def _draw_spread(self, singles: list[_Single]) -> None:
         """Steps of random walks; rows are integrated out."""
-        singles = [
-            _still_there(counts, where) for counts, where in zip(own, self.sparse, strict=False)
-        ]
-        n_own = [counts.sum(axis=-1) for counts in own]
+        cells, row, number = (np.concatenate(part) for part in zip(*singles, strict=True))
+        n_own = [counts.sum(axis=-1) for counts in self.own]
 
         def likelihood(log_spread: Floats, deviation: Floats) -> Floats:
             total = self._concentration(log_spread, deviation)
             parameters = (total[..., None] * self.common).ravel()
-            out = np.zeros(total.shape)
-            for (cells, row, number), n in zip(singles, n_own, strict=True):
-                # A gamma function over another, factor by factor: there are few.
-                gained = np.log(parameters[cells] + number)
-                out += np.bincount(row, gained, out.size).reshape(out.shape)
-                out += gammaln(total) - gammaln(total + n)
-            return out
+            # A gamma function over another, factor by factor: there are few.
+            gained = np.log(parameters[cells] + number)
+            out = np.bincount(row, gained, total.size).reshape(total.shape) + 2 * gammaln(total)
+            return out - gammaln(total + n_own[0]) - gammaln(total + n_own[1])
 
         def prior(log_spread: Floats) -> Floats:
             # Of the logarithm of a half-normal number.
@@ -183,26 +182,31 @@ class Chain:
     def _taken(self, gain: Floats) -> NDArray[np.bool_]:
         return -self.rng.standard_exponential(gain.shape) < gain
 
-    def _tables(self, counts: NDArray[np.int64], where: _Sparse, parameters: Floats) -> Floats:
+    def _tables(self, single: _Single, parameters: Floats) -> Floats:
         """Draw the number of tables of each cell."""
-        cells, _, number = _still_there(counts, where)
+        cells, _, number = single
         parameter = parameters.ravel()[cells]
         opened = self.rng.random(len(cells)) * (parameter + number) < parameter
-        return np.bincount(cells, opened, counts.size).reshape(counts.shape)
+        return np.bincount(cells, opened, parameters.size).reshape(parameters.shape)
 
     def _draw_common(self, tables: Floats) -> None:
-        n_pairs, n_classes, width = tables.shape
-        cells = np.flatnonzero(tables)
-        pair, n = cells // (n_classes * width), tables.ravel()[cells]
+        n_pairs = len(tables)
         in_row = tables.sum(axis=-1)
+        # Cells of a pair with more than 0, 1, 2, ... tables: all have the same parameter.
+        cells = np.flatnonzero(tables)
+        n = tables.ravel()[cells].astype(np.intp)
+        longest = int(n.max(initial=0)) + 1
+        code = cells // (tables.size // n_pairs) * longest + n
+        at_least = np.bincount(code, minlength=n_pairs * longest).reshape(n_pairs, longest)
+        more = np.cumsum(at_least[:, ::-1], axis=1)[:, -2::-1]
+        steps = np.arange(longest - 1)
 
         def density(log_base: Floats) -> Floats:
             one = np.exp(log_base)
             whole = self.n_labels * one[:, None]
             rows = (gammaln(whole) - gammaln(whole + in_row)).sum(axis=1)
-            gained = gammaln(one[pair] + n) - gammaln(one[pair])
-            prior = log_base**2 / (2 * BASE_SD**2)
-            return np.asarray(rows + np.bincount(pair, gained, n_pairs) - prior)
+            gained = (more * np.log(one[:, None] + steps)).sum(axis=1)
+            return np.asarray(rows + gained - log_base**2 / (2 * BASE_SD**2))
 
         now = density(self.log_base)
         for step in BASE_STEPS:
@@ -330,9 +334,7 @@ def _with_rest(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.pad(counts, [(0, 0)] * (counts.ndim - 1) + [(0, 1)])
 
 
-def _still_there(
-    counts: NDArray[np.int64], where: _Sparse
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+def _still_there(counts: NDArray[np.int64], where: _Sparse) -> _Single:
     """Single ones of counts that are as large as those listed, or smaller: cell, row, number."""
     here = where.number < counts.ravel()[where.cells][where.of]
     of = where.of[here]

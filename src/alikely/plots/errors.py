@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
-from alikely.plots._style import COLORS, MARKERS, axes_or_new
+from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right
 from alikely.stats.intervals import CiKind, check_interval, interval, percent
 
 __all__ = ["plot_classes", "plot_error_row"]
@@ -87,7 +87,7 @@ def plot_classes(
         )
     if sort:
         frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
-    ax = axes_or_new(ax, (6.8, 1.7 + 0.22 * len(frame)))
+    ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))))
     position = np.arange(len(frame))[::-1]
     factor = frame["log_bayes_factor"].to_numpy()
     # Rounding of log gammas leaves next to nothing where one observer never errs.
@@ -113,7 +113,9 @@ def plot_classes(
     right.set_yticks(position, counts, fontsize=7)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)
-    right.set_ylabel(f"errors of {entry['observer_a'].item()} / {entry['observer_b'].item()}")
+    right.set_ylabel(
+        f"errors of {entry['observer_a'].item()}\n/ {entry['observer_b'].item()}", fontsize=8
+    )
     ax.set_title(
         f"{pair}: similarity {entry['estimate'].item():.2f}, log Bayes factor of one\n"
         f"distribution for both {entry['log_bayes_factor'].item():.1f}",
@@ -243,7 +245,7 @@ def plot_error_row(
     else:
         drawn = _given_draws(draws, true_class, counts)
     order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
-    ax = axes_or_new(ax, (6.5, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)))
+    ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)))
     position = np.arange(len(order))[::-1]
     shift = np.linspace(0.3, -0.3, len(counts)) if len(counts) > 1 else np.zeros(1)
     for k, (name, offset) in enumerate(zip(counts.index, shift, strict=True)):
@@ -266,7 +268,8 @@ def plot_error_row(
     if len(order) < counts.shape[1]:
         title += f" ({len(order)} of {counts.shape[1]} wrong answers)"
     ax.set_title(title, fontsize=9)
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    # Beside the axes: of few answers it would hide some.
+    legend_right(ax, ax.get_legend_handles_labels()[0])
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
