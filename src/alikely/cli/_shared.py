@@ -173,6 +173,8 @@ def _draw(result: Result, path: Path) -> None:
     def intervals() -> None:
         ax = plot_intervals(result, which=labels)
         if len(labels) < result.table.sizes["pair"]:
-            ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)
+            # Above the axes stands the legend.
+            part = f"first {len(labels)} of {result.table.sizes['pair']} pairs"
+            ax.set_xlabel(f"{ax.get_xlabel()}\n{part}")
 
     save_plot(intervals, path)
