@@ -240,7 +240,8 @@ def test_legends_lie_within_the_figure_and_leave_room(result: al.Result, draw: A
     ax = draw(al.Result(found))
     ax.figure.draw_without_rendering()
     box, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
-    assert figure.x0 <= box.x0 and box.x1 <= figure.x1
+    assert figure.x0 <= box.x0
+    assert box.x1 <= figure.x1
     if draw is al.plot_strengths:
         assert ax.get_window_extent().width > figure.width / 2
     plt.close("all")
