@@ -10,6 +10,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import main
+from alikely.cli._shared import told_apart
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +135,40 @@ def test_bad_input_is_one_line(
         printed = capsys.readouterr().err
         assert message in printed
         assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "told", "untold"),
+    [
+        ("moments", ["(scale share)", "(scale margin)", "share_within"], ["scale strength"]),
+        ("strengths", ["(scale strength)", "(scale margin)"], ["scale share", "share_within, "]),
+        (None, [], ["Noise-free:"]),
+    ],
+)
+def test_scales_are_printed(
+    files: tuple[Path, Path],
+    capsys: pytest.CaptureFixture[str],
+    model: str | None,
+    told: list[str],
+    untold: list[str],
+) -> None:
+    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--resamples", "0"]
+    arguments += ["--model", model, "--draws", "8"] if model else ["--draws", "0"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    # Lines are broken at 80 columns.
+    text = " ".join(printed.split())
+    assert all(part in text for part in told)
+    assert not any(part in text for part in untold)
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_long_names_stay_apart() -> None:
+    names = [f"alexnet-w{w}-mlp-probe{k}" for w in (1, 3) for k in range(4)]
+    short = told_apart([*names, "resnet50"], 12)
+    assert short["alexnet-w3-mlp-probe2"] == "alexnet-w3~2"
+    assert short["resnet50"] == "resnet50"
+    assert len(set(short.values())) == 9
+    # Nothing is changed where the start is enough, nor where nothing helps.
+    assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
+    assert set(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == {"aaa~"}

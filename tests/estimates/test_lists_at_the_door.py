@@ -172,7 +172,7 @@ def test_a_class_of_one_item_and_a_class_of_equal_margins(
     assert np.isfinite(row["share_within"])
     kind = dict(zip(frame["item"], frame["truth"].astype(float), strict=True))
     row = analysed(trials, margins.assign(margin=margins["item"].map(kind))).loc["near"]
-    assert "within classes items do not differ" in row["note"]
+    assert "within classes all margins of a system are equal" in row["note"]
     assert np.isnan(row["share_within"])
 
 

@@ -401,3 +401,45 @@ def test_bad_data() -> None:
         consistency(trials, margins.assign(observer="p0"))
     with pytest.raises(TypeError, match="expected Trials, got DataFrame"):
         consistency(answers, margins)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
+        ({"link": "logit", "n_draws": 0}, "link must be 'm_afc' or 'probit', got 'logit'"),
+        ({"link": "logit", "model": "strengths"}, "link must be 'm_afc' or 'probit', got 'logit'"),
+        ({"link": "probit"}, "link is of models of strengths, and model is 'moments', which has"),
+        ({"m": "a"}, "m must be a whole number of at least 2 alternatives, got a"),
+        ({"m": np.nan}, "m must be a whole number of at least 2 alternatives, got nan"),
+        ({"m": 1, "n_draws": 0}, "m must be a whole number of at least 2 alternatives, got 1"),
+        ({"n_draws": 2.5}, "n_draws must be a whole number, 0 for none; got 2.5"),
+    ],
+)
+def test_options_are_refused_whatever_uses_them(options: dict[str, Any], message: str) -> None:
+    answers, margins = experiment(np.random.default_rng(1), n_items=10)
+    given: dict[str, Any] = {"n_resamples": 0, "model": "moments", "n_draws": 8, **options}
+    with pytest.raises(ValueError, match=message):
+        al.decision_margin_consistency(al.Trials.from_table(answers), margins, **given)
+
+
+@pytest.mark.parametrize("model", ["moments", "strengths"])
+def test_what_is_constant_is_told_once(model: Any) -> None:
+    answers, margins = experiment(np.random.default_rng(1), n_items=20)
+    found = al.decision_margin_consistency(
+        al.Trials.from_table(answers), margins.assign(margin=2.0), model=model, m=4,
+        n_resamples=0, n_draws=8,
+    )  # fmt: skip
+    expected = "all margins of a system are equal; all margins of net are 2"
+    assert found.summary()["note"].tolist() == [expected]
+
+
+def test_scales_that_are_put_together_are_told() -> None:
+    answers, margins = experiment(np.random.default_rng(1), machines=("net", "other"))
+    found = al.decision_margin_consistency(
+        al.Trials.from_table(answers), margins, n_resamples=0, n_draws=80, rng=1
+    )
+    told = "entries on different scales: margin, share"
+    assert al.mean(found).loc["posterior", "note"] == told
+    assert al.mean(found).loc["analytic", "note"] == ""
+    assert al.mean(found, {"observer": "human"}).loc["posterior", "note"] == ""

@@ -179,9 +179,9 @@ def test_lists_and_classes_are_strata() -> None:
 @pytest.mark.parametrize(
     ("right", "reason"),
     [
-        (np.ones((3, 20)), "items do not differ"),
-        (np.tile([[1], [0]], (1, 20)), "items do not differ"),
-        (np.stack([np.arange(20) % 2, 1 - np.arange(20) % 2]), "items do not differ"),
+        (np.ones((3, 20)), "all margins of a system are equal"),
+        (np.tile([[1], [0]], (1, 20)), "all margins of a system are equal"),
+        (np.stack([np.arange(20) % 2, 1 - np.arange(20) % 2]), "all margins of a system are equal"),
         (np.arange(20)[None] % 2, "no item was answered by two observers"),
         ([[1, 0, 0, 0] * 5, [0, 1, 0, 0] * 5], "items differ no more than by chance"),
     ],

@@ -459,3 +459,9 @@ def test_an_empty_cell_of_a_csv_is_no_number(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("observer,item,margin\nnet,1,0.5\nnet,2,\n")
     with pytest.raises(ValueError, match=r"got nan for .* item '2' \(row 1\)"):
         decision_margins(tmp_path / "scores.csv")
+
+
+def test_an_unknown_rule_is_refused_with_nothing_to_apply_it_to() -> None:
+    table = pd.DataFrame({"observer": "net", "item": ["a", "b"], "margin": [0.0, 1.0]})
+    with pytest.raises(ValueError, match="how must be 'mean'"):
+        decision_margins(table, how="median")  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -107,20 +107,24 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
     column, counted = metric.rests_on
     # A short name that is too long for its column stands above it.
     above, short = ("", metric.short) if len(metric.short) <= 5 else (metric.short, "")
-    names = f"{'condition':<10} {'reference':<11} {'other':<12} {counted:>6} {short:>5}"
+    shown = frame.head(ROWS_SHOWN)
+    # A column more, where it helps to tell long names apart.
+    wide = 12 if shown["observer_a"].str.len().max() > 11 else 11
+    first, second = told_apart(shown["observer_a"], wide), told_apart(shown["observer_b"], 12)
+    names = f"{'condition':<10} {'reference':<{wide}} {'other':<12} {counted:>6} {short:>5}"
     lines = [
         f"{above:>{len(names)}} {'bootstrap':>14} {metric.posterior_label:>14}",
         f"{names} {level:>14} {level:>14}",
     ]
     dataset = None
     several = frame["dataset"].nunique() > 1
-    for _, row in frame.head(ROWS_SHOWN).iterrows():
+    for _, row in shown.iterrows():
         if several and row["dataset"] != dataset:
             dataset = row["dataset"]
             lines.append(f"-- {dataset}")
         lines.append(
-            f"{shorten(row['condition'], 10):<10} {shorten(row['observer_a'], 11):<11} "
-            f"{shorten(row['observer_b'], 12):<12} {row[column]:>6} {number(row['estimate'])} "
+            f"{shorten(row['condition'], 10):<10} {first[row['observer_a']]:<{wide}} "
+            f"{second[row['observer_b']]:<12} {row[column]:>6} {number(row['estimate'])} "
             f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
             + ("!" if row["note"] else "")
         )
@@ -136,8 +140,21 @@ def note_lines(notes: pd.Series) -> list[str]:
     return [textwrap.fill(line, 80, subsequent_indent="  ") for line in lines]
 
 
-def shorten(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "~"
+def shorten(text: str, width: int, n_last: int = 0) -> str:
+    """The first characters and the last, which a long text keeps on request."""
+    if len(text) <= width:
+        return text
+    return text[: width - 1 - n_last] + "~" + text[len(text) - n_last :]
+
+
+def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
+    """Names in so many characters, with as many of their last as tell them apart, if any do."""
+    every = set(names)
+    for n_last in range(width - 1):
+        short = {name: shorten(name, width, n_last) for name in every}
+        if len(set(short.values())) == len(every):
+            return short
+    return {name: shorten(name, width) for name in every}
 
 
 def number(value: float) -> str:
@@ -173,6 +190,8 @@ def _draw(result: Result, path: Path) -> None:
     def intervals() -> None:
         ax = plot_intervals(result, which=labels)
         if len(labels) < result.table.sizes["pair"]:
-            ax.set_title(f"first {len(labels)} of {result.table.sizes['pair']} pairs", fontsize=9)
+            # Above the axes stands the legend.
+            part = f"first {len(labels)} of {result.table.sizes['pair']} pairs"
+            ax.set_xlabel(f"{ax.get_xlabel()}\n{part}")
 
     save_plot(intervals, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,15 @@ from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from alikely.estimates.result import Result
+
+# By what a correlation freed of noise is of.
+SCALES = {
+    "share": "of shares of right answers, those of endlessly many people like these (scale share)",
+    "strength": "of strengths of items (scale strength)",
+    "margin": "of margins, between two machines (scale margin)",
+}
 
 
 def add_parser(verbs: Verbs) -> Parser:
@@ -132,9 +142,11 @@ def run(options: argparse.Namespace) -> None:
         rng=options.seed,
     )
     report(result, options.out, options.ci_prob)
-    told = result.data.attrs
-    if "model_reason" in told:
-        print(f"Freed of noise by --model {told['model']}: {told['model_reason']}.")
+    attrs = result.data.attrs
+    if "model_reason" in attrs:
+        print(f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}.")
+    if told := _scales(result):
+        print(told)
     print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
     if options.out is not None:
         both = al.estimates.consistency_table(trials, result)
@@ -155,6 +167,19 @@ def _categories(path: Path) -> dict[str, str]:
         classes.labels[one]: categories.labels[other]
         for one, other in zip(classes.codes, categories.codes, strict=True)
     }
+
+
+def _scales(result: Result) -> str:
+    """What the column noise-free is of."""
+    estimates = result.estimates
+    if "scale" not in estimates:
+        return ""
+    found = set(estimates["scale"].values.tolist())
+    texts = [text for scale, text in SCALES.items() if scale in found]
+    told = f"Noise-free: correlation {'; '.join(texts)}."
+    if "share_within" in estimates and estimates["share_within"].notnull().any():
+        told += " Within and between classes: share_within, share_between in the table of --out."
+    return "\n" + textwrap.fill(told, 80)
 
 
 def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:

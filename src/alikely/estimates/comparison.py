@@ -275,7 +275,10 @@ def contrast(
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
         if school == "posterior":
             rows[school]["note"] = (
-                _ceiling_note(part) or _few_note(part, w, result.metric) or unbounded
+                _ceiling_note(part)
+                or _few_note(part, w, result.metric)
+                or unbounded
+                or _scale_note(result, chosen)
             )
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
@@ -455,6 +458,14 @@ def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
 def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
     reasons = result.estimates["undefined"].values[chosen]
     return next((f"an entry is undefined: {reason}" for reason in reasons if reason), "")
+
+
+def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
+    """Whether entries that are freed of noise on different scales are put together."""
+    if "scale" not in result.estimates:
+        return ""
+    scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
+    return f"entries on different scales: {', '.join(scales)}" if len(scales) > 1 else ""
 
 
 def _ceiling_note(part: xr.Dataset) -> str:

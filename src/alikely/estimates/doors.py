@@ -165,8 +165,10 @@ def _priors(fits: Mapping[str, xr.DataTree]) -> str:
 
 
 def check_numbers(**numbers: int) -> None:
-    """Refuse negative numbers of draws (`ValueError`)."""
+    """Refuse numbers of draws that are negative or no whole numbers (`ValueError`)."""
     for name, number in numbers.items():
+        if not isinstance(number, int | np.integer):
+            raise ValueError(f"{name} must be a whole number, 0 for none; got {number!r}")
         if number < 0:
             raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
 

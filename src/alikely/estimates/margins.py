@@ -18,13 +18,15 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.margins.designs import ChosenModel, model_of_design
 from alikely.margins.machines import decision_margins
-from alikely.margins.posterior import Link, MarginModel, margin_draws
+from alikely.margins.posterior import MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.remarks import machine_remarks
+from alikely.margins.remarks import LISTS_AS_ONE, group_remarks, machine_remarks
 from alikely.margins.shares import share_draws
+from alikely.margins.sides import lists_of_items
 from alikely.margins.strength_tables import strength_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric, margin_metric
+from alikely.metrics.alternatives import Link, check_task
 from alikely.metrics.margins import FEWEST_ITEMS, Method, repeated
 from alikely.stats.intervals import CiKind
 
@@ -139,7 +141,8 @@ def decision_margin_consistency(
         group with its interval: the consistency of the group with another one like it. ``scale``
         says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
         machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
-        deviations from the means of classes, and ``share_between``, of these means; and in
+        deviations from the means of classes, and ``share_between``, of these means (of two machines
+        both are of normal scores of margins); and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
         checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
         raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
@@ -225,6 +228,7 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
             f"expected Trials, got {type(trials).__name__}; make them with Trials.from_table"
         )
     options = DEFAULTS | ask.options
+    check_task(2 if options["m"] is None else options["m"], options["link"])
     margins = _margins(options["margins"], trials)
     table = margin_table(
         trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
@@ -248,6 +252,11 @@ def _direct(options: dict[str, Any]) -> str | None:
             raise ValueError(
                 f"{given[0]} is of a model that chains sample, and model is {model!r}: use "
                 "model='items', 'observers' or 'criteria'"
+            )
+        if model == "moments" and options["link"] != DEFAULTS["link"]:
+            raise ValueError(
+                f"link is of models of strengths, and model is {model!r}, which has none: use "
+                "model='strengths' or 'items'"
             )
         return model
     if not (isinstance(model, str) and model in get_args(MarginModel)):
@@ -411,10 +420,8 @@ def _alternatives(trials: Trials, m: int | None) -> int:
 
 def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
     """What a reader of each entry should know of its data."""
-    shown, owner = table["member_shown"].values, table["member_group"].values
-    trial_group, contradictions = table["trial_group"].values, table["n_contradictions"].values
-    machine, names = table["is_machine"].values, table["observer"].values
-    of_machine: dict[tuple[int, int], list[str]] = {}
+    names, machine = table["observer"].values, table["is_machine"].values
+    known: dict[tuple[int, int], list[str]] = {}
     found = []
     for p in range(table.sizes["pair"]):
         texts = []
@@ -423,27 +430,35 @@ def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
                 texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
         for system in (int(table["first"].values[p]), int(table["second"].values[p])):
             key = system, int(table["pair_group"].values[p])
-            if machine[system] and key not in of_machine:
-                of_machine[key] = machine_remarks(table, *key)
-            texts += of_machine.get(key, [])
-            here = shown[owner == system][:, trial_group == table["pair_group"].values[p]]
-            times = np.unique(here[here > 0])
-            if len(times) > 1:
-                texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
-            if model == "observers" and len(here) > 1 and not repeated(here):
-                texts.append("one answer each: stable deviations of observers count as noise")
-            if model in ("items", "criteria") and len(here) > 1 and repeated(here):
-                texts.append("repeats count as new people; model='observers' knows better")
-            if "answers" in table:
-                own_trials = trial_group == table["pair_group"].values[p]
-                if silent := int(table["n_silent"].values[system, own_trials].sum()):
-                    texts.append(f"{silent} trials without a response are in no class")
-            if contradictions[system]:
-                texts.append(
-                    f"{contradictions[system]} answers of {names[system]} against its margins"
-                )
+            if key not in known:
+                if machine[system]:
+                    known[key] = machine_remarks(table, *key)
+                else:
+                    known[key] = group_remarks(table, *key) + _for_model(table, *key, model)
+            texts += known[key]
         found.append("; ".join(texts))
     return np.array(found, dtype=object)
+
+
+def _for_model(table: xr.Dataset, system: int, group: int, model: Any) -> list[str]:
+    """What a model by chains makes of a group's answers."""
+    if not (isinstance(model, str) and model in get_args(MarginModel)):
+        return []
+    items = np.flatnonzero(
+        (table["trial_group"].values == group) & (table["shown"].values[system] > 0)
+    )
+    _, shown = answers_of_group(table, system, items)
+    texts = []
+    if len(shown) > 1:
+        if model == "observers" and not repeated(shown):
+            texts.append("one answer each: stable deviations of observers count as noise")
+        if model != "observers" and repeated(shown):
+            texts.append("repeats count as new people; model='observers' knows better")
+        if lists_of_items(shown).max() > 0:
+            texts.append(LISTS_AS_ONE)
+    if "answers" in table and (silent := int(table["n_silent"].values[system, items].sum())):
+        texts.append(f"{silent} trials without a response are in no class")
+    return texts
 
 
 def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -> xr.Dataset:

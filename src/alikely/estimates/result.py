@@ -147,7 +147,8 @@ class Result(Tree):
             ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
             test against independent observers; ``p_null_bh`` adjusted over all rows by Benjamini
             and Hochberg), ``p_fisher``, ``log_bf10`` (nats); ``note``: why something
-            is undefined or not to be trusted.
+            is undefined or not to be trusted ("these data cannot tell": the posterior interval is
+            wider than .5).
 
         Raises
         ------
@@ -228,7 +229,10 @@ class Result(Tree):
             if self.data.attrs["cluster"]:
                 text = CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
                 remarks.append(np.full(len(frame), text, dtype=object))
-        return ["; ".join(filter(None, parts)) for parts in zip(*remarks, strict=True)]
+        # What leaves no estimate often leaves no posterior either: once is enough.
+        return [
+            "; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)
+        ]
 
     def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""

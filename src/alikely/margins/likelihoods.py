@@ -8,18 +8,17 @@ References
 from __future__ import annotations
 
 import functools
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely.metrics.alternatives import m_afc_log_probability
+from alikely.metrics.alternatives import Link, check_task, m_afc_log_probability
 
-__all__ = ["ItemLikelihoods", "Link", "item_likelihoods", "log_likelihood"]
+__all__ = ["ItemLikelihoods", "item_likelihoods", "log_likelihood"]
 
-Link = Literal["m_afc", "probit"]
 # Strengths of the tables; straight lines between them and beyond.
 STEP = 1 / 40
 GRID = np.arange(-10, 18 + STEP / 2, STEP)
@@ -75,6 +74,11 @@ def item_likelihoods(
     -------
     ItemLikelihoods
 
+    Raises
+    ------
+    ValueError
+        If `m` is below 2, `link` is unknown, or there are not as many answers as right ones.
+
     Examples
     --------
     >>> found = item_likelihoods([[1, 0]], [[1, 1]], 4)
@@ -82,7 +86,8 @@ def item_likelihoods(
     >>> np.exp(log_likelihood(found, at, np.zeros(1))).round(3).ravel().tolist()
     [0.25, 0.75]
     """
-    k, n = np.asarray(right, dtype=np.int64), np.asarray(shown, dtype=np.int64)
+    check_task(m, link)
+    k, n = _counts(right, shown)
     total, answers = k.sum(axis=0), n.sum(axis=0)
     share = (total + 0.5) / (answers + 1)
     log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(m, link))
@@ -139,6 +144,23 @@ def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> 
             value *= (t**power)[:, None, None]
         parts.append(value)
     return functools.reduce(np.add, parts)
+
+
+def _counts(right: ArrayLike, shown: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Right answers and answers (observer, item); refuses what cannot be counts."""
+    k, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
+    if k.ndim != 2 or k.shape != n.shape:
+        raise ValueError(
+            f"right and shown must both have shape (observer, item), got {k.shape} and {n.shape}"
+        )
+    wrong = ~((k >= 0) & (k <= n) & (k == np.round(k)) & (n == np.round(n)))
+    if wrong.any():
+        observer, item = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"right must be whole numbers from 0 to shown, got {k[observer, item]:g} of "
+            f"{n[observer, item]:g} answers of observer {observer} to item {item}"
+        )
+    return k.astype(np.int64), n.astype(np.int64)
 
 
 @functools.lru_cache(maxsize=8)

@@ -29,6 +29,7 @@ from alikely.data.trials import Trials
 from alikely.metrics.margins import (
     FEWEST_ITEMS,
     How,
+    check_how,
     coarse_scores,
     machine_margin,
     scores_of_probabilities,
@@ -131,6 +132,7 @@ def decision_margins(
     """
     if unmapped not in ("error", "ignore"):
         raise ValueError(f"unmapped must be 'error' or 'ignore', got {unmapped!r}")
+    check_how(how)
     if not isinstance(trials, Trials | None):
         raise TypeError(
             f"trials must be Trials, got {type(trials).__name__}; make them with Trials.from_table"

@@ -24,6 +24,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely.margins.sides import Side
+from alikely.metrics.margins import CONSTANT
 
 __all__ = ["FEWEST_CLASSES", "Moments", "moment_consistency", "moment_limits"]
 
@@ -216,7 +217,7 @@ def _paired(side: Side) -> bool:
 
 def _reason(squares: list[float], totals: list[float]) -> str:
     if min(totals) < 1e-24:
-        return "items do not differ"
+        return CONSTANT
     if not np.isfinite(squares).all():
         return "no item was answered by two observers: noise cannot be told from items"
     if min(squares) <= 1e-12:

@@ -23,9 +23,9 @@ from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import labelled, with_constants
-from alikely.margins.posterior import THIN, TUNE, Link, target_accept
+from alikely.margins.posterior import THIN, TUNE, target_accept
 from alikely.margins.repeats import repeated_answers
-from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.alternatives import Link, m_afc_probability
 from alikely.metrics.consistency import error_consistency
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.chains import CHAINS, nuts_many
 from alikely.margins.tables import answers_of_group
-from alikely.metrics.margins import margin_consistency, repeated
+from alikely.metrics.alternatives import Link
+from alikely.metrics.margins import CONSTANT, margin_consistency, repeated
 
 if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["MarginDraws", "MarginModel", "correlation_draws", "margin_draws", "target_accept"]
 
 MarginModel = Literal["items", "observers", "criteria"]
-Link = Literal["m_afc", "probit"]
 TUNE = 500
 # Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
 # by chance in shorter chains.
@@ -193,7 +193,7 @@ def margin_draws(
         index = table["margins"].values[:, items]
         groups = [system for system in (a, b) if not machine[system]]
         if np.ptp(index[a]) == 0 or np.ptp(index[b]) == 0:
-            reasons[pair] = "all margins of a system are equal"
+            reasons[pair] = CONSTANT
         elif not groups:
             r = float(margin_consistency(index[a], index[b]))
             values[:, pair] = correlation_draws(r, len(items), len(values), seeds[pair])

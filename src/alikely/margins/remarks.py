@@ -1,4 +1,4 @@
-"""What a reader of an entry should know of a machine's margins."""
+"""What a reader of an entry should know of a machine's margins and of a group's answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import numpy as np
 import xarray as xr
 
 from alikely._base.arrays import Floats
+from alikely.margins.sides import lists_of_items
 
-__all__ = ["machine_remarks"]
+__all__ = ["LISTS_AS_ONE", "group_remarks", "machine_remarks"]
+
+LISTS_AS_ONE = "lists that different people saw are taken for one"
 
 # Margins of networks have tails, of up to some tens of these spreads; saturated or broken ones lie
 # orders of magnitude beyond.
@@ -30,7 +33,8 @@ def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     -------
     list of str
         What its scores came with; margins far from the rest, ties, classes whose margins are all
-        equal; items that nobody answered, of the whole table.
+        equal; answers of its own that speak against them; items that nobody answered, of the whole
+        table.
 
     Examples
     --------
@@ -54,8 +58,55 @@ def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     flat = 0 if constant else _flat_classes(own, kinds)
     if flat:
         texts.append(f"all margins of {name} are equal within {flat} of its classes")
+    if against := int(table["n_contradictions"].values[system, here].sum()):
+        texts.append(f"{against} answers of {name} against its margins")
     if lost := int(table["n_unmatched"].values[system]):
         texts.append(f"{lost} items of {name} in groups of trials that nobody answered")
+    return texts
+
+
+def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+    """Say what is uneven about a group's answers in a group of trials.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    system : int
+        Position of the group of observers on the ``observer`` dim.
+    group : int
+        Number of the group of trials.
+
+    Returns
+    -------
+    list of str
+        Numbers of repeats, where they differ; answers that are missing, of a list's items to an
+        observer who saw others of that list.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> table = al.margins.margin_table(trials, margins)
+    >>> table["member_shown"][0, :4] = 0
+    >>> group_remarks(table, 0, 0)
+    ['4 answers of human missing']
+    """
+    shown = table["member_shown"].values[table["member_group"].values == system]
+    shown = shown[:, (table["trial_group"].values == group) & shown.any(axis=0)]
+    shown = shown[shown.any(axis=1)]
+    if not shown.size:
+        return []
+    texts = []
+    times = np.unique(shown[shown > 0])
+    if len(times) > 1:
+        texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
+    # Who saw one list had nothing to answer of the others.
+    lists = lists_of_items(shown)
+    seen = (shown > 0).astype(int) @ (lists[:, None] == np.arange(lists.max() + 1))
+    if missing := int((np.bincount(lists) * (seen > 0)).sum() - seen.sum()):
+        name = table["observer"].values[system]
+        texts.append(f"{missing} answer{'s' * (missing > 1)} of {name} missing")
     return texts
 
 

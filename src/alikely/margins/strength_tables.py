@@ -12,8 +12,8 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import cluster_numbers
 from alikely.margins.checks import repeat_check
-from alikely.margins.likelihoods import Link
 from alikely.margins.moments import FEWEST_CLASSES, moment_limits
+from alikely.margins.remarks import LISTS_AS_ONE
 from alikely.margins.residuals import (
     class_residuals,
     law_check,
@@ -35,6 +35,8 @@ from alikely.margins.strengths import (
 )
 from alikely.margins.tables import answers_of_group
 from alikely.margins.ties import Influence, tied_ranks
+from alikely.metrics.alternatives import Link
+from alikely.metrics.margins import CONSTANT
 
 __all__ = ["StrengthDraws", "strength_draws"]
 
@@ -196,7 +198,7 @@ def _job(table: xr.Dataset, pair: int, clusters: NDArray[np.intp] | None) -> _Jo
     seen = index[systems][:, items]
     reason = ""
     if (np.ptp(seen, axis=1) == 0).any():
-        reason = "all margins of a system are equal"
+        reason = CONSTANT
     elif any(np.isin(index[s, items], (0, 1)).all() for s in groups):
         reason = "each item is always or never answered right: too few answers an item"
     margins = index[nets[0], items] if nets and groups else None
@@ -241,5 +243,5 @@ def _remark(table: xr.Dataset, job: _Job, checks: dict[str, float], efficiency: 
     for system in job.groups:
         _, shown = answers_of_group(table, system, job.items)
         if lists_of_items(shown).max() > 0:
-            told.append("lists that different people saw are taken for one")
+            told.append(LISTS_AS_ONE)
     return "; ".join(told)

@@ -39,7 +39,8 @@ from alikely.margins.laws import (
     placed,
     strength_of,
 )
-from alikely.margins.likelihoods import ItemLikelihoods, Link, item_likelihoods
+from alikely.margins.likelihoods import ItemLikelihoods, item_likelihoods
+from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import normal_scores, repeated
 
 __all__ = [
@@ -139,6 +140,11 @@ def group_strengths(
     -------
     GroupStrengths
 
+    Raises
+    ------
+    ValueError
+        If `m` is below 2, `link` is unknown, or there are not as many answers as right ones.
+
     Examples
     --------
     >>> import alikely as al
@@ -197,6 +203,11 @@ def fit_machine(
     -------
     StrengthFit
 
+    Raises
+    ------
+    ValueError
+        If there is not one finite margin for each item of the group, or they are all equal.
+
     Notes
     -----
     The likelihood is tempered by the variance that items show over that of the model [M13]_, new
@@ -212,6 +223,11 @@ def fit_machine(
     >>> bool(low < 0.6 < high)
     True
     """
+    if np.shape(margins) != group.score.shape:
+        raise ValueError(
+            f"margins must be of the {len(group.score)} items of the group, got shape "
+            f"{np.shape(margins)}"
+        )
     v = standard_scores(margins)
     found = group.likelihoods
     scores = v[None, :, None]
@@ -370,8 +386,15 @@ def standard_scores(margins: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (item,)
+
+    Raises
+    ------
+    ValueError
+        If margins are fewer than 5, not finite, or all equal.
     """
     v = normal_scores(margins)
+    if np.ptp(v) == 0:
+        raise ValueError("all margins are equal: nothing can correlate with a constant")
     return np.asarray((v - v.mean()) / v.std())
 
 

@@ -71,10 +71,10 @@ def margin_table(
         ``member_right, member_shown`` (member, trial): those of each of their members, with
         ``member_group`` (member); ``n_trials, n_only_a, n_only_b, accuracy_a, accuracy_b`` (pair):
         items common to both systems, items that only one of them has, and shares of right answers
-        on the common ones (for machines of margins above 0); ``n_contradictions`` (observer):
-        trials on which a machine's answer is right with a negative margin or wrong with a positive
-        one; ``n_unmatched`` (observer): items of a machine in groups of trials that nobody
-        answered; ``source_note`` (observer): what is known of its scores.
+        on the common ones (for machines of margins above 0); ``n_contradictions`` (observer,
+        trial): repeats of an item on which a machine's answer is right with a negative margin or
+        wrong with a positive one; ``n_unmatched`` (observer): items of a machine in groups of
+        trials that nobody answered; ``source_note`` (observer): what is known of its scores.
         Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
         ``kind`` and ``n_members``; of trials ``true_class``, the position of the class of the
         item, -1 where none is known, and ``class_name``, then empty.
@@ -119,7 +119,10 @@ def margin_table(
             "member_right": (("member", "trial"), member_right[members]),
             "member_shown": (("member", "trial"), member_shown[members]),
             "correct": (("observer", "trial"), np.full(index.shape, LEFT_OUT, np.int8)),
-            "n_contradictions": ("observer", _contradictions(systems, index, correct, of_trial)),
+            "n_contradictions": (
+                ("observer", "trial"),
+                _contradictions(systems, index, correct, of_trial),
+            ),
             "n_unmatched": ("observer", _unmatched(index, shown, trial_group)),
             "source_note": ("observer", _source_notes(systems, margins)),
             "trial_group": ("trial", trial_group),
@@ -330,13 +333,14 @@ def _indices(
 def _contradictions(
     systems: _Systems, index: Floats, correct: NDArray[np.int8], of_trial: NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Trials on which the answer of a machine and the sign of its margin speak differently."""
-    found = np.zeros(len(systems.names), np.int64)
+    """How often the answer of a machine to an item and the sign of its margin differ."""
+    found = np.zeros(index.shape, np.int64)
     for s, people in enumerate(systems.members):
         if systems.machine[s] and len(people):
             answer, margin = correct[people[0]], index[s, of_trial]
             sure = (answer != LEFT_OUT) & ~np.isnan(margin)
-            found[s] = (sure & ((margin > 0) != (answer == 1))).sum()
+            against = sure & ((margin > 0) != (answer == 1))
+            found[s] = np.bincount(of_trial[against], minlength=index.shape[1])
     return found
 
 

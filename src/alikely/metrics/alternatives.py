@@ -12,6 +12,8 @@ References
 from __future__ import annotations
 
 import functools
+import numbers
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +22,25 @@ from scipy import optimize, special, stats
 from alikely._base.arrays import Floats
 
 __all__ = [
+    "Link",
+    "check_task",
     "d_prime",
     "distractor_nodes",
     "empirical_d_prime",
     "m_afc_log_probability",
     "m_afc_probability",
 ]
+
+Link = Literal["m_afc", "probit"]
+
+
+def check_task(m: int, link: str = "m_afc") -> None:
+    """Refuse an impossible number of alternatives or an unknown link (`ValueError`)."""
+    whole = isinstance(m, numbers.Real) and not isinstance(m, bool) and float(m).is_integer()
+    if not whole or m < 2:
+        raise ValueError(f"m must be a whole number of at least 2 alternatives, got {m}")
+    if link not in get_args(Link):
+        raise ValueError(f"link must be 'm_afc' or 'probit', got {link!r}")
 
 
 @functools.lru_cache(maxsize=64)
@@ -55,8 +70,7 @@ def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
     >>> (nodes @ weights).round(4).item()  # mean of the largest of 15 normal numbers
     1.7359
     """
-    if m != int(m) or m < 2:
-        raise ValueError(f"m must be a whole number of at least 2 alternatives, got {m}")
+    check_task(m)
     # Below this a share of 1e-17 is left.
     low = max(float(special.ndtri(1e-17 ** (1 / (m - 1)))), -9.5) if m > 2 else -9.5
     x, w = np.polynomial.legendre.leggauss(400)

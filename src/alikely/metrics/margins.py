@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,9 @@ from alikely._base.arrays import Floats
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
+    "CONSTANT",
     "DECISION_MARGIN_CONSISTENCY",
+    "check_how",
     "coarse_scores",
     "machine_margin",
     "margin_consistency",
@@ -47,6 +49,8 @@ __all__ = [
 Method = Literal["pearson", "spearman"]
 How = Literal["mean", "mean_probability", "max", "logsumexp"]
 FEWEST_ITEMS = 5
+# Why there is no correlation.
+CONSTANT = "all margins of a system are equal"
 # What stands beside an estimate freed of noise: the scale it is on, and classes taken apart.
 FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
 
@@ -206,10 +210,7 @@ def coarse_scores(
         "max": np.max,
         "logsumexp": special.logsumexp,
     }
-    if how not in reduce:
-        raise ValueError(
-            f"how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got {how!r}"
-        )
+    check_how(how)
     labels = np.asarray(categories, dtype=object)
     out = np.empty((len(fine), len(coarse)))
     for j, name in enumerate(coarse):
@@ -218,6 +219,14 @@ def coarse_scores(
             raise ValueError(f"no class belongs to the coarse category {name!r}")
         out[:, j] = reduce[how](fine[:, members], axis=1)
     return out
+
+
+def check_how(how: str) -> None:
+    """Refuse an unknown rule for scores of coarse categories (`ValueError`)."""
+    if how not in get_args(How):
+        raise ValueError(
+            f"how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got {how!r}"
+        )
 
 
 def _log_mean(scores: Floats, axis: int) -> Any:
@@ -466,7 +475,7 @@ def margin_metric(method: Method = "pearson") -> Metric:
 
     def reason(x: Any, y: Any) -> NDArray[Any]:
         constant = np.ptp(x) == 0 or np.ptp(y) == 0
-        return np.asarray("all margins of a system are equal" if constant else "")
+        return np.asarray(CONSTANT if constant else "")
 
     return Metric(
         "decision_margin_consistency",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -19,7 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.interpolate import CubicSpline
 
-from alikely.metrics.alternatives import distractor_nodes, m_afc_log_probability
+from alikely.metrics.alternatives import (
+    Link,
+    check_task,
+    distractor_nodes,
+    m_afc_log_probability,
+)
 from alikely.metrics.margins import FEWEST_ITEMS
 
 __all__ = [
@@ -38,7 +43,6 @@ __all__ = [
     "seen_strength",
 ]
 
-Link = Literal["m_afc", "probit"]
 # Probabilities are then exact to 2e-7.
 N_NODES = 12
 # Strengths are never known to be the same: keeps the density of their difference bounded.
@@ -230,11 +234,3 @@ def check_margins(margins: ArrayLike, n_items: int) -> NDArray[np.float64]:
     if np.ptp(x) == 0:
         raise ValueError(f"all margins are {x[0]:g}: nothing can correlate with a constant")
     return x
-
-
-def check_task(m: int, link: Link) -> None:
-    """Refuse an impossible number of alternatives or an unknown link."""
-    if m != int(m) or m < 2:
-        raise ValueError(f"m must be a whole number of at least 2 alternatives, got {m}")
-    if link not in get_args(Link):
-        raise ValueError(f"link must be 'm_afc' or 'probit', got {link!r}")

@@ -32,11 +32,13 @@ CONSISTENCY = (
     "noise_free", *INTERVALS,
 )  # fmt: skip
 MOST_LABELS = 12
+# Farther up or down than this, in points, a label is tied to its point.
+NEAR = 14
 # Where a label may stand about its point: offset in points, with the alignment that goes with it.
 PLACES = [
     (side * distance, up, "left" if side > 0 else "right", "center")
+    for up in sorted(range(-70, 71, 7), key=abs)
     for distance in (6, 12)
-    for up in (0, 7, -7, 14, -14)
     for side in (1, -1)
 ]
 # Of lines with bands, by what they are of.
@@ -71,12 +73,13 @@ def plot_consistency(
     ndarray of matplotlib.axes.Axes, shape (2,)
         Error consistency, decision-margin consistency. A machine with a group, or two groups, is a
         point with its interval, and its noise-free median an open one; two machines are a small
-        point. In one data set and condition lines with bands (intervals) are the group with itself,
-        the means over machines with the group and with each other, and (broken) a machine's
-        ceiling, which decision margins have alone: a machine without noise may agree with people
-        more than they do with each other. With several conditions, told apart if they are at most
-        8, lines are the group with itself (dotted) and ceilings (broken). Up to 12 machines are
-        labelled. The legend counts what is undefined.
+        point. In one data set and condition lines with bands (intervals) are the group (the mean of
+        its members with each other above, its consistency with another group like it below), the
+        means over machines with the group and with each other, and (broken) a machine's ceiling,
+        which decision margins have alone: a machine without noise may agree with people more than
+        they do with each other. With several conditions, told apart if they are at most 8, lines
+        are the groups (dotted) and ceilings (broken). Up to 12 machines are labelled. The legend
+        counts what is undefined.
 
     Raises
     ------
@@ -199,8 +202,8 @@ def _lines_with_bands(ax: Axes, part: pd.DataFrame, name: str) -> list[Any]:
     """Levels of one data set and condition."""
     lines = []
     for group, rows in part[part["group"] != ""].groupby("group", sort=False):
-        other = "with itself" if name == "error" else "with another like it"
-        lines.append(_line(f"{group} {other}", rows, f"group_{name}_consistency", PEOPLE))
+        text = f"within {group}, mean" if name == "error" else f"{group} with another like it"
+        lines.append(_line(text, rows, f"group_{name}_consistency", PEOPLE))
     for number, color, text in ((1, MIXED, "machines with"), (2, MACHINES, "two machines")):
         rows = part[part["n_machines"] == number]
         if number == 1:
@@ -234,7 +237,7 @@ def _many_lines(
     ax: Axes, groups: list[tuple[str, pd.DataFrame]], name: str, told_apart: bool
 ) -> list[Any]:
     """Groups with themselves and ceilings, of several data sets and conditions."""
-    drawn = [(f"group_{name}_consistency", ":", "group with itself")]
+    drawn = [(f"group_{name}_consistency", ":", "within a group, mean")]
     if name == "margin":
         drawn = [(drawn[0][0], ":", "group with another like it")]
         drawn.append(("margin_ceiling", "--", "ceiling of a machine"))
@@ -271,6 +274,7 @@ def _label_points(ax: Axes, frame: pd.DataFrame, columns: Sequence[str]) -> None
         taken.append(Bbox([low - [2, 0], high + [2, 0]]))
     taken = [box for box in taken if np.isfinite(box.get_points()).all()]
     window = ax.get_window_extent()
+    written: list[Bbox] = []
     names = shown["machine"].where(shown["machine"] != "", shown["observer_b"])
     for x, y, name in zip(shown["accuracy_machine"], shown[value], names, strict=True):
         # Left out of the layout, which would move the axes that the places were chosen for.
@@ -282,8 +286,20 @@ def _label_points(ax: Axes, frame: pd.DataFrame, columns: Sequence[str]) -> None
         for dx, dy, ha, va in PLACES:
             note.set(position=(dx, dy), ha=ha, va=va)
             box = note.get_window_extent()
-            beyond = box.x0 < window.x0 or box.x1 > window.x1
-            costs.append(sum(box.overlaps(other) for other in taken) + 9 * beyond)
+            beyond = not (window.x0 <= box.x0 and box.x1 <= window.x1)
+            beyond |= not (window.y0 <= box.y0 and box.y1 <= window.y1)
+            covered = sum(box.overlaps(other) for other in taken)
+            # Print on print is worse than print on a point.
+            printed = sum(box.overlaps(other) for other in written)
+            costs.append(covered + 9 * printed + 99 * beyond)
+            if not costs[-1]:
+                break
         dx, dy, ha, va = PLACES[int(np.argmin(costs))]
         note.set(position=(dx, dy), ha=ha, va=va)
-        taken.append(note.get_window_extent())
+        written.append(note.get_window_extent())
+        if abs(dy) > NEAR:
+            tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
+            ax.annotate(
+                "", (x, y), xytext=(dx, dy), textcoords="offset points", in_layout=False,
+                arrowprops=tie, zorder=0.6,
+            )  # fmt: skip

@@ -93,7 +93,9 @@ def plot_intervals(
         color = SCHOOLS[school]
         ax.hlines(position + offset, frame[lower], frame[upper], color=color, linewidth=2)
         kind, percent = re.findall(r"_([a-z]+)([\d.]+)_lb$", lower)[0]
-        label = f"{school}, {percent} % {kind.upper()}"
+        # What is freed of noise is another number than the estimate, and named so.
+        name = result.metric.posterior_label if school == "posterior" else school
+        label = f"{name}, {percent} % {kind.upper()}"
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)
     if undefined.any():
         left = np.full(undefined.sum(), 0.01)
@@ -110,6 +112,8 @@ def plot_intervals(
     ax.set_yticks(position, [labels[i] for i in chosen], fontsize=8)
     ax.set_ylim(-0.7, len(frame) - 0.3)
     ax.set_xlabel(result.metric.label)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
+    # From the right edge, so that long labels of entries, which leave the axes narrow, push
+    # nothing out of the figure.
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -67,7 +67,7 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     if "strengths" not in result.data.children:
         raise ValueError(
             "this result has no item strengths: expected the draws of a model of strengths; call "
-            f"{METRIC}() with model='items' and n_draws=4000"
+            f"{METRIC}() with model='strengths' and n_draws=4000"
         )
     table, strengths = result.table, result.data["strengths"].to_dataset()
     mean, sd = strengths["mean"].values[at], strengths["sd"].values[at]
@@ -103,7 +103,8 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     names = table["observer"].values
     ax.set_xlabel(f"share of right answers of {names[group]} (0 to 1)")
     ax.set_ylabel("item strength, units of the noise\n(posterior mean, bars: 1 sd to either side)")
-    _legend_above(ax)
+    # Side by side they are wider than the figure, and the layout takes it off the axes.
+    _legend_above(ax, 1)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -241,5 +242,7 @@ def _remark(result: Result, at: int) -> str:
     return str(result.estimates["remark"].values[at]) or "no reason given"
 
 
-def _legend_above(ax: Axes) -> None:
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
+def _legend_above(ax: Axes, n_columns: int = 2) -> None:
+    ax.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns, frameon=False, fontsize=8
+    )

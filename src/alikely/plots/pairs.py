@@ -17,7 +17,7 @@ from scipy import stats
 
 from alikely._base.names import listed, nearest
 from alikely.estimates.result import Result
-from alikely.metrics import Metric, consistency
+from alikely.metrics import Metric
 from alikely.plots._style import COLORS, MARKERS, axes_or_new
 
 __all__ = ["plot_matrix", "plot_metrics"]
@@ -279,9 +279,11 @@ class _Sizes:
 
 def _entries(result: Result, dataset: str | None, condition: str | None) -> pd.DataFrame:
     """Labels, value and mean accuracy of the entries chosen."""
-    frame = result.pairs.assign(
-        value=result.estimates["estimate"].values,
-        accuracy=np.mean(consistency.accuracies(result.table["cells"].values), axis=0),
+    # Not every kind of table counts the four cells: the summary has the accuracies of all.
+    table = result.summary(intervals=())
+    frame = table[LABELS].assign(
+        value=table["estimate"],
+        accuracy=table[["accuracy_a", "accuracy_b"]].mean(axis=1, skipna=False),
     )
     for key, chosen in (("dataset", dataset), ("condition", condition)):
         if chosen is not None:

@@ -20,7 +20,7 @@ from alikely.calibration.cases._margins import (
     with_margins,
 )
 from alikely.calibration.ranks import Values
-from alikely.margins.posterior import Link
+from alikely.metrics.alternatives import Link
 
 N_ITEMS = 30
 

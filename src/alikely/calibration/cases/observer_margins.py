@@ -19,7 +19,7 @@ from alikely.calibration.cases._margins import (
     without_margins,
 )
 from alikely.calibration.ranks import Values
-from alikely.margins.posterior import Link
+from alikely.metrics.alternatives import Link
 
 
 class _Design(NamedTuple):
