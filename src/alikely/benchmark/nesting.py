@@ -24,7 +24,15 @@ from alikely.inference.influence import estimate
 from alikely.metrics import Metric
 from alikely.stats.variance import mean_of_defined
 
-__all__ = ["POPULATIONS", "covariances", "nested_scores", "undefined_entries", "with_overall"]
+__all__ = [
+    "POPULATIONS",
+    "HumanShifts",
+    "covariances",
+    "human_shifts",
+    "nested_scores",
+    "undefined_entries",
+    "with_overall",
+]
 
 POPULATIONS = ("images", "humans", "crossed")
 # Last rows of all arrays of scores, after the machines, as in `Layout.systems`.
@@ -160,6 +168,59 @@ class _Shifts(NamedTuple):
     left: Floats  # (human, system, pair)
     lost: NDArray[np.bool_]  # (system,): without one human there is no score
     factor: float
+
+
+class HumanShifts(NamedTuple):
+    """Weights of the entries in the scores of one part, and how each of its humans changes them.
+
+    Attributes
+    ----------
+    full : ndarray, shape (system, pair)
+        Weights of all entries.
+    left : ndarray, shape (human, system, pair)
+        Their change when a human is left out, times ``sqrt((H - 1) / H)`` of the `H` humans behind
+        a score: squares of shifts of a score then sum to its jackknife variance.
+    lost : ndarray of bool, shape (system,)
+        Without one of the humans there is no score.
+    takes_part : ndarray of bool, shape (human, system)
+    """
+
+    full: Floats
+    left: Floats
+    lost: NDArray[np.bool_]
+    takes_part: NDArray[np.bool_]
+
+
+def human_shifts(layout: Layout, part: Part, defined: NDArray[np.bool_]) -> HumanShifts:
+    """Leave out each human of a part in turn.
+
+    Parameters
+    ----------
+    layout : Layout
+    part : Part
+    defined : ndarray of bool, shape (pair,)
+        Entries that have a value.
+
+    Returns
+    -------
+    HumanShifts
+    """
+    full = _weights(layout, part, defined, np.ones(part.n_humans))
+    others = 1.0 - np.eye(part.n_humans)
+    left = np.stack([_weights(layout, part, defined, times) - full for times in others])
+    lost = np.isnan(left).any(axis=(0, 2))
+    left[:, lost] = 0.0
+    takes_part = np.zeros(left.shape[:2], dtype=bool)
+    mixed = ((part.mixed >= 0) & defined[part.mixed]).any(axis=0)
+    takes_part[:, part.machines] = mixed
+    alike = ((part.alike >= 0) & defined[part.alike]).any(axis=0)
+    for side in (part.i, part.j):
+        takes_part[side[alike], HUMAN_ROW] = True
+    if len(part.machines):
+        takes_part[:, CEILING_ROW] = takes_part[:, HUMAN_ROW]
+    n_humans = np.maximum(takes_part.sum(axis=0), 1)
+    left *= np.sqrt((n_humans - 1) / n_humans)[:, None]
+    return HumanShifts(full, left, lost, takes_part)
 
 
 def covariances(table: xr.Dataset, layout: Layout, metric: Metric) -> Floats:
