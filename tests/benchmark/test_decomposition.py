@@ -13,7 +13,6 @@ from scipy import stats
 import alikely as al
 from alikely.benchmark.decomposition import (
     Decomposition,
-    Spread,
     added_count,
     block_influence,
     degrees_of_images,
@@ -21,6 +20,11 @@ from alikely.benchmark.decomposition import (
     invented_spread,
     joint_covariance,
     largest_of_differences,
+    normal_deviates,
+    only,
+    pair_contrasts,
+    pooled_df,
+    share_of_ceiling,
     spread,
     student_bounds,
 )
@@ -324,12 +328,10 @@ def test_order_of_people_machines_and_images_does_not_matter(seed: int, n_humans
     )
 
 
-def test_two_people_say_nothing_of_pairs_of_new_ones() -> None:
+def test_two_people_say_nothing_of_new_ones() -> None:
     parts = decomposed(crowd(answers(10, 2, 1, 60), 2)[0])[-1]
     found = spread(parts, np.eye(3), "crossed")
-    assert np.isfinite(found.variance[0])
-    assert found.df[0] >= 1
-    assert np.isnan(found.variance[1:]).all()
+    assert np.isnan(found.variance).all()
     assert np.isfinite(spread(parts, np.eye(3), "images").variance).all()
 
 
@@ -365,11 +367,52 @@ def test_bounds_and_critical_values_are_those_of_student_and_tukey() -> None:
     assert upper - 1 == pytest.approx(2 * stats.t.ppf(0.95, 5))
     assert upper - 1 == pytest.approx(1 - lower)
     # Two systems: one comparison.
-    one = Spread(np.ones(1), np.array([7.0]), np.zeros(1), np.zeros(1, bool))
-    assert largest_of_differences(one, np.inf, 2, 0.95)[0] == pytest.approx(stats.t.ppf(0.975, 7))
-    pooled = Spread(np.ones(2), np.array([50.0, 50.0]), np.ones(2), np.zeros(2, bool))
-    found = largest_of_differences(pooled, 4.0, 2, 0.95)
-    np.testing.assert_allclose(found, stats.t.ppf(0.975, 4))
+    df = np.array([7.0, 50.0])
+    np.testing.assert_allclose(largest_of_differences(df, 2, 0.95), stats.t.ppf(0.975, df))
+
+
+def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
+    parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
+    machines = only(parts, range(4))
+    contrasts = pair_contrasts(4)
+    found = spread(machines, contrasts, "crossed")
+    pool = found.variance.mean() ** 2 * 3 / found.people.mean() ** 2
+    expected = np.minimum(found.df, pool)
+    np.testing.assert_allclose(pooled_df(found, machines, "crossed"), expected)
+    deviates = normal_deviates(machines, "crossed")
+    np.testing.assert_allclose(deviates, -deviates.T)
+    t = (machines.score[0] - machines.score[2]) / np.sqrt(found.variance[1])
+    assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(t, expected[1]))
+    of_images = spread(machines, contrasts, "images")
+    np.testing.assert_allclose(pooled_df(of_images, machines, "images"), of_images.df)
+
+
+def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:
+    parts = decomposed(crowd(answers(16, 6, 1, 200), 6)[0])[-1]
+    ratio, se, *bounds, bounded = share_of_ceiling(parts, 0, 2, "crossed", 0.95)
+    assert bounded
+    assert ratio == pytest.approx(parts.score[0] / parts.score[2])
+    two = only(parts, [0, 2])
+    found = spread(two, np.array([[1.0, -ratio]]), "crossed")
+    assert se == pytest.approx(np.sqrt(found.variance[0]) / two.score[1])
+    matrix = joint_covariance(two, "crossed")
+    for bound in bounds:
+        w = np.array([1.0, -bound])
+        distance = abs(w @ two.score) / np.sqrt(w @ matrix @ w)
+        assert distance == pytest.approx(stats.t.ppf(0.975, found.df[0]), rel=1e-6)
+    # An observer at chance among themselves: nothing is a share of that.
+    noise = (np.random.default_rng(1).random((4, 60)) < 0.5).astype(float)
+    noise[1] = 1 - noise[0]
+    noise[2] = 1 - noise[0]
+    nothing = share_of_ceiling(decomposed(crowd(noise, 3)[0])[-1], 0, 2, "images", 0.95)
+    assert np.isnan(nothing[:4]).all()
+    # A ceiling above 0 that cannot be told from it.
+    few = decomposed(crowd(answers(17, 3, 1, 12), 3)[0])[-1]
+    wide = share_of_ceiling(few, 0, 2, "crossed", 0.95)
+    contrast = np.array([[1.0, 0, -wide.ratio]])
+    assert not wide.bounded
+    df = spread(few, contrast, "crossed").df[0]
+    assert wide.upper - wide.ratio == pytest.approx(stats.t.ppf(0.975, df) * wide.se)
 
 
 def test_distinct_blocks_and_images() -> None:

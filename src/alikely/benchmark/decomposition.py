@@ -11,6 +11,8 @@ References
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
+.. [F54] Fieller (1954). Some problems in interval estimation.
+   doi:10.1111/j.2517-6161.1954.tb00159.x
 .. [T49] Tukey (1949). Comparing individual means in the analysis of variance. doi:10.2307/3001913
 """
 
@@ -24,12 +26,15 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely.benchmark.ceilings import fieller_interval
 from alikely.data.blocks import LEFT_OUT, Block
 from alikely.inference.evaluation import evaluator, weighted_cells
 from alikely.metrics import Metric
 
 __all__ = [
     "Decomposition",
+    "Population",
+    "Share",
     "Spread",
     "added_count",
     "block_influence",
@@ -38,10 +43,17 @@ __all__ = [
     "invented_spread",
     "joint_covariance",
     "largest_of_differences",
+    "mapped",
+    "normal_deviates",
+    "only",
+    "pair_contrasts",
+    "pooled_df",
+    "share_of_ceiling",
     "spread",
     "student_bounds",
 ]
 
+Population = Literal["images", "humans", "crossed"]
 # The least that is added to each of the four cells of a pair, and the most, of one pair and block.
 LEAST, MOST = 0.1, 0.5
 ROUNDING = 1e-12
@@ -95,6 +107,29 @@ class Spread(NamedTuple):
     df: Floats
     people: Floats
     alike: NDArray[np.bool_]
+
+
+class Share(NamedTuple):
+    """A score over its ceiling.
+
+    Attributes
+    ----------
+    ratio : float
+        Of the centres.
+    se : float
+        By the delta method.
+    lower, upper : float
+        Fieller's bounds [F54]_, with the degrees of freedom of the score less that share of the
+        ceiling; those of Student where Fieller's have no end.
+    bounded : bool
+        Fieller's have ends: the ceiling can be told from 0.
+    """
+
+    ratio: float
+    se: float
+    lower: float
+    upper: float
+    bounded: bool
 
 
 def added_count(n_blocks: float, n_humans: float) -> float:
@@ -260,9 +295,7 @@ def degrees_of_images(influence: Floats) -> Floats:
     return np.where(total > 0, found, np.nan)
 
 
-def spread(
-    parts: Decomposition, contrasts: Floats, population: Literal["images", "humans", "crossed"]
-) -> Spread:
+def spread(parts: Decomposition, contrasts: Floats, population: Population) -> Spread:
     """Variance of contrasts of scores for new images, new people, or both.
 
     Parameters
@@ -312,9 +345,7 @@ def _form(contrasts: Floats, matrix: Floats) -> Floats:
     return np.asarray(((contrasts @ matrix) * contrasts).sum(axis=1))
 
 
-def joint_covariance(
-    parts: Decomposition, population: Literal["images", "humans", "crossed"]
-) -> Floats:
+def joint_covariance(parts: Decomposition, population: Population) -> Floats:
     """Covariance of the scores of all systems, for statements about several of them at once.
 
     Parameters
@@ -368,20 +399,40 @@ def student_bounds(centre: Floats, variance: Floats, df: Floats, ci_prob: float)
     return np.stack([centre - half, centre + half], axis=-1)
 
 
-def largest_of_differences(
-    found: Spread, df_people: float, n_systems: int, ci_prob: float
-) -> Floats:
-    """Critical values of all differences of systems at once.
-
-    The level of one comparison is that of the studentised range [T49]_ of so many normal means;
-    each comparison has the degrees of freedom of its own, at most those of the mean variance.
+def pooled_df(found: Spread, parts: Decomposition, population: Population) -> Floats:
+    """Degrees of freedom of differences that are judged together.
 
     Parameters
     ----------
     found : Spread
-        Of the differences of all pairs.
-    df_people : float
-        Degrees of freedom of one variance between people.
+        Of the differences.
+    parts : Decomposition
+        That they are of.
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    ndarray, shape (contrast,)
+        Those of each, at most those of the mean variance: the largest of many differences is
+        often one whose own variance came out small.
+    """
+    known = np.isfinite(found.people) & (found.people > 0)
+    if population == "images" or not known.any():
+        return found.df
+    people = np.nanmean(found.people)
+    pool = np.nanmean(found.variance) ** 2 * np.nanmin(parts.df_people) / people**2
+    return np.minimum(found.df, pool)
+
+
+def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats:
+    """Critical values of all differences of systems at once.
+
+    The level of one comparison is that of the studentised range [T49]_ of so many normal means.
+
+    Parameters
+    ----------
+    df : ndarray, shape (contrast,)
+        Degrees of freedom of each difference.
     n_systems : int
     ci_prob : float
         Probability that all intervals hold, in (0, 1).
@@ -393,14 +444,122 @@ def largest_of_differences(
 
     Examples
     --------
-    >>> pairs = Spread(np.ones(3), np.full(3, np.inf), np.zeros(3), np.zeros(3, bool))
-    >>> largest_of_differences(pairs, np.inf, 3, 0.95).round(3).tolist()
+    >>> largest_of_differences(np.full(3, np.inf), 3, 0.95).round(3).tolist()
     [2.344, 2.344, 2.344]
     """
     range_ = stats.studentized_range.ppf(ci_prob, n_systems, np.inf)
-    outside = special.ndtr(-range_ / np.sqrt(2))
-    df = found.df
-    people = np.nanmean(found.people) if np.isfinite(found.people).any() else 0.0
-    if people > 0 and np.isfinite(df_people):
-        df = np.minimum(df, np.nanmean(found.variance) ** 2 * df_people / people**2)
-    return np.asarray(stats.t.isf(outside, df))
+    return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
+
+
+def share_of_ceiling(
+    parts: Decomposition,
+    system: int,
+    ceiling: int,
+    population: Population,
+    ci_prob: float,
+) -> Share:
+    """Score over its ceiling, neither clipped nor made absolute.
+
+    Parameters
+    ----------
+    parts : Decomposition
+    system, ceiling : int
+        Positions.
+    population : {"images", "humans", "crossed"}
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    Share
+        NaN where the ceiling is not above 0.
+    """
+    two = only(parts, [system, ceiling])
+    r, c = two.score
+    if not c > 0:
+        return Share(np.nan, np.nan, np.nan, np.nan, bounded=True)
+    ratio = r / c
+    found = spread(two, np.array([[1.0, -ratio]]), population)
+    matrix = joint_covariance(two, population)
+    df = float(found.df[0])
+    bounds = fieller_interval(r, c, matrix[0, 0], matrix[1, 1], matrix[0, 1], ci_prob, df)
+    se = np.sqrt(found.variance[0]) / c
+    bounded = not np.isinf(bounds).any()
+    if not bounded:
+        half = float(stats.t.ppf((1 + ci_prob) / 2, df) * se)
+        bounds = ratio - half, ratio + half
+    return Share(float(ratio), float(se), *bounds, bounded)
+
+
+def only(parts: Decomposition, systems: Sequence[int]) -> Decomposition:
+    """Decomposition of some of the systems."""
+    both = np.ix_(systems, systems)
+    return Decomposition(
+        parts.score[systems],
+        parts.images[systems],
+        parts.invented[both],
+        parts.people[both],
+        parts.shared[both],
+        parts.df_people[systems],
+    )
+
+
+def mapped(parts: Decomposition, weights: Floats) -> Decomposition:
+    """Decomposition of weighted means of the systems, such as of groups of them.
+
+    Parameters
+    ----------
+    parts : Decomposition
+        Without systems that have no score.
+    weights : ndarray, shape (mean, system)
+
+    Returns
+    -------
+    Decomposition
+        With the fewest degrees of freedom of any system in a mean.
+    """
+    w = weights
+    return Decomposition(
+        w @ parts.score,
+        w @ parts.images,
+        w @ parts.invented @ w.T,
+        w @ parts.people @ w.T,
+        w @ parts.shared @ w.T,
+        np.where(w != 0, parts.df_people, np.inf).min(axis=1),
+    )
+
+
+def pair_contrasts(n_systems: int) -> Floats:
+    """Weights of the differences of all pairs: (pair, system), in the order of `np.triu_indices`.
+
+    Examples
+    --------
+    >>> pair_contrasts(3).astype(int).tolist()
+    [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
+    """
+    j, k = np.triu_indices(n_systems, 1)
+    return np.eye(n_systems)[j] - np.eye(n_systems)[k]
+
+
+def normal_deviates(parts: Decomposition, population: Population) -> Floats:
+    """Normal deviates as unlikely as the standardised differences of all pairs of systems.
+
+    Parameters
+    ----------
+    parts : Decomposition
+        Of these systems only.
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    ndarray, shape (system, system)
+        Row less column; each with its own degrees of freedom, at most those of the mean variance.
+    """
+    n = len(parts.score)
+    contrasts = pair_contrasts(n)
+    found = spread(parts, contrasts, population)
+    t = contrasts @ parts.score / np.sqrt(found.variance)
+    tail = stats.t.sf(np.abs(t), pooled_df(found, parts, population))
+    deviates = np.zeros((n, n))
+    deviates[np.triu_indices(n, 1)] = np.sign(t) * -special.ndtri(tail)
+    return deviates - deviates.T

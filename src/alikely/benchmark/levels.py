@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -25,11 +25,21 @@ from alikely.benchmark.decomposition import (
 )
 from alikely.benchmark.layout import Layout
 from alikely.benchmark.nesting import human_shifts, nested_scores
+from alikely.benchmark.tables import one_of
 from alikely.data.blocks import Block, blocks
+from alikely.data.columns import PEOPLE
+from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.influence import estimate
 from alikely.metrics import Metric
 
-__all__ = ["Items", "People", "decompositions", "image_numbers", "n_distinct_blocks"]
+__all__ = [
+    "Items",
+    "People",
+    "checked_labels",
+    "decompositions",
+    "image_numbers",
+    "n_distinct_blocks",
+]
 
 # What makes two trials, or two answers, those of one image or one person.
 People = Literal["label", "dataset"]
@@ -53,6 +63,62 @@ class _Walk(NamedTuple):
     absent: NDArray[np.bool_]  # (part, system)
 
 
+def checked_labels(
+    trials: Trials, humans: str, people: str | None, items: str
+) -> tuple[People, Items]:
+    """What labels of people and of images mean, if that is known.
+
+    Parameters
+    ----------
+    trials : Trials
+    humans : str
+        Kind of the people.
+    people : {"label", "dataset"} or None
+        None: as the loader of the trials says; else ``"label"``, where no label recurs.
+    items : {"dataset", "label", "condition"}
+
+    Returns
+    -------
+    people, items
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown, or `people` is not said and a label recurs in several data sets.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> checked_labels(al.load_example(), "human", None, "dataset")
+    ('label', 'dataset')
+    """
+    if people is not None:
+        one_of("people", people, ("label", "dataset"))
+    one_of("items", items, tuple(SAME_IMAGE))
+    said = people or trials.data.attrs.get(PEOPLE)
+    if said is None:
+        name, places = _most_places(trials, humans)
+        if places > 1:
+            raise ValueError(
+                f"label {name!r} answers in {places} data sets, one person or as many? Say "
+                "people='label' if a label is the same person everywhere, people='dataset' if "
+                "each data set has people of its own"
+            )
+    return cast("People", said or "label"), cast("Items", items)
+
+
+def _most_places(trials: Trials, humans: str) -> tuple[str, int]:
+    """The person whose label occurs in most data sets, and in how many."""
+    data = trials.data
+    own = np.flatnonzero(data["kind"].values == humans)
+    shown = data["correct"].values[own] != NOT_SHOWN
+    number, names = pd.factorize(data["dataset"].values)
+    places = np.array([len(np.unique(number[row])) for row in shown])
+    if not len(names) or not len(own):
+        return "", 0
+    return str(data["observer"].values[own[places.argmax()]]), int(places.max())
+
+
 def decompositions(
     table: xr.Dataset,
     layout: Layout,
@@ -60,7 +126,7 @@ def decompositions(
     *,
     people: People,
     items: Items,
-    alone: bool = False,
+    added: float | None = None,
 ) -> list[Decomposition]:
     """Decompose the scores of each part of a layout, and of their mean.
 
@@ -76,19 +142,22 @@ def decompositions(
         Is a label in two data sets one person, or two?
     items : {"dataset", "label", "condition"}
         Within what is a label one image: a data set, everything, one condition of a data set?
-    alone : bool
-        Add to each cell what a score of one block has added, for statements about images only.
+    added : float, optional
+        To each cell; by the rule if not given.
 
     Returns
     -------
     list of Decomposition
-        Of every part, then of the mean over parts. Each level has its own addition to the cells
-        (`alikely.benchmark.decomposition.added_count`): less, the more blocks are averaged.
+        Of every part, then of the mean over parts. By the rule each level has its own addition to
+        the cells (`alikely.benchmark.decomposition.added_count`): less, the more blocks are
+        averaged.
     """
     walk = _prepared(table, layout, metric, people, items)
     numbers = range(len(layout.parts))
     levels = [[d] for d in numbers] + [list(numbers)]
-    return [_level(walk, level, _added(walk, level, alone)) for level in levels]
+    return [
+        _level(walk, level, _added(walk, level) if added is None else added) for level in levels
+    ]
 
 
 def image_numbers(table: xr.Dataset, items: Items) -> NDArray[np.intp]:
@@ -159,11 +228,11 @@ def _prepared(
     return _Walk(table, layout, metric, list(blocks(table)), image, person, absent)
 
 
-def _added(walk: _Walk, level: list[int], alone: bool) -> float:
+def _added(walk: _Walk, level: list[int]) -> float:
     """Addition to each cell at one level."""
     n_humans = float(np.mean([walk.layout.parts[d].n_humans for d in level]))
     here = [block for block in walk.groups if walk.layout.part_of_entry[block.rows.start] in level]
-    n_blocks = 1.0 if alone else n_distinct_blocks([walk.image[block.trials] for block in here])
+    n_blocks = n_distinct_blocks([walk.image[block.trials] for block in here])
     return added_count(n_blocks, n_humans)
 
 
@@ -173,7 +242,7 @@ def _level(walk: _Walk, level: list[int], added: float) -> Decomposition:
     share = np.zeros(walk.absent.shape)
     share[level] = there / np.maximum(there.sum(axis=0), 1)
     never = ~there.any(axis=0)
-    size, n_people = walk.absent.shape[1], 1 + max(own.max() for own in walk.person)
+    size, n_people = walk.absent.shape[1], 1 + max(int(own.max()) for own in walk.person)
     of_part: dict[int, list[Block]] = {d: [] for d in level}
     for block in walk.groups:
         of_part.get(int(walk.layout.part_of_entry[block.rows.start]), []).append(block)
