@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "plots": {*COUNTS, "inference", "margins", "estimates", "benchmark"},
     "calibration": {
         *COUNTS, "simulate", "models", "datasets", "inference", "errors", "margins", "estimates",
-        "planning", "plots",
+        "benchmark", "planning", "plots",
     },
     "cli": {*COUNTS, "datasets", "margins", "estimates", "benchmark", "plots"},
 }  # fmt: skip

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import fieller_interval
+from alikely.benchmark.decomposition import added_count
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import exclude_conditions
@@ -84,14 +86,9 @@ def test_image_variance_agrees_with_the_bootstrap(scores: Benchmark) -> None:
 
 
 def test_human_variance_of_machines_is_that_of_a_mean(scores: Benchmark) -> None:
-    result = al.error_consistency(
-        al.load_example().select(condition=["blur", "noise"]),
-        "human-model",
-        n_resamples=0,
-        n_draws=0,
-        n_null=0,
-    )
-    frame = result.summary()
+    table = joint_correctness(al.load_example().select(condition=["blur", "noise"]), "human-model")
+    value = consistency.error_consistency(table["cells"].values + added_count(2, 4))
+    frame = table[["observer_a", "observer_b"]].to_dataframe().assign(estimate=value)
     per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
     expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
     matrix = scores.covariance("humans")
@@ -106,7 +103,7 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> 
 
     def mean_without(left_out: str | None) -> float:
         kept = trials.select(observer=[h for h in humans if h != left_out])
-        cells = joint_correctness(kept, "human-human")["cells"].values
+        cells = joint_correctness(kept, "human-human")["cells"].values + added_count(2, 4)
         return float(consistency.error_consistency(cells).mean())
 
     full = mean_without(None)
@@ -279,7 +276,7 @@ def test_ranks_and_replicates_fit_together(scores: Benchmark) -> None:
 
 
 def test_differences_use_the_covariance(scores: Benchmark) -> None:
-    table = scores.differences("images", rng=1)
+    table = scores.differences("images")
     assert len(table) == 15
     matrix = scores.covariance("images")
     row = table.iloc[3]
@@ -289,25 +286,37 @@ def test_differences_use_the_covariance(scores: Benchmark) -> None:
         for b in (row["system"], row["other"])
     ]
     assert row["se"] == pytest.approx(np.sqrt(v[0] + v[3] - 2 * v[1]), rel=1e-9)
-    half = (table["simultaneous_ci95_ub"] - table["difference"]) / table["se"]
-    np.testing.assert_allclose(half, half[0])
-    # Between one comparison and Bonferroni's bound for fifteen.
-    assert 1.96 < half[0] < 2.94
+    half = (table["simultaneous_ci95_ub"] - table["centre"]) / table["se"]
+    # Between one comparison of normal means and Bonferroni's bound for fifteen, of few degrees.
+    assert (half > 1.96).all()
+    assert (half < stats.t.isf(0.025 / 15, table["df"].min())).all()
     assert (table["p_value_bh"] >= table["p_value"]).all()
+
+
+def test_p_values_agree_with_the_intervals_beside_them(scores: Benchmark) -> None:
+    for population in ("images", "humans", "crossed"):
+        table = scores.differences(population, ci_prob=0.8)  # type: ignore[arg-type]
+        for interval, p in (("pointwise", "p_value"), ("simultaneous", "p_value_simultaneous")):
+            low, high = table[f"{interval}_ci80_lb"], table[f"{interval}_ci80_ub"]
+            without = (low > 0) | (high < 0)
+            assert (without == (table[p] < 0.2)).all()
+        alone = (table["p_value"] < 0.2) & (table["p_value_simultaneous"] > 0.2)
+        assert (alone == table["note"].str.startswith("told apart alone, not among all 15")).all()
 
 
 def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: Benchmark) -> None:
     """Draw new estimates from the fitted normal and count how often any interval misses."""
     models = scores.models
     matrix = scores.covariance("images").sel(system=models, system_other=models).values
-    table = scores.differences("images", rng=2)
-    half = (table["simultaneous_ci95_ub"] - table["difference"]).to_numpy()
+    table = scores.differences("images")
+    half = (table["simultaneous_ci95_ub"] - table["centre"]).to_numpy()
     rng = np.random.default_rng(3)
     new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
     j, k = np.triu_indices(len(models), 1)
     held = (np.abs(new[:, j] - new[:, k]) <= half).all(axis=1).mean()
-    # Two simulations of 20,000.
-    assert held == pytest.approx(0.95, abs=4 * np.sqrt(2 * 0.95 * 0.05 / 20_000))
+    # One simulation of 20,000. Means with unequal errors that go together, and degrees of freedom
+    # below infinity, make them hold more often.
+    assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20_000) < held < 0.99
 
 
 def test_identical_machines_are_said_to_be_so() -> None:
@@ -317,13 +326,13 @@ def test_identical_machines_are_said_to_be_so() -> None:
     scores = al.benchmark_scores(
         Trials.from_table(pd.concat([table, twin])), n_resamples=0, n_draws=0
     )
-    rows = scores.differences("images", rng=1).set_index(["system", "other"])
+    rows = scores.differences("images").set_index(["system", "other"])
     row = rows.loc[(trials.observers[-1], "twin")]
     assert row["difference"] == 0
     assert np.isnan(row["p_value"])
     assert row["note"] == "identical answers: the difference has no variance"
-    assert (rows["note"] == "").sum() == len(rows) - 1
-    with pytest.raises(ValueError, match="have a difference without variance"):
+    assert (rows["note"].str.startswith("identical")).sum() == 1
+    with pytest.raises(ValueError, match="'twin' have a difference without variance"):
         scores.ranks("images", rng=1)
 
 
@@ -384,9 +393,13 @@ def test_few_humans_are_refused_or_flagged() -> None:
     trials = al.load_example().select(condition="noise")
     three = al.benchmark_scores(drop_humans(trials, 3), n_resamples=0, n_draws=0)
     crossed = three.summary("crossed")
-    assert crossed["se"].isna().all()
-    assert (crossed["note"] == "only 3 humans: no statement about new ones").all()
-    assert three.summary("images")["se"].notna().all()
+    assert crossed["se"].notna().all()
+    assert (crossed["df"] >= 2).all()
+    assert (crossed["note"] == "only 3 humans: rough, and too few to draw from").all()
+    two = al.benchmark_scores(drop_humans(trials, 2), n_resamples=0, n_draws=0)
+    assert two.summary("crossed")["se"].isna().all()
+    assert (two.summary("crossed")["note"] == "only 2 humans: no statement about new ones").all()
+    assert two.summary("images")["se"].notna().all()
     four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed")
     assert (four["note"] == "only 4 humans: rough").all()
 
@@ -437,7 +450,7 @@ def test_bad_input(example: Trials, call: Any, message: str) -> None:
         call(example)
 
 
-def test_a_score_that_hangs_on_one_human_has_no_error_over_humans() -> None:
+def test_undefined_entries_stand_for_what_is_not_known() -> None:
     generator = np.random.default_rng(1)
     correct = np.ones((6, 80))
     # Perfect machine and perfect humans: only the pair with the first human is defined.
@@ -451,7 +464,11 @@ def test_a_score_that_hangs_on_one_human_has_no_error_over_humans() -> None:
     images = scores.summary("images").set_index("system")
     crossed = scores.summary("crossed").set_index("system")
     assert images.loc["perfect", "estimate"] == 0
-    assert np.isnan(crossed.loc["perfect", "se"])
+    # The pairs without an error, of which nothing is known, make the interval wide.
+    row = crossed.loc["perfect"]
+    assert row["note"].endswith("3 undefined entries left out of the estimate")
+    assert row["analytic_ci95_ub"] - row["analytic_ci95_lb"] > 0.5
+    assert row["analytic_ci95_lb"] < 0 < row["analytic_ci95_ub"]
     assert crossed.loc["some_errors", "se"] >= images.loc["some_errors", "se"] > 0
 
 
@@ -499,3 +516,52 @@ def test_bad_metric() -> None:
         al.benchmark_scores(al.load_example(), metric="kappa")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the cohort model predicts error consistency"):
         al.benchmark_scores(al.load_example(), metric="misclassification_agreement", cohort=True)
+
+
+def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(240)
+    right = 0.8 * z + 0.6 * rng.standard_normal((5, 240)) > -0.6
+    trials = Trials.from_correct(
+        right.astype(float),
+        kind=["human"] * 4 + ["model"],
+        dataset=["one"] * 120 + ["two"] * 120,
+        item=[str(i) for i in range(120)] * 2,
+    )
+
+    def scored(trials: Trials = trials, **how: Any) -> Benchmark:
+        return al.benchmark_scores(trials, n_resamples=0, n_draws=0, **how)
+
+    with pytest.raises(ValueError, match="label 'observer_0' answers in 2 data sets, one person"):
+        scored()
+    with pytest.raises(ValueError, match="people must be one of label, dataset; got 'labels'"):
+        scored(people="labels")
+    with pytest.raises(ValueError, match="items must be one of label, dataset, condition; got 'im"):
+        scored(people="label", items="image")
+    same, other = scored(people="label"), scored(people="dataset")
+    assert (same.data.attrs["people"], other.data.attrs["people"]) == ("label", "dataset")
+    # The mean of two data sets has twice the degrees of freedom if their people are others.
+    assert same.summary("humans")["df"].tolist() == [3.0] * 3
+    assert other.summary("humans")["df"].tolist() == [6.0] * 3
+    for level in ("one", "two"):
+        pd.testing.assert_frame_equal(same.summary(level=level), other.summary(level=level))
+    # What a loader has said holds, unless something else is asked for.
+    said = Trials(trials.data.assign_attrs(people="dataset"))
+    assert scored(said).data.attrs["people"] == "dataset"
+    assert scored(said.select(condition=None)).data.attrs["people"] == "dataset"
+    assert scored(said, people="label").data.attrs["people"] == "label"
+    one_set = scored(trials.select(dataset="one"))
+    assert one_set.data.attrs["people"] == "label"
+    # An image in both data sets is one image only if that is said.
+    shared = scored(people="label", items="label").decomposition()
+    assert shared.images.shape[1] == 120
+    assert same.decomposition().images.shape[1] == 240
+
+
+def test_intervals_lie_about_the_centre_with_the_quantiles_of_their_degrees() -> None:
+    table = al.benchmark_scores(two_datasets(), n_resamples=0, n_draws=0).summary(level=None)
+    half = stats.t.ppf(0.975, table["df"]) * table["se"]
+    np.testing.assert_allclose(table["analytic_ci95_lb"], table["centre"] - half)
+    np.testing.assert_allclose(table["analytic_ci95_ub"], table["centre"] + half)
+    # Something added to every cell draws towards the middle, and not far.
+    assert (table["centre"] - table["estimate"]).abs().max() < 0.05

@@ -38,15 +38,15 @@ def two_datasets() -> Trials:
 
 def test_a_difference_equals_its_row_among_all_pairs(scores: Benchmark) -> None:
     for population in ("images", "humans", "crossed"):
-        rows = scores.differences(population, rng=1).set_index(["system", "other"])  # type: ignore[arg-type]
+        rows = scores.differences(population).set_index(["system", "other"])  # type: ignore[arg-type]
         row = rows.loc[("model_1", "model_3")]
         found = scores.contrast("model_1", "model_3", population=population).loc["analytic"]  # type: ignore[arg-type]
         assert found["estimate"] == pytest.approx(row["difference"], rel=1e-12)
         assert found["se"] == pytest.approx(row["se"], rel=1e-9)
         assert found["p_value"] == pytest.approx(row["p_value"], rel=1e-9)
-        half = stats.norm.ppf(0.975) * found["se"]
-        assert found["eti95_ub"] - found["estimate"] == pytest.approx(half)
-        assert found["estimate"] - found["eti95_lb"] == pytest.approx(half)
+        half = stats.t.ppf(0.975, row["df"]) * found["se"]
+        assert found["eti95_ub"] == pytest.approx(row["centre"] + half)
+        assert found["eti95_lb"] == pytest.approx(row["pointwise_ci95_lb"])
 
 
 def test_draws_are_combined_one_by_one(scores: Benchmark) -> None:

@@ -12,8 +12,10 @@ import pytest
 import xarray as xr
 
 import alikely as al
+from alikely.benchmark.decomposition import added_count, joint_covariance
 from alikely.benchmark.layout import laid_out, layout_of
-from alikely.benchmark.nesting import covariances, nested_scores
+from alikely.benchmark.levels import decompositions
+from alikely.benchmark.nesting import nested_scores
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, copying
@@ -183,7 +185,10 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
     assert scores.draws("posterior", "score").shape == (400, len(machines) + 2)
 
-    value = by_pair(trials).groupby(["a", "b"]).mean()
+    table = joint_correctness(trials, list(itertools.permutations(humans, 2)))
+    frame = pd.DataFrame({name: table[f"observer_{name}"].values for name in ("a", "b")})
+    cells = table["cells"].values + added_count(2, 4)
+    value = frame.assign(value=COPY_PROBABILITY.value(cells)).groupby(["a", "b"])["value"].mean()
 
     def mean_without(left_out: str | None) -> float:
         kept = [name for name in humans if name != left_out]
@@ -211,15 +216,16 @@ def test_parts_of_any_level(trials: Trials) -> None:
     """A condition as a part has the scores and covariances of that condition alone."""
     table, layout = laid_out(trials, models="model", humans="human", level="condition")
     assert [part.name for part in layout.parts] == ["all:blur", "all:noise"]
-    found = covariances(table, layout, ERROR_CONSISTENCY)
+    found = decompositions(table, layout, ERROR_CONSISTENCY, people="label", items="dataset")
     value = ERROR_CONSISTENCY.value(table["cells"].values)
     scores = nested_scores(layout, value[None])[0]
     for d, place in enumerate(("blur", "noise")):
         alone = benchmark(trials.select(condition=place))
         np.testing.assert_allclose(scores[d], alone.estimates["estimate"].sel(level="all"))
-        for p, population in enumerate(("images", "humans", "crossed")):
+        for population in ("images", "humans", "crossed"):
             expected = alone.covariance(population).values
-            np.testing.assert_allclose(found[p, d], expected, rtol=1e-9, atol=1e-15)
+            own = joint_covariance(found[d], population)  # type: ignore[arg-type]
+            np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-15)
 
 
 def test_a_table_in_both_orders_serves_symmetric_metrics_too(trials: Trials) -> None:

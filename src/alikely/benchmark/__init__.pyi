@@ -1,5 +1,4 @@
 from .benchmark import Benchmark as Benchmark
-from .ceilings import ceiled_scores as ceiled_scores
 from .ceilings import consensus_ceilings as consensus_ceilings
 from .ceilings import fieller_interval as fieller_interval
 from .choices import sensitivity as sensitivity
@@ -33,7 +32,6 @@ __all__ = [
     "EqualityTest",
     "Reconstruction",
     "benchmark_scores",
-    "ceiled_scores",
     "cohort_check",
     "cohort_contrasts",
     "cohort_draws",

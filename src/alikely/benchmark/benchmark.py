@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from alikely._base.random import RandomState
 from alikely.benchmark import contrasts, ranking
+from alikely.benchmark.decomposition import (
+    Decomposition,
+    joint_covariance,
+    normal_deviates,
+    only,
+)
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
+from alikely.benchmark.nesting import POPULATIONS
 from alikely.benchmark.tables import (
     CONSENSUS,
     Population,
@@ -38,6 +45,15 @@ SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
             **dict.fromkeys(CONSENSUS, ("level",)),
         },
         "covariance": {"covariance": ("population", "level", "system", "system_other")},
+        "decomposition": {
+            "centre": ("level", "system"),
+            "influence": ("system", "image"),
+            "invented": ("level", "system", "system_other"),
+            "people": ("level", "system", "system_other"),
+            "shared": ("level", "system", "system_other"),
+            "df_people": ("level", "system"),
+            "image_level": ("image",),
+        },
     }
 )
 
@@ -54,13 +70,14 @@ class Benchmark(Tree):
     ----------
     data : xarray.DataTree
         ``estimates``: ``estimate`` (level, system); ``n_humans, n_images`` (level; humans of
-        different data sets are taken for different persons; images of a condition, on average);
+        different data sets are counted apart; images of a condition, on average);
         ``undefined_entries`` (level, system); consensus ceilings ``lower, lower_se, upper,
         upper_se`` (level); labels of the machines (system). ``covariance`` (population, level,
-        system, system_other); ``bootstrap``: ``images, humans, crossed`` (resample, level,
-        system); ``posterior`` and, if asked for, ``cohort``: ``score`` (chain, draw, level,
-        system). A level is a data set, or ``overall``, their unweighted mean. Systems are the
-        machines, ``human-human``, and ``ceiling``: that where machines took part.
+        system, system_other); ``decomposition``: what intervals are made of, see
+        `alikely.benchmark.decomposition.Decomposition`; ``bootstrap``: ``images, humans,
+        crossed`` (resample, level, system); ``posterior`` and, if asked for, ``cohort``: ``score``
+        (chain, draw, level, system). A level is a data set, or ``overall``, their unweighted mean.
+        Systems are the machines, ``human-human``, and ``ceiling``: that where machines took part.
     """
 
     SCHEMA = SCHEMA
@@ -81,6 +98,8 @@ class Benchmark(Tree):
         Returns
         -------
         xarray.DataArray, dims (system, system_other)
+            With ``"crossed"`` the positive part of what humans add to images, for statements about
+            all systems at once: of one contrast, at least the variance that its interval has.
 
         Raises
         ------
@@ -91,6 +110,29 @@ class Benchmark(Tree):
         for name, value in (("population", population), ("level", level)):
             one_of(name, value, matrix[name].values.tolist())
         return matrix.sel(population=population, level=level, drop=True)
+
+    def decomposition(self, level: str = OVERALL) -> Decomposition:
+        """What the analytic intervals of one level are made of.
+
+        Returns
+        -------
+        alikely.benchmark.decomposition.Decomposition
+            Systems in the order of the estimates.
+
+        Raises
+        ------
+        ValueError
+            If the level is unknown.
+        """
+        one_of("level", level, [*self.datasets, OVERALL])
+        group = self.data["decomposition"].to_dataset()
+        here = group["image_level"].values == group["level"].values.tolist().index(level)
+        of_level = group.sel(level=level)
+        return Decomposition(
+            of_level["centre"].values,
+            of_level["influence"].values[:, here],
+            *(of_level[name].values for name in ("invented", "people", "shared", "df_people")),
+        )
 
     def summary(
         self,
@@ -114,7 +156,9 @@ class Benchmark(Tree):
         Returns
         -------
         pandas.DataFrame
-            ``level, system, estimate, se``; ``bootstrap_se`` (with ``"crossed"`` by the two-factor
+            ``level, system, estimate``; ``centre`` of the analytic interval, the score with
+            something added to the cells of each pair; ``se`` and ``df``, its degrees of freedom;
+            ``bootstrap_se`` (with ``"crossed"`` by the two-factor
             correction of `alikely.stats.two_factor_variance`); bounds of the schools; of machines
             ``ceiled`` (score over ceiling, neither clipped nor made absolute), its ``ceiled_se``
             by the delta method and Fieller interval; ``note``.
@@ -194,14 +238,13 @@ class Benchmark(Tree):
         level: str = OVERALL,
         *,
         ci_prob: float | None = None,
-        rng: RandomState = None,
     ) -> pd.DataFrame:
         """Differences of all pairs of machines against the same humans.
 
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.pairwise_differences`.
+            As from `alikely.benchmark.contrasts.difference_table`.
 
         Raises
         ------
@@ -210,7 +253,7 @@ class Benchmark(Tree):
         """
         prob, _ = self.interval_options(ci_prob, None)
         scores = contrasts.machine_scores(self, population, level)
-        return contrasts.pairwise_differences(*scores, prob, rng)
+        return contrasts.difference_table(*scores, population, prob)
 
     def group_differences(
         self,
@@ -219,7 +262,6 @@ class Benchmark(Tree):
         level: str = OVERALL,
         *,
         ci_prob: float | None = None,
-        rng: RandomState = None,
     ) -> pd.DataFrame:
         """Differences between mean scores of groups of machines, such as families.
 
@@ -240,7 +282,7 @@ class Benchmark(Tree):
         """
         prob, _ = self.interval_options(ci_prob, None)
         means = contrasts.machine_scores(self, population, level, groups)
-        return contrasts.pairwise_differences(*means, prob, rng)
+        return contrasts.difference_table(*means, population, prob)
 
     def equality(
         self,
@@ -268,7 +310,8 @@ class Benchmark(Tree):
         ValueError
             As in `alikely.benchmark.equality_test` and `group_differences`.
         """
-        _, values, matrix = contrasts.machine_scores(self, population, level, groups)
+        _, values, parts = contrasts.machine_scores(self, population, level, groups)
+        matrix = joint_covariance(parts, population)
         unit = "n_images" if population == "images" else "n_humans"
         n_units = int(self.estimates[unit].sel(level=level))
         return contrasts.equality_test(values, matrix, n_units if small_sample else None)
@@ -338,7 +381,14 @@ class Benchmark(Tree):
         ValueError
             As in `alikely.benchmark.rank_sets`.
         """
-        models, (prob, _) = self.models, self.interval_options(ci_prob, None)
-        matrix = self.covariance(population).sel(system=models, system_other=models).values
+        one_of("population", population, POPULATIONS)
+        prob, _ = self.interval_options(ci_prob, None)
+        models, parts = self.models, self.decomposition()
+        machines = only(parts, range(len(models)))
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
-        return ranking.rank_sets(estimates, matrix, models, ci_prob=prob, rng=rng)
+        matrix = joint_covariance(machines, population)
+        contrasts.require_differences(models, machines, population)
+        deviates = normal_deviates(machines, population)
+        return ranking.rank_sets(
+            estimates, matrix, models, ci_prob=prob, deviates=deviates, rng=rng
+        )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
+from scipy import stats
 
 from alikely.benchmark.layout import OVERALL
 from alikely.data.blocks import LEFT_OUT
@@ -21,40 +21,7 @@ from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
 
-__all__ = ["ceiled_scores", "consensus_ceilings", "fieller_interval"]
-
-
-def ceiled_scores(
-    value: NDArray[np.float64], matrix: NDArray[np.float64], ceiling: int, ci_prob: float
-) -> NDArray[np.float64]:
-    """Scores over their ceiling, neither clipped nor made absolute.
-
-    Parameters
-    ----------
-    value : ndarray, shape (system,)
-        Scores, that of the ceiling among them.
-    matrix : ndarray, shape (system, system)
-        Their covariance.
-    ceiling : int
-        Position of the ceiling.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (system, 4)
-        Ratio, its standard error by the delta method, and its Fieller bounds [F54]_; NaN with a
-        ceiling that is not above 0, of which nothing is a share.
-    """
-    out = np.full((len(value), 4), np.nan)
-    c, v_cc = value[ceiling], matrix[ceiling, ceiling]
-    for s in np.flatnonzero(np.isfinite(value) & (c > 0)):
-        ratio = value[s] / c
-        v_rr, v_rc = matrix[s, s], matrix[s, ceiling]
-        variance = (v_rr - 2 * ratio * v_rc + ratio**2 * v_cc) / c**2
-        bounds = fieller_interval(value[s], c, v_rr, v_cc, v_rc, ci_prob)
-        out[s] = ratio, np.sqrt(max(variance, 0.0)), *bounds
-    return out
+__all__ = ["consensus_ceilings", "fieller_interval"]
 
 
 def fieller_interval(
@@ -64,6 +31,7 @@ def fieller_interval(
     variance_denominator: float,
     covariance: float,
     ci_prob: float = 0.95,
+    df: float = np.inf,
 ) -> tuple[float, float]:
     """Confidence set of a ratio of two normal estimates [F54]_.
 
@@ -75,6 +43,8 @@ def fieller_interval(
         Their variances and covariance.
     ci_prob : float
         In (0, 1).
+    df : float
+        Degrees of freedom of the variances; infinite if they are known.
 
     Returns
     -------
@@ -98,7 +68,7 @@ def fieller_interval(
         raise ValueError("variances must not be negative")
     if not np.isfinite([variance_numerator, variance_denominator, covariance]).all():
         return np.nan, np.nan
-    z2 = special.ndtri((1 + ci_prob) / 2) ** 2
+    z2 = stats.t.ppf((1 + ci_prob) / 2, df) ** 2
     a = denominator**2 - z2 * variance_denominator
     b = numerator * denominator - z2 * covariance
     c = numerator**2 - z2 * variance_numerator

@@ -19,12 +19,23 @@ from scipy import special, stats
 
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
-from alikely.benchmark.layout import OVERALL
-from alikely.benchmark.tables import (
+from alikely.benchmark.decomposition import (
+    Decomposition,
     Population,
+    largest_of_differences,
+    mapped,
+    only,
+    pair_contrasts,
+    pooled_df,
+    spread,
+    student_bounds,
+)
+from alikely.benchmark.layout import OVERALL
+from alikely.benchmark.nesting import POPULATIONS
+from alikely.benchmark.tables import (
     contrast_se,
     human_notes,
-    normal_bounds,
+    one_of,
     schools_of,
     weighted_draws,
 )
@@ -111,7 +122,7 @@ def machine_scores(
     population: Population,
     level: str,
     groups: str | Mapping[str, str] | None = None,
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[list[str], NDArray[np.float64], Decomposition]:
     """Machines with a score and an error, or groups of them.
 
     Parameters
@@ -124,24 +135,31 @@ def machine_scores(
 
     Returns
     -------
-    list of str, ndarray of shape (machine,), ndarray of shape (machine, machine)
-        Names, scores and their covariance.
+    list of str, ndarray of shape (machine,), Decomposition
+        Names, scores and their variances.
 
     Raises
     ------
     ValueError
         If there are fewer than two, or an option is unknown.
     """
-    matrix = scores.covariance(population, level)
-    known = [m for m in scores.models if np.isfinite(matrix.sel(system=m, system_other=m))]
+    one_of("population", population, POPULATIONS)
+    parts = scores.decomposition(level)
+    systems = scores.estimates["system"].values.tolist()
+    variance = spread(parts, np.eye(len(systems)), population).variance
+    here = [systems.index(m) for m in scores.models if np.isfinite(variance[systems.index(m)])]
+    known = [systems[s] for s in here]
     if len(known) < 2:
         raise ValueError(
             f"differences need two machines with a score and its error, got {len(known)} at "
             f"level {level!r} for population {population!r}"
         )
     values = scores.estimates["estimate"].sel(level=level, system=known).values
-    own = known, values, matrix.sel(system=known, system_other=known).values
-    return own if groups is None else group_means(*own, _groups_of(scores, groups, known))
+    own = only(parts, here)
+    if groups is None:
+        return known, values, own
+    labels, weights = group_weights(known, _groups_of(scores, groups, known))
+    return labels, weights @ values, mapped(own, weights)
 
 
 def machine_draws(
@@ -218,6 +236,34 @@ def group_means(
     >>> group_means(["a", "b", "c"], np.array([0.1, 0.3, 0.5]), np.eye(3), groups)[1].tolist()
     [0.2, 0.5]
     """
+    labels, weights = group_weights(names, groups)
+    return labels, weights @ estimates, weights @ matrix @ weights.T
+
+
+def group_weights(
+    names: Sequence[str], groups: Mapping[str, str]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Weights of systems in the unweighted means of groups of them.
+
+    Parameters
+    ----------
+    names, groups
+        As in `group_means`.
+
+    Returns
+    -------
+    list of str, ndarray of shape (group, system)
+
+    Raises
+    ------
+    ValueError
+        As in `group_means`.
+
+    Examples
+    --------
+    >>> group_weights(["a", "b", "c"], {"a": "x", "b": "x", "c": "y"})[1].tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
     unknown = [name for name in groups if name not in names]
     if unknown:
         raise ValueError(
@@ -228,8 +274,97 @@ def group_means(
     if len(labels) < 2:
         raise ValueError(f"a comparison of groups needs at least two, got {', '.join(labels)}")
     member = np.array([[groups.get(name) == label for name in names] for label in labels])
-    weights = member / member.sum(axis=1, keepdims=True)
-    return labels, weights @ estimates, weights @ matrix @ weights.T
+    return labels, member / member.sum(axis=1, keepdims=True)
+
+
+def require_differences(names: Sequence[str], parts: Decomposition, population: Population) -> None:
+    """Refuse systems that gave the same answers.
+
+    Raises
+    ------
+    ValueError
+        If there are such.
+    """
+    found = spread(parts, pair_contrasts(len(names)), population)
+    if found.alike.any():
+        j, k = (side[found.alike][0] for side in np.triu_indices(len(names), 1))
+        raise ValueError(
+            f"{names[j]!r} and {names[k]!r} have a difference without variance: they gave the same "
+            "answers; leave one of them out"
+        )
+
+
+def difference_table(
+    names: Sequence[str],
+    estimates: NDArray[np.float64],
+    parts: Decomposition,
+    population: Population,
+    ci_prob: float = 0.95,
+) -> pd.DataFrame:
+    """All differences of scores, with intervals one by one and intervals that hold at once.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the systems.
+    estimates : ndarray, shape (system,)
+        Scores.
+    parts : Decomposition
+        Of these systems.
+    population : {"images", "humans", "crossed"}
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair: ``system, other, difference``; ``centre, se, df`` of the intervals;
+        ``pointwise`` interval and ``p_value``, of this difference had it alone been asked for;
+        ``simultaneous`` interval and ``p_value_simultaneous``, for all pairs at once (the
+        studentised range; each with its degrees of freedom, at most those of the mean variance),
+        which is below ``1 - ci_prob`` where the interval is without 0, as ``p_value`` with the
+        pointwise one; ``p_value_bh``, adjusted by Benjamini and Hochberg; ``note``.
+    """
+    n = len(names)
+    j, k = np.triu_indices(n, k=1)
+    contrasts = pair_contrasts(n)
+    found = spread(parts, contrasts, population)
+    # Identical answers have no difference to speak of; what was added to their cells has.
+    se = np.where(found.alike, np.nan, np.sqrt(found.variance))
+    centre = contrasts @ parts.score
+    df = pooled_df(found._replace(variance=se**2), parts, population)
+    wide = largest_of_differences(df, n, ci_prob) * se
+    t = np.abs(centre / se)
+    p = 2 * stats.t.sf(t, found.df)
+    deviate = -special.ndtri(stats.t.sf(t, df))
+    together = stats.studentized_range.sf(np.sqrt(2) * deviate, n, np.inf)
+    bounds = np.stack([centre - wide, centre + wide], axis=-1)
+    alone = student_bounds(centre, se**2, found.df, ci_prob)
+    notes = np.where(
+        found.alike,
+        "identical answers: the difference has no variance",
+        np.where(
+            (p <= 1 - ci_prob) & (together > 1 - ci_prob),
+            f"told apart alone, not among all {len(j)} differences",
+            "",
+        ),
+    )
+    return pd.DataFrame(
+        {
+            "system": np.array(names, dtype=object)[j],
+            "other": np.array(names, dtype=object)[k],
+            "difference": estimates[j] - estimates[k],
+            "centre": centre,
+            "se": se,
+            "df": found.df,
+            **bound_columns("pointwise", "ci", ci_prob, alone),
+            "p_value": p,
+            **bound_columns("simultaneous", "ci", ci_prob, bounds),
+            "p_value_simultaneous": together,
+            "p_value_bh": adjusted_p_values(p),
+            "note": notes,
+        }
+    )
 
 
 def pairwise_differences(
@@ -382,6 +517,7 @@ def score_contrast(
     """
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
+    one_of("population", population, POPULATIONS)
     rows = {"analytic": _analytic_row(scores, weights, population, level, ci_prob, ci_kind)}
     value = scores.estimates["estimate"].sel(level=level, system=list(weights)).values
     for school, variable in schools_of(scores, population).items():
@@ -409,22 +545,24 @@ def _analytic_row(
     ci_kind: CiKind,
 ) -> dict[str, object]:
     chosen, w = list(weights), np.array([*weights.values()])
-    matrix = scores.covariance(population, level).sel(system=chosen, system_other=chosen).values
+    systems = scores.estimates["system"].values.tolist()
+    parts = only(scores.decomposition(level), [systems.index(s) for s in chosen])
     value = scores.estimates["estimate"].sel(level=level, system=chosen).values
-    estimate, variance = w @ value, w @ matrix @ w
-    # Identical answers: what rounding leaves is no spread.
-    flat = abs(variance) <= 1e-12 * (w**2 @ np.diag(matrix))
-    se = np.nan if flat else np.sqrt(variance)
-    note = "identical answers: the difference has no variance" if flat else ""
+    found = spread(parts, w[None], population)
+    variance, df = found.variance[0], found.df[0]
+    note = ""
+    if found.alike[0]:
+        # Identical answers: what was added to the cells tells nothing of them.
+        variance, note = np.nan, "identical answers: the difference has no variance"
     if np.isnan(value).any():
         note = f"{chosen[int(np.argmax(np.isnan(value)))]} has no score here"
+    centre = w @ parts.score
+    bounds = student_bounds(np.array(centre), np.array(variance), np.array(df), ci_prob)
     return {
-        "estimate": float(estimate),
-        "se": float(se),
-        # The normal interval stands in the columns of the others, as in `alikely.contrast`.
-        **bound_columns(
-            "", ci_kind, ci_prob, normal_bounds(np.array(estimate), np.array(se), ci_prob)
-        ),
-        "p_value": float(2 * special.ndtr(-abs(estimate) / se)),
+        "estimate": float(w @ value),
+        "se": float(np.sqrt(variance)),
+        # Student's interval stands in the columns of the others, as in `alikely.contrast`.
+        **bound_columns("", ci_kind, ci_prob, bounds),
+        "p_value": float(2 * stats.t.sf(abs(centre) / np.sqrt(variance), df)),
         "note": note,
     }

@@ -44,6 +44,7 @@ def significantly_greater(
     *,
     ci_prob: float = 0.95,
     about: int | None = None,
+    deviates: ArrayLike | None = None,
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> NDArray[np.bool_]:
@@ -64,6 +65,10 @@ def significantly_greater(
     about : int, optional
         Claim only about this system against each other one, for a marginal statement; all pairs
         if not given.
+    deviates : array_like, shape (system, system), optional
+        Normal deviates of the differences of rows and columns, in place of the differences over
+        their standard errors: where these have few degrees of freedom, each of its own, deviates
+        of the same probability.
     n_draws : int
         Draws from the normal distribution behind the quantile, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -101,7 +106,10 @@ def significantly_greater(
             "answers, or a covariance is missing; leave one of them out"
         )
     sd = np.sqrt(variance)
-    statistic = (x[j] - x[k]) / sd
+    if deviates is None:
+        statistic = (x[j] - x[k]) / sd
+    else:
+        statistic = np.asarray(deviates, dtype=np.float64)[j, k]
     generator = np.random.default_rng(seed_sequence(rng))
     values, vectors = np.linalg.eigh(sigma)
     root = vectors * np.sqrt(np.maximum(values, 0))
@@ -166,6 +174,7 @@ def rank_sets(
     names: Sequence[str] | None = None,
     *,
     ci_prob: float = 0.95,
+    deviates: ArrayLike | None = None,
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
@@ -181,7 +190,7 @@ def rank_sets(
         Names of the systems; numbers if not given.
     ci_prob : float
         Probability that all joint sets (each marginal set) hold the true rank, in (0, 1).
-    n_draws : int
+    deviates, n_draws
         As in `significantly_greater`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
@@ -206,7 +215,12 @@ def rank_sets(
     """
     joint_seed, *seeds = seed_sequence(rng).spawn(len(np.atleast_1d(np.asarray(estimates))) + 1)
     greater = significantly_greater(
-        estimates, covariance, ci_prob=ci_prob, n_draws=n_draws, rng=joint_seed
+        estimates,
+        covariance,
+        ci_prob=ci_prob,
+        deviates=deviates,
+        n_draws=n_draws,
+        rng=joint_seed,
     )
     x = np.asarray(estimates, dtype=np.float64)
     n = len(x)
@@ -216,7 +230,13 @@ def rank_sets(
     marginal = np.empty((n, 2), dtype=int)
     for i, seed in enumerate(seeds):
         own = significantly_greater(
-            x, covariance, ci_prob=ci_prob, about=i, n_draws=n_draws, rng=seed
+            x,
+            covariance,
+            ci_prob=ci_prob,
+            about=i,
+            deviates=deviates,
+            n_draws=n_draws,
+            rng=seed,
         )
         marginal[i] = 1 + own[:, i].sum(), n - own[i].sum()
     order = np.argsort(-x, kind="stable")

@@ -7,12 +7,14 @@ References
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
+   doi:10.2307/3002019
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
+from alikely.benchmark.decomposition import joint_covariance
 from alikely.benchmark.layout import (
     CEILING,
     HUMANS,
@@ -37,9 +40,9 @@ from alikely.benchmark.layout import (
     require_balance,
     system_labels,
 )
+from alikely.benchmark.levels import Items, People, checked_labels, decompositions
 from alikely.benchmark.nesting import (
     POPULATIONS,
-    covariances,
     nested_scores,
     undefined_entries,
     with_overall,
@@ -67,6 +70,8 @@ def benchmark_scores(
     metric: str | Metric = "error_consistency",
     models: str = "model",
     humans: str = "human",
+    people: People | None = None,
+    items: Items = "dataset",
     exclude: str | Exclusions | None = None,
     missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
@@ -95,6 +100,11 @@ def benchmark_scores(
         themselves (`alikely.errors.mean_draws`), since those of pairs do not average.
     models, humans : str
         Kinds of the observers to score, and to score them against.
+    people : {"label", "dataset"}, optional
+        Is a label of a human the same person in all data sets, or another in each? To be said
+        where a label recurs in several data sets, unless the loader of the trials has said it.
+    items : {"dataset", "label", "condition"}
+        Is a label of an item one image within a data set, everywhere, or within a condition only?
     exclude : str or mapping, optional
         Conditions to leave out, see `alikely.exclude_conditions`.
     missing : {"error", "available"}
@@ -121,17 +131,22 @@ def benchmark_scores(
     ------
     ValueError
         If the metric is unknown or one of margins, or asked for with the cohort model of another;
-        if there are fewer than two humans in a data set, a machine is missing somewhere, or as in
-        `alikely.data.joint_correctness`; if a machine, a data set or a label bears a name that the
-        scores use themselves.
+        if `people` is to be said and is not; if there are fewer than two humans in a data set, a
+        machine is missing somewhere, or as in `alikely.data.joint_correctness`; if a machine, a
+        data set or a label bears a name that the scores use themselves.
 
     Notes
     -----
-    Analytic variances, all from one set of influences ``u`` of trials on entries: images,
-    ``sum_t (sum_e w_e u_et)**2``; humans, the jackknife [ES81]_ over humans, which is exact for
-    means and serves the human row, a U-statistic; both together, images plus humans minus the
-    jackknife variance of the influences of each trial, which is counted in either [CGM11]_, and
-    at least the larger of the two.
+    Analytic intervals, all from one set of influences of trials on entries. Images: squares of
+    the influence of each, over all entries and conditions that show it. Humans: the jackknife
+    [ES81]_ over people, over all data sets that they take part in. Both together, for each
+    contrast of scores: images plus what humans add beyond the noise of their answers, which either
+    counts [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
+    [S46]_. Intervals of metrics of correctness lie about ``centre``, scores with something added
+    to the four cells of each pair (`alikely.benchmark.decomposition.added_count`: .35 of one block
+    and four humans, .1 of a mean over many, so that a mean of levels and the level ``overall`` have
+    unlike centres); of others about the estimate, with influences stretched where errors are few.
+    Bootstrap and posterior draw images anew in each condition, and humans in each data set.
 
     Examples
     --------
@@ -143,6 +158,7 @@ def benchmark_scores(
     """
     check_interval(ci_prob, ci_kind)
     estimand = _checked(metric, missing, cohort)
+    one_person, one_image = checked_labels(trials, humans, people, items)
     if exclude is not None:
         trials = exclude_conditions(trials, exclude)
     table, layout = laid_out(
@@ -164,12 +180,12 @@ def benchmark_scores(
     consensus = _consensus(trials, layout, estimand, humans, no_response)
     groups = {
         "estimates": estimates.assign(consensus),
-        "covariance": _covariance(table, layout, estimand),
+        **_analytic(table, layout, estimand, one_person, one_image),
     }
     if n_resamples:
         images = bootstrap(table, estimand, n_resamples, rng=bootstrap_seed).values
-        people = people_drawn(layout.parts, n_resamples, human_seed)
-        groups["bootstrap"] = _replicates(layout, value, images, people)
+        drawn = people_drawn(layout.parts, n_resamples, human_seed)
+        groups["bootstrap"] = _replicates(layout, value, images, drawn)
     if n_draws and estimand.draws in DRAWN:
         groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed)
     if cohort:
@@ -190,6 +206,8 @@ def benchmark_scores(
         "ci_kind": ci_kind,
         "exclude": str(exclude or ""),
         "no_response": no_response,
+        "people": one_person,
+        "items": one_image,
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **estimand.options,
@@ -242,15 +260,33 @@ def _consensus(
     return {name: ("level", table[name].to_numpy()) for name in CONSENSUS}
 
 
-def _covariance(table: xr.Dataset, layout: Layout, metric: Metric) -> xr.Dataset:
-    dims = ("population", "level", "system", "system_other")
-    coords = {
-        "population": list(POPULATIONS),
+def _analytic(
+    table: xr.Dataset, layout: Layout, metric: Metric, people: People, items: Items
+) -> dict[str, xr.Dataset]:
+    """Decompositions of all levels, and the covariances that they make."""
+    levels = decompositions(table, layout, metric, people=people, items=items)
+    images = [parts.images.shape[1] for parts in levels]
+    by_level = ("level", "system", "system_other")
+    variables = {
+        "centre": (("level", "system"), np.stack([parts.score for parts in levels])),
+        "influence": (("system", "image"), np.concatenate([parts.images for parts in levels], 1)),
+        "invented": (by_level, np.stack([parts.invented for parts in levels])),
+        "people": (by_level, np.stack([parts.people for parts in levels])),
+        "shared": (by_level, np.stack([parts.shared for parts in levels])),
+        "df_people": (("level", "system"), np.stack([parts.df_people for parts in levels])),
+        "image_level": ("image", np.repeat(np.arange(len(images)), images)),
+    }
+    names: dict[str, Any] = {
         "level": _levels(layout),
         "system": layout.systems,
         "system_other": layout.systems,
     }
-    return xr.Dataset({"covariance": (dims, covariances(table, layout, metric))}, coords)
+    matrices = [[joint_covariance(parts, name) for parts in levels] for name in POPULATIONS]
+    covariance = {"covariance": (("population", *by_level), np.array(matrices))}
+    return {
+        "covariance": xr.Dataset(covariance, {"population": list(POPULATIONS), **names}),
+        "decomposition": xr.Dataset(variables, names),
+    }
 
 
 def _replicates(

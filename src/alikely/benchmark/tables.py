@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
+from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.benchmark.ceilings import ceiled_scores
+from alikely.benchmark.decomposition import (
+    Decomposition,
+    Population,
+    share_of_ceiling,
+    spread,
+    student_bounds,
+)
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
-from alikely.benchmark.nesting import POPULATIONS
+from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
 from alikely.stats.intervals import CiKind, bound_columns, bound_names, interval
 from alikely.stats.variance import two_factor_variance, variance_of_defined
 
@@ -29,13 +35,11 @@ __all__ = [
     "contrast_se",
     "human_notes",
     "level_table",
-    "normal_bounds",
     "one_of",
     "schools_of",
     "weighted_draws",
 ]
 
-Population = Literal["images", "humans", "crossed"]
 School = Literal["bootstrap", "posterior", "cohort"]
 
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
@@ -95,31 +99,47 @@ def level_table(
     pandas.DataFrame
         As from `alikely.benchmark.Benchmark.summary`.
     """
-    matrix = scores.covariance(population, level).values
+    one_of("population", population, POPULATIONS)
+    parts = scores.decomposition(level)
     estimates = scores.estimates.sel(level=level)
     value, systems = estimates["estimate"].values, estimates["system"].values
-    se = np.sqrt(np.diag(matrix))
-    columns = {"level": level, "system": systems, "estimate": value, "se": se}
-    normal = bound_columns("analytic", "ci", ci_prob, normal_bounds(value, se, ci_prob))
-    frame = pd.DataFrame(columns | normal)
+    found = spread(parts, np.eye(len(systems)), population)
+    columns = {
+        "level": level,
+        "system": systems,
+        "estimate": value,
+        "centre": parts.score,
+        "se": np.sqrt(found.variance),
+        "df": found.df,
+    }
+    bounds = student_bounds(parts.score, found.variance, found.df, ci_prob)
+    frame = pd.DataFrame(columns | bound_columns("analytic", "ci", ci_prob, bounds))
     if "bootstrap" in scores.data.children:
         frame["bootstrap_se"] = _bootstrap_se(scores, population, level)
     for school, variable in schools_of(scores, population).items():
         bounds = interval(scores.draws(school, variable, level), ci_prob, ci_kind)
         frame = frame.assign(**bound_columns(school, ci_kind, ci_prob, bounds))
-    ceiled = ceiled_scores(value, matrix, systems.tolist().index(CEILING), ci_prob)
-    ceiled[~np.isin(systems, scores.models)] = np.nan
+    ceiled, bounded = _ceiled(scores, parts, value, population, ci_prob)
     names = ("ceiled", "ceiled_se", *bound_names("ceiled", "ci", ci_prob))
     frame = frame.assign(**dict(zip(names, ceiled.T, strict=True)))
     undefined = estimates["undefined_entries"].values
-    frame["note"] = _notes(scores, population, level, ceiled, undefined)
+    frame["note"] = _notes(scores, population, level, ceiled, bounded, undefined)
     return frame[np.isfinite(value) | (undefined > 0)]
 
 
-def normal_bounds(value: Floats, se: Floats, ci_prob: float) -> Floats:
-    """Bounds of normal intervals: shape (..., 2)."""
-    half = special.ndtri((1 + ci_prob) / 2) * se
-    return np.stack([value - half, value + half], axis=-1)
+def _ceiled(
+    scores: Benchmark, parts: Decomposition, value: Floats, population: Population, ci_prob: float
+) -> tuple[Floats, bool]:
+    """Shares of the ceiling with error and bounds: (system, 4), and whether Fieller's have ends."""
+    out = np.full((len(value), 4), np.nan)
+    systems = scores.estimates["system"].values.tolist()
+    ceiling, bounded = systems.index(CEILING), True
+    for s in (systems.index(name) for name in scores.models):
+        if value[ceiling] > 0 and np.isfinite(value[s]):
+            share = share_of_ceiling(parts, s, ceiling, population, ci_prob)
+            out[s] = value[s] / value[ceiling], share.se, share.lower, share.upper
+            bounded &= share.bounded
+    return out, bounded
 
 
 def _bootstrap_se(scores: Benchmark, population: Population, level: str) -> Floats:
@@ -218,22 +238,22 @@ def _notes(
     population: Population,
     level: str,
     ceiled: Floats,
+    bounded: bool,
     undefined: NDArray[np.int64],
 ) -> list[str]:
-    """What to know about the score of each system; `ceiled` as from `ceiled_scores`."""
+    """What to know about the score of each system; `ceiled`, `bounded` as from `_ceiled`."""
     ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
     shared = human_notes(scores, population, level)
     if ceiling <= 0:
         shared.append("the ceiling is not above 0: no share of it")
-    open_ended = ceiling > 0 and bool(np.isinf(ceiled[:, 2:]).any())
-    if open_ended:
-        shared.append("the ceiling cannot be told from 0: a share of it may be anything")
+    if not bounded:
+        shared.append("the ceiling can hardly be told from 0: shares of it are rough")
     notes = []
     for share, holes in zip(ceiled[:, 0].tolist(), undefined.tolist(), strict=True):
         own = list(shared)
         if holes:
-            own.append(f"{holes} undefined entries left out")
-        if share > 1 and not open_ended:
+            own.append(f"{holes} undefined entries left out of the estimate")
+        if share > 1 and bounded:
             own.append("above the ceiling: closer to the humans than they are to each other")
         notes.append("; ".join(own))
     return notes
@@ -246,8 +266,10 @@ def human_notes(scores: Benchmark, population: Population, level: str) -> list[s
     fewest = int(scores.estimates["n_humans"].min()) if level == OVERALL else n_humans
     if population == "images":
         return []
-    if fewest < FEWEST_HUMANS:
+    if fewest < FEWEST_PEOPLE:
         return [f"only {fewest} humans: no statement about new ones"]
+    if fewest < FEWEST_HUMANS:
+        return [f"only {fewest} humans: rough, and too few to draw from"]
     return [f"only {n_humans} humans: rough"] if n_humans <= FEW_HUMANS else []
 
 
@@ -262,23 +284,30 @@ def ceiling_table(scores: Benchmark, population: Population) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per level: ``level, n_humans, estimate``; ``se`` and ``p_value`` (one-sided, of a
-        ceiling of 0) over the population; ``lower, lower_se, upper, upper_se`` as from
+        One row per level: ``level, n_humans, estimate``; ``se, df`` and ``p_value`` (one-sided, of
+        a ceiling of 0) over the population; ``lower, lower_se, upper, upper_se`` as from
         `alikely.benchmark.consensus_ceilings` (NaN with fewer than 3 humans), whose errors speak
         for new images and these humans.
     """
+    one_of("population", population, POPULATIONS)
     estimates = scores.estimates
     levels = estimates["level"].values.tolist()
-    own = {"system": HUMANS, "system_other": HUMANS}
-    se = np.array([np.sqrt(float(scores.covariance(population, name).sel(own))) for name in levels])
     value = estimates["estimate"].sel(system=HUMANS).values
+    row = estimates["system"].values.tolist().index(HUMANS)
+    contrast = np.eye(estimates.sizes["system"])[[row]]
+    centre, se, df = np.empty((3, len(levels)))
+    for i, name in enumerate(levels):
+        parts = scores.decomposition(name)
+        found = spread(parts, contrast, population)
+        centre[i], se[i], df[i] = parts.score[row], np.sqrt(found.variance[0]), found.df[0]
     frame = pd.DataFrame(
         {
             "level": levels,
             "n_humans": estimates["n_humans"].values,
             "estimate": value,
             "se": se,
-            "p_value": special.ndtr(-value / se),
+            "df": df,
+            "p_value": stats.t.sf(centre / se, df),
         }
     )
     return frame.assign(**{name: estimates[name].values for name in CONSENSUS})

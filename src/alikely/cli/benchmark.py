@@ -59,6 +59,19 @@ def add_parser(verbs: Verbs) -> Parser:
         help="leave out the conditions that this benchmark leaves out",
     )
     parser.add_argument(
+        "--people",
+        choices=["label", "dataset"],
+        help="a label of a human in several data sets is the same person (label), or another in "
+        "each (dataset); to be said where labels recur",
+    )
+    parser.add_argument(
+        "--items",
+        default="dataset",
+        choices=["dataset", "label", "condition"],
+        help="a label of an item is one image within a data set (default), everywhere (label), or "
+        "within a condition only",
+    )
+    parser.add_argument(
         "--population",
         default="crossed",
         choices=["images", "humans", "crossed"],
@@ -84,6 +97,8 @@ def run(options: argparse.Namespace) -> None:
     scores = al.benchmark_scores(
         trials,
         metric=find_metric(options.metric),
+        people=options.people,
+        items=options.items,
         exclude=options.exclude,
         missing=options.missing,
         no_response=options.no_response,

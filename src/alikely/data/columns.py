@@ -35,6 +35,9 @@ OWN_NAMES = (
 NO_RESPONSE = -1
 NOT_SHOWN = -2
 # Attribute of trials: classes that are true in data sets alone which were left out.
+# Attribute by which a loader says whether a label of two data sets is one person ("label") or two
+# ("dataset").
+PEOPLE = "people"
 ELSEWHERE = "true_elsewhere"
 
 

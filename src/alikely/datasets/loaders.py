@@ -22,6 +22,7 @@ import pyarrow.parquet
 
 from alikely import simulate
 from alikely._base.names import listed, nearest
+from alikely.data.columns import PEOPLE
 from alikely.data.trials import Trials
 
 __all__ = ["load_example", "model_vs_human", "normalise_condition", "simulate_example"]
@@ -140,7 +141,9 @@ def model_vs_human(
     Returns
     -------
     Trials
-        Conditions named by `normalise_condition`; observers of kind human and model.
+        Conditions named by `normalise_condition`; observers of kind human and model. Each data
+        set has people of its own, and the trials say so (``people="dataset"`` of benchmarks):
+        ``subject-01`` of two experiments are two people.
 
     Raises
     ------
@@ -161,7 +164,8 @@ def model_vs_human(
         _verify(table)
     else:
         table = _from_folder(Path(folder), datasets)
-    return Trials.from_table(table)
+    trials = Trials.from_table(table)
+    return Trials(trials.data.assign_attrs({PEOPLE: "dataset"}))
 
 
 def normalise_condition(label: str | None) -> str:

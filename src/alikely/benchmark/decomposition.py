@@ -1,0 +1,565 @@
+"""What images and people each add to the error of scores, and how well each is known.
+
+One set of influences of images on the scores serves every mean, difference and ratio: the variance
+of new images and new people is that of images, plus what people add beyond the noise of their
+answers, worked out for each contrast of its own.
+
+References
+----------
+.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
+   doi:10.2307/3002019
+.. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+.. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
+   doi:10.1198/jbes.2010.07136
+.. [F54] Fieller (1954). Some problems in interval estimation.
+   doi:10.1111/j.2517-6161.1954.tb00159.x
+.. [T49] Tukey (1949). Comparing individual means in the analysis of variance. doi:10.2307/3001913
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+from alikely.benchmark.ceilings import fieller_interval
+from alikely.data.blocks import LEFT_OUT, Block
+from alikely.inference.evaluation import evaluator, weighted_cells
+from alikely.metrics import Metric
+
+__all__ = [
+    "Decomposition",
+    "Population",
+    "Share",
+    "Spread",
+    "added_count",
+    "block_influence",
+    "degrees_of_images",
+    "degrees_of_people",
+    "invented_spread",
+    "joint_covariance",
+    "largest_of_differences",
+    "mapped",
+    "normal_deviates",
+    "only",
+    "pair_contrasts",
+    "pooled_df",
+    "share_of_ceiling",
+    "spread",
+    "student_bounds",
+]
+
+Population = Literal["images", "humans", "crossed"]
+# The least that is added to each of the four cells of a pair, and the most, of one pair and block.
+LEAST, MOST = 0.1, 0.5
+ROUNDING = 1e-12
+# Four values on the patterns n11, n10, n01, n00, as a mean and what hangs on the first, the second
+# and on both answers.
+WAVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 4
+
+
+class Decomposition(NamedTuple):
+    """Scores of systems at one level, and the parts of their variance.
+
+    Each part but `images` is a matrix whose quadratic form is that part for a contrast of scores.
+
+    Attributes
+    ----------
+    score : ndarray, shape (system,)
+        About which intervals lie: with something added to each cell. NaN without any value.
+    images : ndarray, shape (system, image)
+        Influence of each image.
+    invented : ndarray, shape (system, system)
+        Variance of the trials that were added.
+    people : ndarray, shape (system, system)
+        Variance between people; NaN where there are too few.
+    shared : ndarray, shape (system, system)
+        The part of it that images count too: noise of single answers.
+    df_people : ndarray, shape (system,)
+        Degrees of freedom of the variance between people.
+    """
+
+    score: Floats
+    images: Floats
+    invented: Floats
+    people: Floats
+    shared: Floats
+    df_people: Floats
+
+
+class Spread(NamedTuple):
+    """Variance of contrasts of scores, and its degrees of freedom.
+
+    Attributes
+    ----------
+    variance, df : ndarray, shape (contrast,)
+    people : ndarray, shape (contrast,)
+        Variance between people, noise of their answers with it.
+    alike : ndarray of bool, shape (contrast,)
+        No image tells the two sides apart: what is left is of the trials that were added.
+    """
+
+    variance: Floats
+    df: Floats
+    people: Floats
+    alike: NDArray[np.bool_]
+
+
+class Share(NamedTuple):
+    """A score over its ceiling.
+
+    Attributes
+    ----------
+    ratio : float
+        Of the centres.
+    se : float
+        By the delta method.
+    lower, upper : float
+        Fieller's bounds [F54]_, with the degrees of freedom of the score less that share of the
+        ceiling; those of Student where Fieller's have no end.
+    bounded : bool
+        Fieller's have ends: the ceiling can be told from 0.
+    """
+
+    ratio: float
+    se: float
+    lower: float
+    upper: float
+    bounded: bool
+
+
+def added_count(n_blocks: float, n_humans: float) -> float:
+    """What is added to each of the four cells of a pair.
+
+    Parameters
+    ----------
+    n_blocks : float
+        Blocks of data set and condition with images of their own that a score is a mean over.
+    n_humans : float
+        Humans of a data set.
+
+    Returns
+    -------
+    float
+        ``.5 / sqrt(n_blocks sqrt(n_humans))``, at least .1: of one pair what a posterior of the
+        cells adds, less where a mean over many would gather the bias of each.
+
+    Examples
+    --------
+    >>> round(added_count(1, 1), 3), round(added_count(1, 4), 3), added_count(46, 4)
+    (0.5, 0.354, 0.1)
+    """
+    return max(LEAST, MOST / float(np.sqrt(n_blocks * np.sqrt(n_humans))))
+
+
+def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats, Floats, Floats]:
+    """Values of the pairs of a block, and what each trial and each added trial does to them.
+
+    Parameters
+    ----------
+    block : Block
+    metric : Metric
+    added : float
+        To each cell of metrics of the four cells. Of others nothing is added: the influences of
+        an entry are taken ``sqrt(n / (n - 1))`` as large, `n` the joint errors of labels, the
+        trials with any error of rows, as variances of few are.
+
+    Returns
+    -------
+    value : ndarray, shape (pair,)
+        NaN where there are no trials, or a metric to whose counts nothing is added is undefined.
+    slopes : ndarray, shape (pair, trial)
+        Change of each value with the weight of each trial; 0 where a value is NaN.
+    waves : ndarray, shape (pair, 4)
+        The same for added trials of any pattern: mean, and what hangs on the right or wrong
+        answer of the first observer, of the second, and on their product (each of them +-1).
+    """
+    codes = block.codes()
+    if metric.counts == "correctness":
+        cells = weighted_cells(np.ones((1, codes.shape[1])), codes)[0]
+        n_trials = cells.sum(axis=1)
+        value = np.where(n_trials > 0, metric.value(cells + added), np.nan)
+        psi = metric.influence(cells + added) / (n_trials + 4 * added)[:, None]
+        psi[np.isnan(value)] = 0.0
+        slopes = np.take_along_axis(psi, np.maximum(codes, 0).astype(np.intp), axis=1)
+        return value, np.where(codes == LEFT_OUT, 0.0, slopes), psi @ WAVES.T
+    ready = evaluator(block, metric)
+    value = np.asarray(ready.values(np.ones((1, codes.shape[1])))[0], np.float64)
+    decisive = codes == 3 if metric.counts == "labels" else codes > 0
+    n = decisive.sum(axis=1)
+    scale = np.sqrt(n / np.maximum(n - 1, 1))
+    slopes = np.where(np.isfinite(value), scale, 0.0)[:, None] * np.nan_to_num(ready.slopes())
+    return value, slopes, np.zeros((len(value), 4))
+
+
+def invented_spread(
+    weights: Floats, waves: Floats, a: NDArray[np.intp], b: NDArray[np.intp], added: float
+) -> Floats:
+    """Covariance of scores from the trials added to one block: all patterns alike, ``4 added``.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (system, pair)
+        Of the pairs of the block in each score.
+    waves : ndarray, shape (pair, 4)
+        As from `block_influence`.
+    a, b : ndarray of int, shape (pair,)
+        Observers of each pair.
+    added : float
+        As in `block_influence`.
+
+    Returns
+    -------
+    ndarray, shape (system, system)
+    """
+    n_observers = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
+    first, second = (np.eye(n_observers)[side] for side in (a, b))
+    features = [
+        weights @ waves[:, :1],
+        weights @ (waves[:, 1:2] * first + waves[:, 2:3] * second),
+        # A pair in both orders is one pair of answers.
+        weights @ (waves[:, 3:] * _pairs(a, b, n_observers)),
+    ]
+    together = np.concatenate(features, axis=1)
+    return np.asarray(4 * added * together @ together.T)
+
+
+def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats:
+    """Which pair of observers each entry is of, whatever their order: (entry, pair)."""
+    code = np.minimum(a, b) * n_observers + np.maximum(a, b)
+    found, number = np.unique(code, return_inverse=True)
+    return np.eye(len(found))[number]
+
+
+def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people: int) -> float:
+    """Degrees of freedom of a variance between people who take part in several data sets [S46]_.
+
+    Parameters
+    ----------
+    crowds : sequence of (ndarray of int, float)
+        People of each data set, and its weight in the score.
+    n_people : int
+        Of all data sets.
+
+    Returns
+    -------
+    float
+        ``H - 1`` of the same `H` people everywhere, ``D (H - 1)`` of different ones in each of
+        `D`; NaN where a data set has fewer than two.
+
+    Examples
+    --------
+    >>> one, other = np.arange(4), np.arange(4, 8)
+    >>> degrees_of_people([(one, 0.5), (one, 0.5)], 4), degrees_of_people([(one, 1), (other, 1)], 8)
+    (3.0, 6.0)
+    """
+    matrix = np.zeros((n_people, n_people))
+    for people, weight in crowds:
+        n = len(people)
+        if n < 2:
+            return np.nan
+        centre = np.eye(n) - 1 / n
+        matrix[np.ix_(people, people)] += weight * centre / np.sqrt(n * (n - 1))
+    squared = matrix @ matrix.T
+    total = np.trace(squared)
+    return float(round(total**2 / (squared**2).sum(), 9)) if total > 0 else np.nan
+
+
+def degrees_of_images(influence: Floats) -> Floats:
+    """Degrees of freedom of a sum of squared influences of images [S46]_.
+
+    Parameters
+    ----------
+    influence : ndarray, shape (..., image)
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Few where few images carry it; infinite where all do alike; NaN of no influence at all.
+
+    Examples
+    --------
+    >>> one = np.r_[1.0, np.zeros(99)]
+    >>> degrees_of_images(np.stack([one, np.ones(100)])).round(2).tolist()
+    [2.02, inf]
+    """
+    square = influence**2
+    total, n = square.sum(axis=-1), influence.shape[-1]
+    excess = (square**2).sum(axis=-1) - total**2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = 2 * total**2 / np.where(excess > 1e-12 * total**2 / n, excess, 0.0)
+    return np.where(total > 0, found, np.nan)
+
+
+def spread(parts: Decomposition, contrasts: Floats, population: Population) -> Spread:
+    """Variance of contrasts of scores for new images, new people, or both.
+
+    Parameters
+    ----------
+    parts : Decomposition
+    contrasts : ndarray, shape (contrast, system)
+        Weights of the systems, 0 for those that take no part.
+    population : {"images", "humans", "crossed"}
+        What is thought of as drawn anew.
+
+    Returns
+    -------
+    Spread
+        NaN where a system that takes part has no score, or too few people. Crossed: images, plus
+        what people add beyond what images count already [CGM11]_, if anything.
+    """
+    involved = contrasts != 0
+    influence = contrasts @ parts.images
+    n_images = influence.shape[1]
+    square = (influence**2).sum(axis=1)
+    # What rounding leaves is no influence.
+    alike = square <= ROUNDING * contrasts**2 @ (parts.images**2).sum(axis=1)
+    v_images = n_images / max(n_images - 1, 1) * square + _form(contrasts, parts.invented)
+    unknown = (involved & np.isnan(parts.score)).any(axis=1)
+    v_images[unknown] = np.nan
+    df_images = degrees_of_images(influence)
+    # People are unknown where a system has too few of them, and only if it takes part.
+    none = (involved & np.isnan(np.diag(parts.people))).any(axis=1) | unknown
+    v_people = np.where(none, np.nan, _form(contrasts, np.nan_to_num(parts.people)))
+    df_people = np.where(involved, parts.df_people, np.inf).min(axis=1)
+    if population == "images":
+        return Spread(v_images, df_images, v_people, alike)
+    if population == "humans":
+        return Spread(v_people, df_people, v_people, alike)
+    v_both = _form(contrasts, parts.shared)
+    variance = v_images + np.maximum(v_people - v_both, 0.0)
+    rest = np.maximum(v_images - v_both, 0.0)
+    # Without influence no image tells anything: people alone.
+    share = np.nan_to_num(rest**2 / df_images)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / (v_people**2 / df_people + share)
+    return Spread(variance, np.maximum(df_people, df), v_people, alike)
+
+
+def _form(contrasts: Floats, matrix: Floats) -> Floats:
+    """Quadratic form of each contrast."""
+    return np.asarray(((contrasts @ matrix) * contrasts).sum(axis=1))
+
+
+def joint_covariance(parts: Decomposition, population: Population) -> Floats:
+    """Covariance of the scores of all systems, for statements about several of them at once.
+
+    Parameters
+    ----------
+    parts : Decomposition
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    ndarray, shape (system, system)
+        Crossed with the positive part of what people add; NaN as from `spread`.
+    """
+    n_images = parts.images.shape[1]
+    images = n_images / max(n_images - 1, 1) * parts.images @ parts.images.T + parts.invented
+    absent = np.isnan(parts.score)
+    images[absent] = np.nan
+    images[:, absent] = np.nan
+    if population == "images":
+        return images
+    people = np.where(np.isnan(images), np.nan, parts.people)
+    if population == "humans":
+        return people
+    beyond = np.zeros_like(people)
+    known = np.isfinite(np.diag(people))
+    if known.any():
+        both = np.ix_(known, known)
+        values, vectors = np.linalg.eigh((people - parts.shared)[both])
+        beyond[both] = (vectors * np.maximum(values, 0)) @ vectors.T
+    return np.where(np.isnan(people), np.nan, images + beyond)
+
+
+def student_bounds(centre: Floats, variance: Floats, df: Floats, ci_prob: float) -> Floats:
+    """Bounds of Student's intervals: shape (..., 2).
+
+    Parameters
+    ----------
+    centre, variance, df : ndarray, shape (...)
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray, shape (..., 2)
+
+    Examples
+    --------
+    >>> student_bounds(np.array(0.5), np.array(0.01), np.array(3.0), 0.95).round(3).tolist()
+    [0.182, 0.818]
+    """
+    half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
+    return np.stack([centre - half, centre + half], axis=-1)
+
+
+def pooled_df(found: Spread, parts: Decomposition, population: Population) -> Floats:
+    """Degrees of freedom of differences that are judged together.
+
+    Parameters
+    ----------
+    found : Spread
+        Of the differences.
+    parts : Decomposition
+        That they are of.
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    ndarray, shape (contrast,)
+        Those of each, at most those of the mean variance: the largest of many differences is
+        often one whose own variance came out small.
+    """
+    known = np.isfinite(found.people) & (found.people > 0)
+    if population == "images" or not known.any():
+        return found.df
+    people = np.nanmean(found.people)
+    pool = np.nanmean(found.variance) ** 2 * np.nanmin(parts.df_people) / people**2
+    return np.minimum(found.df, pool)
+
+
+def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats:
+    """Critical values of all differences of systems at once.
+
+    The level of one comparison is that of the studentised range [T49]_ of so many normal means.
+
+    Parameters
+    ----------
+    df : ndarray, shape (contrast,)
+        Degrees of freedom of each difference.
+    n_systems : int
+    ci_prob : float
+        Probability that all intervals hold, in (0, 1).
+
+    Returns
+    -------
+    ndarray, shape (contrast,)
+        In standard errors.
+
+    Examples
+    --------
+    >>> largest_of_differences(np.full(3, np.inf), 3, 0.95).round(3).tolist()
+    [2.344, 2.344, 2.344]
+    """
+    range_ = stats.studentized_range.ppf(ci_prob, n_systems, np.inf)
+    return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
+
+
+def share_of_ceiling(
+    parts: Decomposition,
+    system: int,
+    ceiling: int,
+    population: Population,
+    ci_prob: float,
+) -> Share:
+    """Score over its ceiling, neither clipped nor made absolute.
+
+    Parameters
+    ----------
+    parts : Decomposition
+    system, ceiling : int
+        Positions.
+    population : {"images", "humans", "crossed"}
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    Share
+        NaN where the ceiling is not above 0.
+    """
+    two = only(parts, [system, ceiling])
+    r, c = two.score
+    if not c > 0:
+        return Share(np.nan, np.nan, np.nan, np.nan, bounded=True)
+    ratio = r / c
+    found = spread(two, np.array([[1.0, -ratio]]), population)
+    matrix = joint_covariance(two, population)
+    df = float(found.df[0])
+    bounds = fieller_interval(r, c, matrix[0, 0], matrix[1, 1], matrix[0, 1], ci_prob, df)
+    se = np.sqrt(found.variance[0]) / c
+    bounded = not np.isinf(bounds).any()
+    if not bounded:
+        half = float(stats.t.ppf((1 + ci_prob) / 2, df) * se)
+        bounds = ratio - half, ratio + half
+    return Share(float(ratio), float(se), *bounds, bounded)
+
+
+def only(parts: Decomposition, systems: Sequence[int]) -> Decomposition:
+    """Decomposition of some of the systems."""
+    both = np.ix_(systems, systems)
+    return Decomposition(
+        parts.score[systems],
+        parts.images[systems],
+        parts.invented[both],
+        parts.people[both],
+        parts.shared[both],
+        parts.df_people[systems],
+    )
+
+
+def mapped(parts: Decomposition, weights: Floats) -> Decomposition:
+    """Decomposition of weighted means of the systems, such as of groups of them.
+
+    Parameters
+    ----------
+    parts : Decomposition
+        Without systems that have no score.
+    weights : ndarray, shape (mean, system)
+
+    Returns
+    -------
+    Decomposition
+        With the fewest degrees of freedom of any system in a mean.
+    """
+    w = weights
+    return Decomposition(
+        w @ parts.score,
+        w @ parts.images,
+        w @ parts.invented @ w.T,
+        w @ parts.people @ w.T,
+        w @ parts.shared @ w.T,
+        np.where(w != 0, parts.df_people, np.inf).min(axis=1),
+    )
+
+
+def pair_contrasts(n_systems: int) -> Floats:
+    """Weights of the differences of all pairs: (pair, system), in the order of `np.triu_indices`.
+
+    Examples
+    --------
+    >>> pair_contrasts(3).astype(int).tolist()
+    [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
+    """
+    j, k = np.triu_indices(n_systems, 1)
+    return np.eye(n_systems)[j] - np.eye(n_systems)[k]
+
+
+def normal_deviates(parts: Decomposition, population: Population) -> Floats:
+    """Normal deviates as unlikely as the standardised differences of all pairs of systems.
+
+    Parameters
+    ----------
+    parts : Decomposition
+        Of these systems only.
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    ndarray, shape (system, system)
+        Row less column; each with its own degrees of freedom, at most those of the mean variance.
+    """
+    n = len(parts.score)
+    contrasts = pair_contrasts(n)
+    found = spread(parts, contrasts, population)
+    t = contrasts @ parts.score / np.sqrt(found.variance)
+    tail = stats.t.sf(np.abs(t), pooled_df(found, parts, population))
+    deviates = np.zeros((n, n))
+    deviates[np.triu_indices(n, 1)] = np.sign(t) * -special.ndtri(tail)
+    return deviates - deviates.T

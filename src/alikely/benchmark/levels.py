@@ -1,0 +1,306 @@
+"""The decomposition of scores at every level of a benchmark: who is one person, what one image.
+
+References
+----------
+.. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely.benchmark.decomposition import (
+    Decomposition,
+    added_count,
+    block_influence,
+    degrees_of_people,
+    invented_spread,
+)
+from alikely.benchmark.layout import Layout
+from alikely.benchmark.nesting import human_shifts, nested_scores
+from alikely.benchmark.tables import one_of
+from alikely.data.blocks import Block, blocks
+from alikely.data.columns import PEOPLE
+from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.inference.influence import estimate
+from alikely.metrics import Metric
+
+__all__ = [
+    "Items",
+    "People",
+    "checked_labels",
+    "decompositions",
+    "image_numbers",
+    "n_distinct_blocks",
+]
+
+# What makes two trials, or two answers, those of one image or one person.
+People = Literal["label", "dataset"]
+Items = Literal["dataset", "label", "condition"]
+SAME_IMAGE: dict[Items, list[str]] = {
+    "label": ["item"],
+    "dataset": ["trial_dataset", "item"],
+    "condition": ["trial_dataset", "trial_condition", "item"],
+}
+
+
+class _Walk(NamedTuple):
+    """What does not change from level to level."""
+
+    table: xr.Dataset
+    layout: Layout
+    metric: Metric
+    groups: list[Block]
+    image: NDArray[np.intp]  # (trial,)
+    person: list[NDArray[np.intp]]  # of each part: (human,)
+    absent: NDArray[np.bool_]  # (part, system)
+
+
+def checked_labels(
+    trials: Trials, humans: str, people: str | None, items: str
+) -> tuple[People, Items]:
+    """What labels of people and of images mean, if that is known.
+
+    Parameters
+    ----------
+    trials : Trials
+    humans : str
+        Kind of the people.
+    people : {"label", "dataset"} or None
+        None: as the loader of the trials says; else ``"label"``, where no label recurs.
+    items : {"dataset", "label", "condition"}
+
+    Returns
+    -------
+    people, items
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown, or `people` is not said and a label recurs in several data sets.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> checked_labels(al.load_example(), "human", None, "dataset")
+    ('label', 'dataset')
+    """
+    if people is not None:
+        one_of("people", people, ("label", "dataset"))
+    one_of("items", items, tuple(SAME_IMAGE))
+    said = people or trials.data.attrs.get(PEOPLE)
+    if said is None:
+        name, places = _most_places(trials, humans)
+        if places > 1:
+            raise ValueError(
+                f"label {name!r} answers in {places} data sets, one person or as many? Say "
+                "people='label' if a label is the same person everywhere, people='dataset' if "
+                "each data set has people of its own"
+            )
+    return cast("People", said or "label"), cast("Items", items)
+
+
+def _most_places(trials: Trials, humans: str) -> tuple[str, int]:
+    """The person whose label occurs in most data sets, and in how many."""
+    data = trials.data
+    own = np.flatnonzero(data["kind"].values == humans)
+    shown = data["correct"].values[own] != NOT_SHOWN
+    number, names = pd.factorize(data["dataset"].values)
+    places = np.array([len(np.unique(number[row])) for row in shown])
+    if not len(names) or not len(own):
+        return "", 0
+    return str(data["observer"].values[own[places.argmax()]]), int(places.max())
+
+
+def decompositions(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    *,
+    people: People,
+    items: Items,
+    added: float | None = None,
+) -> list[Decomposition]:
+    """Decompose the scores of each part of a layout, and of their mean.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        The counts.
+    layout : Layout
+        Where its entries stand.
+    metric : Metric
+        What the entries are.
+    people : {"label", "dataset"}
+        Is a label in two data sets one person, or two?
+    items : {"dataset", "label", "condition"}
+        Within what is a label one image: a data set, everything, one condition of a data set?
+    added : float, optional
+        To each cell; by the rule if not given.
+
+    Returns
+    -------
+    list of Decomposition
+        Of every part, then of the mean over parts. By the rule each level has its own addition to
+        the cells (`alikely.benchmark.decomposition.added_count`): less, the more blocks are
+        averaged.
+    """
+    walk = _prepared(table, layout, metric, people, items)
+    numbers = range(len(layout.parts))
+    levels = [[d] for d in numbers] + [list(numbers)]
+    return [
+        _level(walk, level, _added(walk, level) if added is None else added) for level in levels
+    ]
+
+
+def image_numbers(table: xr.Dataset, items: Items) -> NDArray[np.intp]:
+    """Number the images of the trials of a table.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+    items : {"dataset", "label", "condition"}
+        As in `decompositions`.
+
+    Returns
+    -------
+    ndarray of int, shape (trial,)
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], item=["x", "y", "x"],
+    ...     condition=["a", "a", "b"])
+    >>> table = al.data.joint_correctness(trials)
+    >>> image_numbers(table, "dataset").tolist(), image_numbers(table, "condition").tolist()
+    ([0, 1, 0], [0, 1, 2])
+    """
+    keys = {
+        "item": table["item"].values,
+        "trial_dataset": table["trial_dataset"].values,
+        "trial_condition": table["trial_group"].values,
+    }
+    frame = pd.DataFrame({name: keys[name] for name in SAME_IMAGE[items]})
+    return np.asarray(frame.groupby(SAME_IMAGE[items], sort=False).ngroup(), dtype=np.intp)
+
+
+def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
+    """How many blocks there are with images of their own; between, where some are shared.
+
+    Parameters
+    ----------
+    images : sequence of ndarray of int
+        Numbers of the images of each block.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> one, other = np.arange(3), np.arange(3, 6)
+    >>> n_distinct_blocks([one, other]), n_distinct_blocks([one, one])
+    (2.0, 1.0)
+    """
+    shown = [len(np.unique(block)) for block in images]
+    return len(np.unique(np.concatenate(images))) / float(np.mean(shown))
+
+
+def _prepared(
+    table: xr.Dataset, layout: Layout, metric: Metric, people: People, items: Items
+) -> _Walk:
+    labels = [
+        [(part.dataset if people == "dataset" else "", name) for name in part.people]
+        for part in layout.parts
+    ]
+    number = {label: i for i, label in enumerate(dict.fromkeys(itertools.chain(*labels)))}
+    person = [np.array([number[label] for label in own], dtype=np.intp) for own in labels]
+    raw = estimate(table, metric)["estimate"].values
+    absent = np.isnan(nested_scores(layout, raw[None])[0])
+    image = image_numbers(table, items)
+    return _Walk(table, layout, metric, list(blocks(table)), image, person, absent)
+
+
+def _added(walk: _Walk, level: list[int]) -> float:
+    """Addition to each cell at one level."""
+    n_humans = float(np.mean([walk.layout.parts[d].n_humans for d in level]))
+    here = [block for block in walk.groups if walk.layout.part_of_entry[block.rows.start] in level]
+    n_blocks = n_distinct_blocks([walk.image[block.trials] for block in here])
+    return added_count(n_blocks, n_humans)
+
+
+def _level(walk: _Walk, level: list[int], added: float) -> Decomposition:
+    """Decompose the mean over some parts."""
+    there = ~walk.absent[level]
+    share = np.zeros(walk.absent.shape)
+    share[level] = there / np.maximum(there.sum(axis=0), 1)
+    never = ~there.any(axis=0)
+    size, n_people = walk.absent.shape[1], 1 + max(int(own.max()) for own in walk.person)
+    of_part: dict[int, list[Block]] = {d: [] for d in level}
+    for block in walk.groups:
+        of_part.get(int(walk.layout.part_of_entry[block.rows.start]), []).append(block)
+    shown = {d: _images_of(walk, own) for d, own in of_part.items()}
+    column, n_images = _columns(walk, list(shown.values()))
+    score = np.where(never, np.nan, 0.0)
+    images, invented, shared = np.zeros((size, n_images)), *np.zeros((2, size, size))
+    moved = np.zeros((n_people, size))
+    crowds: list[list[tuple[NDArray[np.intp], float]]] = [[] for _ in range(size)]
+    lost = np.zeros(size, dtype=bool)
+    # Images that parts share belong together before squares are taken.
+    apart = n_images == sum(len(own) for own in shown.values())
+    both = np.zeros((n_people, size, 0 if apart else n_images))
+    for d, own in of_part.items():
+        part, weight = walk.layout.parts[d], share[d]
+        found = [block_influence(block, walk.metric, added) for block in own]
+        value = np.full(len(walk.layout.part_of_entry), np.nan)
+        for block, (values, _, _) in zip(own, found, strict=True):
+            value[block.rows] = values
+        shifts = human_shifts(walk.layout, part, np.isfinite(value))
+        lost |= shifts.lost & (weight > 0)
+        full, left = weight[:, None] * shifts.full, weight[:, None] * shifts.left
+        value = np.nan_to_num(value)
+        score += full @ value
+        moved[walk.person[d]] += left @ value
+        at = column[shown[d]]
+        part_both = np.zeros((part.n_humans, size, len(at)))
+        for block, (_, slopes, waves) in zip(own, found, strict=True):
+            # An image that a block shows more than once is one image.
+            own_images, number = np.unique(walk.image[block.trials], return_inverse=True)
+            of_image = slopes @ np.eye(len(own_images))[number]
+            images[:, column[own_images]] += full[:, block.rows] @ of_image
+            place = np.searchsorted(shown[d], own_images)
+            part_both[:, :, place] += left[:, :, block.rows] @ of_image
+            invented += invented_spread(full[:, block.rows], waves, block.a, block.b, added)
+        if apart:
+            shared += np.tensordot(part_both, part_both, axes=((0, 2), (0, 2)))
+        else:
+            both[np.ix_(walk.person[d], np.arange(size), at)] += part_both
+        for s in np.flatnonzero(weight > 0):
+            crowds[s].append((walk.person[d][shifts.takes_part[:, s]], weight[s]))
+    if not apart:
+        shared = np.tensordot(both, both, axes=((0, 2), (0, 2)))
+    people = moved.T @ moved
+    lost |= never
+    people[lost] = np.nan
+    people[:, lost] = np.nan
+    df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_people) for s in range(size)]
+    return Decomposition(score, images, invented, people, shared, np.array(df))
+
+
+def _images_of(walk: _Walk, own: list[Block]) -> NDArray[np.intp]:
+    return np.unique(np.concatenate([walk.image[block.trials] for block in own]))
+
+
+def _columns(walk: _Walk, shown: list[NDArray[np.intp]]) -> tuple[NDArray[np.intp], int]:
+    """Column of each image among those of a level, and their number."""
+    used = np.unique(np.concatenate(shown))
+    column = np.full(walk.image.max() + 1, -1)
+    column[used] = np.arange(len(used))
+    return column, len(used)

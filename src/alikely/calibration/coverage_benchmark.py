@@ -1,0 +1,455 @@
+"""Do intervals of benchmark scores hold the truth? Known populations of people and of images."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, special, stats
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState
+from alikely.benchmark.ceilings import fieller_interval
+from alikely.benchmark.contrasts import pairwise_differences
+from alikely.benchmark.decomposition import (
+    Decomposition,
+    Population,
+    joint_covariance,
+    largest_of_differences,
+    normal_deviates,
+    only,
+    pair_contrasts,
+    pooled_df,
+    share_of_ceiling,
+    spread,
+    student_bounds,
+)
+from alikely.benchmark.layout import Layout, laid_out
+from alikely.benchmark.levels import decompositions
+from alikely.benchmark.ranking import rank_sets
+from alikely.calibration.studies import run_study
+from alikely.data.trials import Trials
+from alikely.metrics import ERROR_CONSISTENCY, error_consistency
+
+Family = Literal["probit", "guessing"]
+
+__all__ = ["BENCHMARK_DESIGNS", "BenchmarkDesign", "benchmark_coverage", "benchmark_summary"]
+
+CI_PROB = 0.95
+# Simulated benchmarks in one cell of the study.
+BATCH = 20
+# Machines: ability above that of people, and share of what people find hard in theirs. The second
+# and the last are one machine to the eye of the population: a true tie.
+ABILITY = np.array([0.0, 0.2, -0.2, 0.2])
+FOLLOWS = np.array([1.0, 0.7, 0.85, 0.7])
+LOADING = 0.8
+GUESS = 1 / 16
+# Midpoints of equal shares of the images, and of people in ability and in loading.
+N_IMAGES, N_PEOPLE = 400, 40
+
+
+class BenchmarkDesign(NamedTuple):
+    """A population of people and images, and how much of it a benchmark saw.
+
+    Attributes
+    ----------
+    family : {"probit", "guessing"}
+        What is hard is one normal factor, to which people load differently; or Rasch's model with
+        guesses among 16 classes and an exponential law of difficulty, machines following it in a
+        share of trials.
+    n_humans, n_datasets, n_conditions, n_images : int
+        Humans of a data set, data sets, conditions of each, images of a condition.
+    same_people, same_images : bool
+        The same people in all data sets; the same images in all conditions of a data set.
+    spread : float
+        Standard deviation of the abilities of people, on the scale of the family's link.
+    accuracy : float
+        Of a person of average ability, in (0, 1).
+    """
+
+    family: Family = "probit"
+    n_humans: int = 4
+    n_datasets: int = 1
+    n_conditions: int = 1
+    n_images: int = 160
+    same_people: bool = False
+    same_images: bool = False
+    spread: float = 0.3
+    accuracy: float = 0.75
+
+
+FIVE_SETS = {"n_datasets": 5, "same_people": True}
+CEILING = {"accuracy": 0.95, "n_images": 80}
+DESIGNS: dict[str, dict[str, Any]] = {
+    **{f"{n} humans": {"n_humans": n} for n in (3, 4, 6, 10, 40)},
+    "3 humans, large spread": {"n_humans": 3, "n_images": 600, "spread": 0.6},
+    "10 humans, large spread": {"n_humans": 10, "n_images": 600, "spread": 0.6},
+    "same 3 people in 5 data sets": {"n_humans": 3, **FIVE_SETS},
+    "same 6 people in 5 data sets": {"n_humans": 6, **FIVE_SETS},
+    "other 6 people in 5 data sets": {"n_humans": 6, "n_datasets": 5},
+    "same images in 5 conditions, 10 humans": {
+        "n_humans": 10, "n_conditions": 5, "n_images": 100, "same_images": True,
+    },
+    "other images in 5 conditions, 4 humans": {"n_conditions": 5, "n_images": 100},
+    "accuracy .95, 4 humans": {"accuracy": 0.95},
+    "accuracy .95, 10 humans": {"n_humans": 10, **CEILING},
+    "accuracy .95, 40 humans": {"n_humans": 40, **CEILING},
+    "accuracy .95, 4 people in 5 x 4 blocks": {"n_datasets": 5, "n_conditions": 4, **CEILING},
+}  # fmt: skip
+FAMILIES: tuple[Family, ...] = ("probit", "guessing")
+BENCHMARK_DESIGNS: dict[str, BenchmarkDesign] = {
+    f"{family}, {name}": BenchmarkDesign(family, **design)
+    for family in FAMILIES
+    for name, design in DESIGNS.items()
+}
+
+
+class _Observers(NamedTuple):
+    """Abilities above the mean, and loadings (or shares of trials that follow difficulty)."""
+
+    ability: Floats
+    follows: Floats
+
+
+class _Truth(NamedTuple):
+    """Scores of machines and of pairs of people, over a population of people."""
+
+    machines: Floats
+    human: float
+
+
+def benchmark_coverage(
+    designs: dict[str, BenchmarkDesign] | None = None,
+    *,
+    n_sets: int = 200,
+    folder: str | Path | None = None,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> pd.DataFrame:
+    """Intervals of error consistency with humans, in simulated benchmarks of four machines.
+
+    Parameters
+    ----------
+    designs : mapping of str to BenchmarkDesign, optional
+        By name; `BENCHMARK_DESIGNS` if not given.
+    n_sets : int
+        Benchmarks of each design, a multiple of 20.
+    folder, rng, progressbar
+        As in `alikely.calibration.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per design, benchmark, ``statement`` and ``method``: ``covered``, the share of its
+        intervals that hold the truth, and their mean ``width`` (of rank sets, the mean number of
+        ranks). Statements for new images and new people: ``score`` of the machines,
+        ``human-human``, ``share`` of the ceiling, ``differences`` (all at once), ``ranks`` (all
+        at once). For new images and these people: ``score, these people`` and ``difference, these
+        people`` (one by one). Methods: ``decomposition`` (that of `alikely.benchmark_scores`) and
+        ``normal``: jackknife of people, normal quantiles, each label another person and image,
+        nothing added to the cells.
+
+    Raises
+    ------
+    ValueError
+        If `n_sets` is not a multiple of 20.
+
+    Examples
+    --------
+    What there is; 200 benchmarks of a design take some 20 s.
+
+    >>> len(BENCHMARK_DESIGNS)
+    32
+    """
+    if n_sets < BATCH or n_sets % BATCH:
+        raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
+    chosen = BENCHMARK_DESIGNS if designs is None else designs
+    cells = [
+        {"design": name, "batch": batch, **design._asdict()}
+        for name, design in chosen.items()
+        for batch in range(n_sets // BATCH)
+    ]
+    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    return table.drop(columns=list(BenchmarkDesign._fields))
+
+
+def benchmark_summary(study: pd.DataFrame) -> pd.DataFrame:
+    """Coverage and median width by design, statement and method.
+
+    Parameters
+    ----------
+    study : pandas.DataFrame
+        As from `benchmark_coverage`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``n_sets`` that had an interval; ``coverage`` with its Monte-Carlo error ``coverage_mcse``
+        over benchmarks; median ``width``.
+
+    Examples
+    --------
+    >>> named = {"design": "few", "statement": "score", "method": "decomposition"}
+    >>> study = pd.DataFrame({**named, "covered": [1.0, 0.5], "width": [0.2, 0.4]})
+    >>> benchmark_summary(study)[["coverage", "width"]].round(3).values.tolist()
+    [[0.75, 0.3]]
+    """
+    known = study[study["width"].notna()]
+    by = known.groupby(["design", "statement", "method"], sort=False)
+    error = by["covered"].std() / np.sqrt(by.size())
+    return pd.DataFrame(
+        {
+            "n_sets": by.size(),
+            "coverage": by["covered"].mean(),
+            "coverage_mcse": error,
+            "width": by["width"].median(),
+        }
+    ).reset_index()
+
+
+def _batch(design: str, batch: int, seed: Any, **setting: Any) -> list[dict[str, Any]]:
+    world = BenchmarkDesign(**setting)
+    generator = np.random.default_rng(seed)
+    truth = _population_truth(world._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0))
+    rows = []
+    for number in range(BATCH):
+        trials, these = _simulated(world, generator)
+        found = _statements(world, trials, truth, these)
+        rows += [{"set": BATCH * batch + number, **row} for row in found]
+    return rows
+
+
+def _people(design: BenchmarkDesign, ability: Floats, load: Floats) -> _Observers:
+    """People from standard normal scores."""
+    if design.family == "guessing":
+        return _Observers(design.spread * ability, np.ones_like(ability))
+    return _Observers(
+        design.spread * ability, np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
+    )
+
+
+def _machines(design: BenchmarkDesign) -> _Observers:
+    scale = 1.0 if design.family == "guessing" else LOADING
+    return _Observers(ABILITY, scale * FOLLOWS)
+
+
+def _right(design: BenchmarkDesign, who: _Observers, hardness: Floats) -> Floats:
+    """Probabilities of right answers: (observer, image)."""
+    level = _level(design.family, design.accuracy)
+    ability, follows = who.ability[:, None], who.follows[:, None]
+    if design.family == "guessing":
+        p = GUESS + (1 - GUESS) * special.expit(level + ability - hardness)
+        return np.asarray(follows * p + (1 - follows) * design.accuracy)
+    latent = level + ability - follows * hardness
+    return np.asarray(special.ndtr(latent / np.sqrt(1 - follows**2)))
+
+
+def _hardness(design: BenchmarkDesign, share: Floats) -> Floats:
+    """Difficulty of images that stand at these shares of all."""
+    if design.family == "guessing":
+        return np.asarray(1.5 * stats.expon.ppf(share))
+    return np.asarray(special.ndtri(share))
+
+
+def _level(family: Family, accuracy: float) -> float:
+    """Ability at which the average person has this accuracy."""
+    if family == "probit":
+        return float(special.ndtri(accuracy))
+    hard = 1.5 * stats.expon.ppf(_midpoints(N_IMAGES))
+    return float(
+        optimize.brentq(
+            lambda x: (GUESS + (1 - GUESS) * special.expit(x - hard)).mean() - accuracy, -20, 20
+        )
+    )
+
+
+def _midpoints(n: int) -> Floats:
+    return (np.arange(n) + 0.5) / n
+
+
+@functools.cache
+def _population_truth(design: BenchmarkDesign) -> _Truth:
+    grid = special.ndtri(_midpoints(N_PEOPLE))
+    ability, load = (axis.ravel() for axis in np.meshgrid(grid, grid))
+    return _truth(design, _people(design, ability, load), themselves=True)
+
+
+def _truth(design: BenchmarkDesign, people: _Observers, *, themselves: bool) -> _Truth:
+    """Mean error consistency over people, and over pairs of them (each with itself among many)."""
+    hardness = _hardness(design, _midpoints(N_IMAGES))
+    crowd = _right(design, people, hardness)
+    mixed = _expected(crowd, _right(design, _machines(design), hardness))
+    alike = _expected(crowd, crowd)
+    n = len(crowd)
+    human = alike.mean() if themselves else (alike.sum() - np.trace(alike)) / (n * (n - 1))
+    return _Truth(mixed.mean(axis=0), float(human))
+
+
+def _expected(first: Floats, second: Floats) -> Floats:
+    """Error consistency of all pairs who answer independently given the image."""
+    both = first @ second.T / first.shape[1]
+    a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
+    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
+    # What rounding leaves of a cell that is empty.
+    return error_consistency(np.maximum(cells, 0.0))
+
+
+def _simulated(design: BenchmarkDesign, generator: np.random.Generator) -> tuple[Trials, _Truth]:
+    """One benchmark, and what is true of the people in it."""
+    h, d, c, n = design[1:5]
+    right, item, truths = [], [], []
+    people = _people(design, *generator.standard_normal((2, h)))
+    for dataset in range(d):
+        if dataset and not design.same_people:
+            people = _people(design, *generator.standard_normal((2, h)))
+        truths.append(_truth(design, people, themselves=False))
+        images = generator.random(n if design.same_images else n * c)
+        number = np.arange(n * c) % n if design.same_images else np.arange(n * c)
+        hardness = _hardness(design, images)[number]
+        p = np.vstack([_right(design, who, hardness) for who in (people, _machines(design))])
+        right.append(generator.random(p.shape) < p)
+        item.append(number)
+    trials = Trials.from_correct(
+        np.concatenate(right, axis=1).astype(float),
+        kind=["human"] * h + ["model"] * len(ABILITY),
+        dataset=np.repeat(np.arange(d), n * c).astype(str).tolist(),
+        condition=np.tile(np.repeat(np.arange(c), n), d).astype(str).tolist(),
+        item=np.concatenate(item).astype(str).tolist(),
+    )
+    machines, human = (np.mean([t[i] for t in truths], axis=0) for i in (0, 1))
+    return trials, _Truth(machines, float(human))
+
+
+def _statements(
+    design: BenchmarkDesign, trials: Trials, truth: _Truth, these: _Truth
+) -> list[dict[str, Any]]:
+    table, layout = laid_out(trials, models="model", humans="human")
+    people: Literal["label", "dataset"] = "label" if design.same_people else "dataset"
+    rows = []
+    parts = decompositions(table, layout, ERROR_CONSISTENCY, people=people, items="dataset")[-1]
+    asked: tuple[tuple[_Truth, Population], ...] = ((truth, "crossed"), (these, "images"))
+    for own, population in asked:
+        found = _of_decomposition(parts, own, population)
+        rows += [{"method": "decomposition", **row} for row in found]
+    plain = decompositions(
+        table, layout, ERROR_CONSISTENCY, people="dataset", items="condition", added=0.0
+    )[-1]
+    images = joint_covariance(plain, "images")
+    crossed = _two_way(images, plain.people, plain.shared)
+    for matrix, (own, population) in zip((crossed, images), asked, strict=True):
+        found = _of_matrix(layout, plain.score, matrix, own, population)
+        rows += [{"method": "normal", **row} for row in found]
+    return rows
+
+
+def _two_way(images: Floats, people: Floats, shared: Floats) -> Floats:
+    """Covariance over both, made one where the subtraction went too far, at least either."""
+    matrix = images + people - shared
+    if not np.isfinite(matrix).all():
+        return np.full_like(matrix, np.nan)
+    values, vectors = np.linalg.eigh(matrix)
+    matrix = (vectors * np.maximum(values, 0)) @ vectors.T
+    variance = np.diag(matrix)
+    floor = np.maximum(variance, np.maximum(np.diag(images), np.diag(people)))
+    return np.asarray(matrix + np.diag(floor - variance))
+
+
+def _row(statement: str, truth: Any, bounds: Floats, *, together: bool = False) -> dict[str, Any]:
+    inside = (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
+    width = float((bounds[..., 1] - bounds[..., 0]).mean())
+    return {
+        "statement": statement,
+        "covered": float(inside.all() if together else inside.mean()),
+        "width": width,
+    }
+
+
+def _of_decomposition(
+    parts: Decomposition, truth: _Truth, population: Population
+) -> list[dict[str, Any]]:
+    m = len(truth.machines)
+    machines = only(parts, range(m))
+    contrasts = pair_contrasts(m)
+    differences = contrasts @ truth.machines
+    if population == "images":
+        one = spread(machines, np.eye(m), "images")
+        two = spread(machines, contrasts, "images")
+        scores = student_bounds(machines.score, one.variance, one.df, CI_PROB)
+        centre = contrasts @ machines.score
+        pairs = student_bounds(centre, two.variance, two.df, CI_PROB)
+        return [
+            _row("score, these people", truth.machines, scores),
+            _row("difference, these people", differences, pairs),
+        ]
+    found = spread(parts, np.eye(m + 2), "crossed")
+    bounds = student_bounds(parts.score, found.variance, found.df, CI_PROB)
+    shares = [share_of_ceiling(parts, s, m + 1, "crossed", CI_PROB) for s in range(m)]
+    two = spread(machines, contrasts, "crossed")
+    wide = largest_of_differences(pooled_df(two, machines, "crossed"), m, CI_PROB)
+    centre, half = contrasts @ machines.score, wide * np.sqrt(two.variance)
+    matrix = joint_covariance(machines, "crossed")
+    deviates = normal_deviates(machines, "crossed")
+    sets = rank_sets(machines.score, matrix, deviates=deviates, n_draws=2_000, rng=1)
+    return [
+        _row("score", truth.machines, bounds[:m]),
+        _row("human-human", truth.human, bounds[m : m + 1]),
+        _row("share", truth.machines / truth.human, np.array([s[2:4] for s in shares])),
+        _row("differences", differences, np.stack([centre - half, centre + half], -1),
+             together=True),
+        _rank_row(sets, truth),
+    ]  # fmt: skip
+
+
+def _of_matrix(
+    layout: Layout, value: Floats, matrix: Floats, truth: _Truth, population: Population
+) -> list[dict[str, Any]]:
+    """The same from one covariance matrix and normal quantiles."""
+    m = len(layout.machines)
+    z = special.ndtri((1 + CI_PROB) / 2)
+    half = z * np.sqrt(np.diag(matrix))
+    bounds = np.stack([value - half, value + half], axis=-1)
+    contrasts = pair_contrasts(m)
+    differences, centre = contrasts @ truth.machines, contrasts @ value[:m]
+    own = matrix[:m, :m]
+    if population == "images":
+        se = np.sqrt(np.einsum("cs,st,ct->c", contrasts, own, contrasts))
+        pairs = np.stack([centre - z * se, centre + z * se], axis=-1)
+        return [
+            _row("score, these people", truth.machines, bounds[:m]),
+            _row("difference, these people", differences, pairs),
+        ]
+    if not np.isfinite(matrix).all():
+        return []
+    shares = [
+        fieller_interval(value[s], value[m + 1], own[s, s], matrix[-1, -1], matrix[s, -1])
+        for s in range(m)
+    ]
+    names = layout.machines
+    table = pairwise_differences(names, value[:m], own, CI_PROB, rng=1)
+    wide = table[["simultaneous_ci95_lb", "simultaneous_ci95_ub"]].to_numpy()
+    rows = [
+        _row("score", truth.machines, bounds[:m]),
+        _row("human-human", truth.human, bounds[m : m + 1]),
+        _row("share", truth.machines / truth.human, np.array(shares)),
+        _row("differences", differences, wide, together=True),
+    ]
+    # Machines with the same answers have no ranks without something added.
+    if np.isfinite(table["se"]).all():
+        rows.append(_rank_row(rank_sets(value[:m], own, n_draws=2_000, rng=1), truth))
+    return rows
+
+
+def _rank_row(sets: pd.DataFrame, truth: _Truth) -> dict[str, Any]:
+    """Sets that hold the true ranks, of which tied machines have several."""
+    order = sets["system"].astype(int).to_numpy()
+    true = truth.machines.round(9)
+    lowest = 1 + (true[None] > true[:, None]).sum(axis=1)
+    highest = len(true) - (true[None] < true[:, None]).sum(axis=1)
+    held = (sets["rank_lb"].to_numpy() <= lowest[order]) & (
+        sets["rank_ub"].to_numpy() >= highest[order]
+    )
+    width = float((sets["rank_ub"] - sets["rank_lb"] + 1).mean())
+    return {"statement": "ranks", "covered": float(held.all()), "width": width}

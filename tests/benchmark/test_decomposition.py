@@ -1,0 +1,441 @@
+"""The parts of variance of scores: closed forms, brute force over small cases, symmetry."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import alikely as al
+from alikely.benchmark.decomposition import (
+    Decomposition,
+    added_count,
+    block_influence,
+    degrees_of_images,
+    degrees_of_people,
+    invented_spread,
+    joint_covariance,
+    largest_of_differences,
+    normal_deviates,
+    only,
+    pair_contrasts,
+    pooled_df,
+    share_of_ceiling,
+    spread,
+    student_bounds,
+)
+from alikely.benchmark.layout import laid_out
+from alikely.benchmark.levels import decompositions, image_numbers, n_distinct_blocks
+from alikely.data.blocks import blocks
+from alikely.data.trials import Trials
+from alikely.metrics import consistency, get_metric
+
+
+def answers(
+    seed: int, n_humans: int, n_machines: int, n_items: int, n_blocks: int = 1
+) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(n_items * n_blocks)
+    noise = rng.standard_normal((n_humans + n_machines, len(z)))
+    ability = rng.normal(0.6, 0.3, n_humans + n_machines)
+    return (0.7 * z + 0.7 * noise + ability[:, None] > 0).astype(float)
+
+
+def crowd(correct: np.ndarray, n_humans: int, **columns: list[str]) -> tuple[Trials, list[str]]:
+    kind = ["human"] * n_humans + ["model"] * (len(correct) - n_humans)
+    trials = Trials.from_correct(correct, kind=kind, **columns)  # type: ignore[arg-type]
+    return trials, trials.observers
+
+
+def decomposed(
+    trials: Trials, metric: str = "error_consistency", **how: str
+) -> list[Decomposition]:
+    found = get_metric(metric)
+    table, layout = laid_out(trials, models="model", humans="human", labels=False)
+    return decompositions(
+        table,
+        layout,
+        found,
+        **{"people": "label", "items": "dataset", **how},  # type: ignore[arg-type]
+    )
+
+
+def cells_of(
+    a: np.ndarray, b: np.ndarray, added: float, weight: np.ndarray | None = None
+) -> np.ndarray:
+    w = np.ones(len(a)) if weight is None else weight
+    kinds = [(1, 1), (1, 0), (0, 1), (0, 0)]
+    return np.array([w[(a == x) & (b == y)].sum() for x, y in kinds]) + added
+
+
+def kappa(a: np.ndarray, b: np.ndarray, added: float, weight: np.ndarray | None = None) -> float:
+    return float(consistency.error_consistency(cells_of(a, b, added, weight)))
+
+
+def score(
+    right: np.ndarray, h: list[int], machine: int | None, added: float, **w: np.ndarray
+) -> float:
+    """Mean over humans, or over pairs of them, by plain loops."""
+    pairs = [(i, machine) for i in h] if machine is not None else list(itertools.combinations(h, 2))
+    return float(np.mean([kappa(right[i], right[j], added, **w) for i, j in pairs]))
+
+
+def test_score_images_and_people_by_plain_loops() -> None:
+    """Influences against numerical derivatives, people against the jackknife of both."""
+    right = answers(1, 4, 2, 60)
+    trials, _ = crowd(right, 4)
+    _, parts = decomposed(trials)
+    added = added_count(1, 4)
+    humans = list(range(4))
+    step = 1e-5
+
+    def slope(people: list[int], machine: int | None, item: int) -> float:
+        weight = np.ones((2, 60))
+        weight[:, item] += step, -step
+        up, down = (score(right, people, machine, added, weight=w) for w in weight)
+        return (up - down) / (2 * step)
+
+    for system, machine in ((0, 4), (1, 5), (2, None)):
+        full = score(right, humans, machine, added)
+        assert parts.score[system] == pytest.approx(full, abs=1e-12)
+        others = [[h for h in humans if h != x] for x in humans]
+        left = [score(right, rest, machine, added) for rest in others]
+        jackknife = 3 / 4 * sum((value - full) ** 2 for value in left)
+        assert parts.people[system, system] == pytest.approx(jackknife, rel=1e-9)
+        # The same jackknife of the influence of every image.
+        shared = 0.0
+        for item in range(60):
+            whole = slope(humans, machine, item)
+            # Central differences are off by the third derivative times a square of the step.
+            assert parts.images[system, item] == pytest.approx(whole, abs=1e-7)
+            shared += 3 / 4 * sum((slope(rest, machine, item) - whole) ** 2 for rest in others)
+        assert parts.shared[system, system] == pytest.approx(shared, rel=1e-5)
+
+
+def test_people_have_the_closed_forms_of_a_mean_and_of_a_mean_over_pairs() -> None:
+    right = answers(2, 5, 1, 80)
+    added = added_count(1, 5)
+    _, parts = decomposed(crowd(right, 5)[0])
+    k = np.array([kappa(right[h], right[5], added) for h in range(5)])
+    assert parts.people[0, 0] == pytest.approx(k.var(ddof=1) / 5, rel=1e-12)
+    t = np.array(
+        [np.mean([kappa(right[h], right[o], added) for o in range(5) if o != h]) for h in range(5)]
+    )
+    u = 2 * np.sqrt(4 / 5) * (t - t.mean()) / 3
+    assert parts.people[1, 1] == pytest.approx((u**2).sum(), rel=1e-12)
+    # Both go with each other as the people do.
+    v = (k - k.mean()) / np.sqrt(20)
+    assert parts.people[0, 1] == pytest.approx((u * v).sum(), rel=1e-9)
+
+
+def test_invented_trials_are_those_of_all_patterns() -> None:
+    """Enumerate the patterns: their influences have this second moment."""
+    right = answers(3, 3, 1, 50)
+    table, layout = laid_out(crowd(right, 3)[0], models="model", humans="human")
+    (block,) = blocks(table)
+    rng = np.random.default_rng(1)
+    weights, added = rng.random((2, table.sizes["pair"])), 0.3
+    value, _, waves = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
+    found = invented_spread(weights, waves, block.a, block.b, added)
+    psi = al.metrics.ERROR_CONSISTENCY.influence(table["cells"].values + added)
+    psi = psi / (table["cells"].values.sum(axis=1) + 4 * added)[:, None]
+    expected = np.zeros((2, 2))
+    for pattern in itertools.product((0, 1), repeat=4):
+        bits = np.array(pattern)
+        cell = 3 - 2 * bits[block.a] - bits[block.b]
+        moved = weights @ psi[np.arange(len(psi)), cell]
+        expected += np.outer(moved, moved) / 16
+    np.testing.assert_allclose(found, 4 * added * expected, rtol=1e-10)
+    assert np.isfinite(value).all()
+    assert len(layout.parts) == 1
+
+
+def test_added_trials_are_what_influences_sum_to_zero_with() -> None:
+    right = answers(4, 2, 1, 40)
+    table, _ = laid_out(crowd(right, 2)[0], models="model", humans="human")
+    (block,) = blocks(table)
+    _, slopes, waves = block_influence(block, al.metrics.ERROR_CONSISTENCY, 0.25)
+    np.testing.assert_allclose(slopes.sum(axis=1) + 4 * 0.25 * waves[:, 0], 0, atol=1e-12)
+
+
+def test_without_additions_one_pair_has_the_textbook_variance() -> None:
+    right = answers(5, 2, 1, 200)
+    table, _ = laid_out(crowd(right, 2)[0], models="model", humans="human")
+    (block,) = blocks(table)
+    _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, 0.0)
+    se = al.inference.influence.estimate(table)["se"].values
+    np.testing.assert_allclose((slopes**2).sum(axis=1), se**2, rtol=1e-10)
+
+
+def test_influences_of_few_labels_are_stretched() -> None:
+    """As a variance of few divides by one less: of n joint errors by n - 1."""
+    trials = al.load_example().select(condition="noise")
+    metric = get_metric("misclassification_agreement")
+    table, _ = laid_out(trials, models="model", humans="human", labels=True)
+    (block,) = blocks(table)
+    value, slopes, waves = block_influence(block, metric, 0.3)
+    plain = al.inference.influence.estimate(table, metric)
+    n = (block.codes() == 3).sum(axis=1)
+    np.testing.assert_allclose(value, plain["estimate"].values)
+    np.testing.assert_allclose((slopes**2).sum(axis=1), plain["se"].values ** 2 * n / (n - 1))
+    assert not waves.any()
+
+
+def test_an_image_shown_in_several_conditions_is_one() -> None:
+    """The same trials under other labels: influences are added before they are squared."""
+    right = answers(6, 4, 2, 50, n_blocks=2)
+    condition = ["one"] * 50 + ["two"] * 50
+    same = [str(i) for i in range(50)] * 2
+    trials, _ = crowd(right, 4, condition=condition, item=same)
+    one = decomposed(trials)[-1]
+    apart = decomposed(trials, items="condition")[-1]
+    assert (one.images.shape[1], apart.images.shape[1]) == (50, 100)
+    # The addition to the cells differs with the number of distinct blocks, so does everything.
+    table, layout = laid_out(trials, models="model", humans="human")
+    added = added_count(1, 4)
+    total = np.zeros(50)
+    for block in blocks(table):
+        _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
+        rows = np.arange(block.rows.start, block.rows.stop)
+        machine = layout.parts[0].mixed[:, :, 0].ravel()
+        mine = np.isin(rows, machine)
+        total += slopes[mine].sum(axis=0) / 8
+    np.testing.assert_allclose(one.images[0], total, rtol=1e-10)
+    assert spread(one, np.eye(4)[:1], "images").variance[0] == pytest.approx(
+        50 / 49 * (total**2).sum() + one.invented[0, 0], rel=1e-12
+    )
+
+
+def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
+    right = answers(7, 4, 1, 60, n_blocks=2)
+    trials, _ = crowd(right, 4, dataset=["one"] * 60 + ["two"] * 60)
+    first, second, same = decomposed(trials)
+    *_, apart = decomposed(trials, people="dataset")
+    assert same.df_people.tolist() == [3.0, 3.0, 3.0]
+    assert apart.df_people.tolist() == [6.0, 6.0, 6.0]
+    assert (first.df_people == 3).all()
+    assert (second.df_people == 3).all()
+    added = added_count(2, 4)
+    k = np.array(
+        [[kappa(right[h, part], right[4, part], added) for h in range(4)]
+         for part in (slice(0, 60), slice(60, 120))]
+    )  # fmt: skip
+    assert same.people[0, 0] == pytest.approx(k.mean(axis=0).var(ddof=1) / 4, rel=1e-10)
+    assert apart.people[0, 0] == pytest.approx(k.var(axis=1, ddof=1).sum() / 16, rel=1e-10)
+    np.testing.assert_allclose(same.images, apart.images)
+    # Images of two data sets are different ones, so noise of answers is the same either way.
+    np.testing.assert_allclose(same.shared, apart.shared)
+
+
+def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
+    right = answers(8, 3, 1, 40, n_blocks=2)
+    item = [str(i) for i in range(40)] * 2
+    trials, _ = crowd(right, 3, dataset=["one"] * 40 + ["two"] * 40, item=item)
+    one, apart = (decomposed(trials, items=items)[-1] for items in ("label", "dataset"))
+    assert (one.images.shape[1], apart.images.shape[1]) == (40, 80)
+    added = added_count(1, 3)
+    moved = np.zeros((3, 40))
+    for part in (slice(0, 40), slice(40, 80)):
+        table, layout = laid_out(crowd(right[:, part], 3)[0], models="model", humans="human")
+        (block,) = blocks(table)
+        _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
+        moved += slopes[layout.parts[0].mixed[0, :, 0]] / 2
+    centred = moved - moved.mean(axis=0)
+    assert one.shared[0, 0] == pytest.approx((centred**2).sum() / 6, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("crowds", "df"),
+    [
+        ([(5, 5)], 4.0),
+        ([(5, 5), (5, 5)], 4.0),
+        ([(0, 4), (4, 4)], 6.0),
+        # Two data sets of three, who have one person in common.
+        ([(0, 3), (2, 3)], None),
+    ],
+)
+def test_degrees_of_people(crowds: list[tuple[int, int]], df: float | None) -> None:
+    made = [(np.arange(start, start + n), 1 / len(crowds)) for start, n in crowds]
+    n_people = max(start + n for start, n in crowds)
+    found = degrees_of_people(made, n_people)
+    if df is not None:
+        assert found == pytest.approx(df)
+        return
+    # Satterthwaite's: twice the squared mean over the variance of the quadratic form.
+    rng = np.random.default_rng(1)
+    person = rng.standard_normal((200_000, n_people))
+    u = np.zeros_like(person)
+    for own, weight in made:
+        part = person[:, own]
+        n = len(own)
+        u[:, own] += weight * (part - part.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1))
+    square = (u**2).sum(axis=1)
+    simulated = 2 * square.mean() ** 2 / square.var()
+    # The variance of a chi-square-like sum of 200,000 draws has a relative error below 2 %.
+    assert found == pytest.approx(simulated, rel=4 * np.sqrt(20 / 200_000))
+
+
+def test_degrees_of_images_are_those_of_few() -> None:
+    # m of G alike, the others nothing: a binomial count.
+    for m, n in ((2, 50), (30, 50)):
+        few = np.r_[np.full(m, 0.3), np.zeros(n - m)]
+        assert degrees_of_images(few) == pytest.approx(2 * m / (1 - m / n))
+    # As many as there are images, where influences are normal; the fourth moment of so many has
+    # an error of sqrt(96 / n), of which half goes into the ratio.
+    n = 100_000
+    many = np.random.default_rng(2).standard_normal(n)
+    assert degrees_of_images(many) / n == pytest.approx(1, abs=4 * np.sqrt(96 / n) / 2)
+    assert np.isnan(degrees_of_images(np.zeros(10)))
+    assert np.isinf(degrees_of_images(np.ones(10)))
+
+
+def test_crossed_variance_is_images_plus_what_people_add() -> None:
+    parts = decomposed(crowd(answers(9, 4, 2, 60), 4)[0])[-1]
+    contrasts = np.array([[1.0, -1, 0, 0], [0, 0, 1, 0], [1, 0, 0, -0.5]])
+    images, humans, crossed = (
+        spread(parts, contrasts, population) for population in ("images", "humans", "crossed")
+    )
+    shared = np.einsum("cs,st,ct->c", contrasts, parts.shared, contrasts)
+    expected = images.variance + np.maximum(humans.variance - shared, 0)
+    np.testing.assert_allclose(crossed.variance, expected)
+    assert (crossed.df >= 3).all()
+    assert (humans.df == 3).all()
+    with np.errstate(invalid="ignore"):
+        rest = np.maximum(images.variance - shared, 0)
+    nu = crossed.variance**2 / (humans.variance**2 / 3 + rest**2 / images.df)
+    np.testing.assert_allclose(crossed.df, np.maximum(3, nu))
+
+
+@given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))
+@settings(deadline=None, max_examples=10)
+def test_order_of_people_machines_and_images_does_not_matter(seed: int, n_humans: int) -> None:
+    right = answers(seed, n_humans, 2, 30)
+    rng = np.random.default_rng(seed)
+    turned = right[np.r_[rng.permutation(n_humans), n_humans + np.array([1, 0])]]
+    turned = turned[:, rng.permutation(30)]
+    one, other = (decomposed(crowd(x, n_humans)[0])[-1] for x in (right, turned))
+    swap = np.array([1, 0, 2, 3])
+    np.testing.assert_allclose(one.score, other.score[swap], atol=1e-12)
+    for name in ("invented", "people", "shared"):
+        a, b = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose(a, b[np.ix_(swap, swap)], atol=1e-12)
+    np.testing.assert_allclose(
+        np.sort(one.images, axis=1), np.sort(other.images[swap], axis=1), atol=1e-12
+    )
+
+
+def test_two_people_say_nothing_of_new_ones() -> None:
+    parts = decomposed(crowd(answers(10, 2, 1, 60), 2)[0])[-1]
+    found = spread(parts, np.eye(3), "crossed")
+    assert np.isnan(found.variance).all()
+    assert np.isfinite(spread(parts, np.eye(3), "images").variance).all()
+
+
+def test_identical_machines_differ_by_nothing() -> None:
+    right = answers(11, 3, 1, 40)
+    parts = decomposed(crowd(np.vstack([right, right[-1:]]), 3)[0])[-1]
+    found = spread(parts, np.array([[1.0, -1, 0, 0]]), "crossed")
+    # Added trials know nothing of that: their part is left.
+    assert found.variance[0] == pytest.approx(
+        spread(parts, np.array([[1.0, -1, 0, 0]]), "images").variance[0]
+    )
+    assert found.alike.tolist() == [True]
+    assert not spread(parts, np.array([[1.0, 0, -1, 0]]), "crossed").alike[0]
+
+
+def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
+    """The positive part of a matrix is at least that of each of its forms."""
+    parts = decomposed(crowd(answers(12, 4, 5, 60), 4)[0])[-1]
+    rng = np.random.default_rng(1)
+    contrasts = rng.standard_normal((50, 7))
+    for population in ("images", "humans", "crossed"):
+        matrix = joint_covariance(parts, population)
+        form = np.einsum("cs,st,ct->c", contrasts, matrix, contrasts)
+        own = spread(parts, contrasts, population).variance
+        if population == "crossed":
+            assert (form >= own * (1 - 1e-9)).all()
+        else:
+            np.testing.assert_allclose(form, own, rtol=1e-9)
+
+
+def test_bounds_and_critical_values_are_those_of_student_and_tukey() -> None:
+    lower, upper = student_bounds(np.array(1.0), np.array(4.0), np.array(5.0), 0.9)
+    assert upper - 1 == pytest.approx(2 * stats.t.ppf(0.95, 5))
+    assert upper - 1 == pytest.approx(1 - lower)
+    # Two systems: one comparison.
+    df = np.array([7.0, 50.0])
+    np.testing.assert_allclose(largest_of_differences(df, 2, 0.95), stats.t.ppf(0.975, df))
+
+
+def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
+    parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
+    machines = only(parts, range(4))
+    contrasts = pair_contrasts(4)
+    found = spread(machines, contrasts, "crossed")
+    pool = found.variance.mean() ** 2 * 3 / found.people.mean() ** 2
+    expected = np.minimum(found.df, pool)
+    np.testing.assert_allclose(pooled_df(found, machines, "crossed"), expected)
+    deviates = normal_deviates(machines, "crossed")
+    np.testing.assert_allclose(deviates, -deviates.T)
+    t = (machines.score[0] - machines.score[2]) / np.sqrt(found.variance[1])
+    assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(t, expected[1]))
+    of_images = spread(machines, contrasts, "images")
+    np.testing.assert_allclose(pooled_df(of_images, machines, "images"), of_images.df)
+
+
+def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:
+    parts = decomposed(crowd(answers(16, 6, 1, 200), 6)[0])[-1]
+    ratio, se, *bounds, bounded = share_of_ceiling(parts, 0, 2, "crossed", 0.95)
+    assert bounded
+    assert ratio == pytest.approx(parts.score[0] / parts.score[2])
+    two = only(parts, [0, 2])
+    found = spread(two, np.array([[1.0, -ratio]]), "crossed")
+    assert se == pytest.approx(np.sqrt(found.variance[0]) / two.score[1])
+    matrix = joint_covariance(two, "crossed")
+    for bound in bounds:
+        w = np.array([1.0, -bound])
+        distance = abs(w @ two.score) / np.sqrt(w @ matrix @ w)
+        assert distance == pytest.approx(stats.t.ppf(0.975, found.df[0]), rel=1e-6)
+    # An observer at chance among themselves: nothing is a share of that.
+    noise = (np.random.default_rng(1).random((4, 60)) < 0.5).astype(float)
+    noise[1] = 1 - noise[0]
+    noise[2] = 1 - noise[0]
+    nothing = share_of_ceiling(decomposed(crowd(noise, 3)[0])[-1], 0, 2, "images", 0.95)
+    assert np.isnan(nothing[:4]).all()
+    # A ceiling above 0 that cannot be told from it.
+    few = decomposed(crowd(answers(17, 3, 1, 12), 3)[0])[-1]
+    wide = share_of_ceiling(few, 0, 2, "crossed", 0.95)
+    contrast = np.array([[1.0, 0, -wide.ratio]])
+    assert not wide.bounded
+    df = spread(few, contrast, "crossed").df[0]
+    assert wide.upper - wide.ratio == pytest.approx(stats.t.ppf(0.975, df) * wide.se)
+
+
+def test_distinct_blocks_and_images() -> None:
+    one, other = np.arange(10), np.arange(5, 15)
+    assert n_distinct_blocks([one, other]) == 1.5
+    trials, _ = crowd(
+        answers(13, 2, 1, 6), 2, dataset=["a"] * 3 + ["b"] * 3, condition=["x", "y", "y"] * 2,
+        item=["i", "i", "j"] * 2,
+    )  # fmt: skip
+    table, _ = laid_out(trials, models="model", humans="human")
+    counts = {
+        items: len(np.unique(image_numbers(table, items)))  # type: ignore[arg-type]
+        for items in ("label", "dataset", "condition")
+    }
+    assert counts == {"label": 2, "dataset": 4, "condition": 6}
+
+
+@pytest.mark.parametrize("metric", ["error_consistency", "copy_probability"])
+def test_other_metrics_of_cells_take_the_same_way(metric: str) -> None:
+    found = get_metric(metric)
+    right = answers(14, 3, 1, 60)
+    parts = decomposed(crowd(right, 3)[0], metric)[-1]
+    added = added_count(1, 3)
+    values = [float(found.value(cells_of(right[h], right[3], added))) for h in range(3)]
+    assert parts.score[0] == pytest.approx(np.mean(values), rel=1e-12)
+    assert parts.people[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)
