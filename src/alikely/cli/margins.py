@@ -143,7 +143,8 @@ def _categories(path: Path) -> dict[str, str]:
     """Coarse category of each class, from a table with these columns or a list of identifiers."""
     if path.suffix == ".txt":
         return al.datasets.sixteen_categories(path)
-    from alikely.data.ingest import open_tables, read_file
+    from alikely.data.files import read_file
+    from alikely.data.ingest import open_tables
 
     source = open_tables([read_file(path)])
     classes, categories = source.read("class"), source.read("category")
