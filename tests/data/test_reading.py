@@ -233,7 +233,7 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
         (
             {"a_csv": text(), "b_csv": text(table=TABLE.rename(columns={"truth": "label"}))},
             {},
-            r"'truth' is in 'a.csv' but not in 'b.csv', whose columns are .*, label, response; files",
+            r"'truth' is in 'a.csv' but not in 'b.csv', whose columns are .*, label, response; f",
         ),
         ({"a_csv": text(), "b_csv": text()}, {}, "'a.csv' and 'b.csv' hold the same rows; leave"),
         (
@@ -299,6 +299,10 @@ def test_wide_tables(tmp_path: Path) -> None:
     assert Trials.from_wide(WIDE, observers=["anna"]).notes == []
     (tmp_path / "wide.csv").write_text(text(";", WIDE.rename(columns={"image": "picture"})))
     assert same(Trials.read(tmp_path / "wide.csv", wide=True, item="picture"))
+    kinds_of = {"anna": "human", "net": "model"}
+    (tmp_path / "w.csv").write_text(text(table=WIDE))
+    trials = Trials.read(tmp_path / "w.csv", wide=["anna", "net"], kind=kinds_of)
+    assert same(trials, TABLE.assign(kind=kinds))
     right = WIDE.drop(columns="truth").assign(anna=[1, 0], net=[1.0, None])
     trials = Trials.from_wide(right)
     assert not trials.has_classes
@@ -311,6 +315,8 @@ def test_wide_tables(tmp_path: Path) -> None:
         ({"truth": "class"}, r"no column 'class' \(truth\); the columns are image, truth, anna"),
         ({"observers": ["ana"]}, r"no column 'ana' \(an observer\); .* did you mean 'anna'"),
         ({"kind": {"anna": "human"}}, "kind has no entry for observer 'net'; it has anna"),
+        ({"kind": "human"}, "kind must map observers to kinds in a wide table, got 'human'"),
+        ({"observers": "anna"}, "observers must be a list of columns, got 'anna'"),
         ({"response": "anna"}, "a wide table has no column 'response'"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -36,7 +37,7 @@ def add_parser(verbs: Verbs) -> Parser:
     """Add the verb and its options."""
     parser = verbs.add_parser(
         "compare",
-        help="compare the errors of all pairs of a csv or parquet file",
+        help="compare the errors of all pairs of a file",
         description=(
             "Error consistency of pairs of observers (or another metric), with bootstrap and "
             "posterior intervals. FILE has one row per observer and trial, with columns "
@@ -45,7 +46,7 @@ def add_parser(verbs: Verbs) -> Parser:
             "means: shown, not answered."
         ),
     )
-    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    add_file(parser)
     parser.add_argument(
         "--pairs",
         default="all",
@@ -78,6 +79,7 @@ def add_parser(verbs: Verbs) -> Parser:
         action="store_true",
         help="also what independent observers of the same accuracies would show, by the sampler",
     )
+    add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
     return parser
@@ -85,7 +87,7 @@ def add_parser(verbs: Verbs) -> Parser:
 
 def run(options: argparse.Namespace) -> None:
     """Print and write one table for each metric, then how the metrics correlate."""
-    trials = al.Trials.read(options.file)
+    trials = read_trials(options, options.file)
     results: list[Result] = []
     asked = ALL if options.metric == "all" else (options.metric,)
     if options.null and options.draws < 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -37,7 +38,7 @@ def add_parser(verbs: Verbs) -> Parser:
             "margin, or per machine, item and class with columns class and logit (or probability)."
         ),
     )
-    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    add_file(parser)
     parser.add_argument(
         "--margins",
         type=Path,
@@ -97,6 +98,7 @@ def add_parser(verbs: Verbs) -> Parser:
             "counts of each item, or of each observer, or of each class answered (response bias)"
         ),
     )
+    add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
     return parser
@@ -105,7 +107,7 @@ def add_parser(verbs: Verbs) -> Parser:
 def run(options: argparse.Namespace) -> None:
     """Print and write margin consistencies, their ceilings and error consistency beside them."""
     known = () if options.group in ("kind", "observer") else (options.group,)
-    trials = al.Trials.read(options.file, labels=known)
+    trials = read_trials(options, options.file, labels=known)
     table = None
     if options.margins:
         coarse = _categories(options.coarse) if options.coarse else None

@@ -37,7 +37,7 @@ def read_trials(
     na_values: Collection[str] | None,
     sep: str | None,
     encoding: str | None,
-    wide: bool,
+    wide: bool | Sequence[str],
     score: str | None,
     filter: str | None,  # noqa: A002
     columns: dict[str, Any],
@@ -70,8 +70,13 @@ def read_trials(
     _note_same_rows(files, fields, names == [file.name for file in files], notes)
     if fields is not None:
         tables = [_with_fields(t, f, n) for t, f, n in zip(tables, fields, names, strict=True)]
-    if wide:
-        return wide_trials(tables, names=names, missing=missing, columns=columns, notes=notes)
+    if wide is not False:
+        kind = columns.pop("kind", None)
+        observers = None if wide is True else wide
+        return wide_trials(
+            tables, columns=columns, observers=observers, kind=kind, names=names,
+            missing=missing, notes=notes,
+        )  # fmt: skip
     source = open_tables(tables, names=names, missing=missing)
     return _noted(_aligned(source, columns), notes)
 

@@ -140,7 +140,7 @@ class Trials:
         na_values: Collection[str] | None = None,
         sep: str | None = None,
         encoding: str | None = None,
-        wide: bool = False,
+        wide: bool | Sequence[str] = False,
         score: str | None = None,
         filter: str | None = None,  # noqa: A002
         **columns: Any,
@@ -167,8 +167,8 @@ class Trials:
             it is refused. What `classes` lists is a class.
         sep, encoding : str, optional
             Of text files; found out by default, which a note tells.
-        wide : bool
-            One column of answers for each observer, as in `from_wide`.
+        wide : bool or sequence of str
+            One column of answers for each observer, as in `from_wide`, or for each of these.
         score, filter : str, optional
             Which one, where a log has several (of several kinds of logs: parted by commas).
         **columns

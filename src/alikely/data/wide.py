@@ -62,6 +62,8 @@ def long_tables(
     """
     roles = {"truth": truth, "item": item, "condition": condition, "dataset": dataset}
     roles["repeat"] = repeat
+    if not isinstance(kind, Mapping | None):
+        raise ValueError(f"kind must map observers to kinds in a wide table, got {kind!r}")
     made, places, found = [], [], dict[str, None]()
     notes: list[str] = []
     for number, table in enumerate(tables):
@@ -109,6 +111,8 @@ def long_tables(
 def _observers(
     columns: Sequence[str], observers: Sequence[str] | None, taken: set[str]
 ) -> list[str]:
+    if isinstance(observers, str):
+        raise ValueError(f"observers must be a list of columns, got {observers!r}")
     people = list(observers) if observers is not None else [c for c in columns if c not in taken]
     lacking = next((name for name in people if name not in columns), None)
     if lacking is not None:
