@@ -31,6 +31,7 @@ TEXT, LINES = (".csv", ".tsv"), (".jsonl", ".ndjson", ".json")
 COLUMNS = (".parquet", ".pq", ".feather", ".arrow")
 # Also logs of tools, which their readers open.
 KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval")
+HEAD = 65_536  # bytes that hold the first line
 UTF8_MARK = b"\xef\xbb\xbf"
 
 
@@ -73,6 +74,31 @@ class File(NamedTuple):
         if not raw:
             raise ValueError(f"{self.name!r} is an empty file")
         return raw
+
+    def columns(self) -> list[str]:
+        """Names in the first line of a text file or the first object of a JSON file, if any."""
+        try:
+            if self.suffix in TEXT:
+                first = self._head().lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+                sep = _separator(first, self.suffix)
+                return next(csv.reader([first], delimiter=sep), [])
+            if self.suffix in LINES:
+                records = self.records([])
+                return list(records[0]) if records and isinstance(records[0], dict) else []
+            if self.suffix in (".parquet", ".pq"):
+                return list(pyarrow.parquet.read_schema(io.BytesIO(self.read())).names)
+        except (ValueError, pa.ArrowInvalid):
+            return []  # what cannot be read is refused by who reads it
+        return []
+
+    def _head(self) -> str:
+        """The beginning of a text file."""
+        if self.member or self.path.suffix.lower() == ".gz":
+            raw = self.read()
+        else:
+            with self.path.open("rb") as stream:
+                raw = stream.read(HEAD)
+        return raw[:HEAD].decode("utf-8-sig", errors="replace")
 
     def text(self, notes: list[str], encoding: str | None = None) -> str:
         """Its text: UTF-8 or UTF-16 by its mark, else Latin-1, which a note tells.

@@ -10,7 +10,18 @@ import pandas as pd
 from alikely._base.names import listed, nearest
 from alikely.data.files import File
 
-__all__ = ["Choice", "Log", "Reader", "chosen", "field", "largest", "log_of_rows"]
+__all__ = [
+    "Choice",
+    "Log",
+    "Reader",
+    "chosen",
+    "field",
+    "has_columns",
+    "largest",
+    "log_of_rows",
+    "option",
+    "right",
+]
 
 
 class Choice(NamedTuple):
@@ -26,7 +37,7 @@ class Log(NamedTuple):
 
     tables: list[Any]
     names: list[str]
-    columns: dict[str, str]
+    columns: dict[str, str]  # and "classes"
     notes: list[str]
     missing: Sequence[str] = ()
 
@@ -90,6 +101,32 @@ def field(record: Any, *path: str | int, place: str) -> Any:
     return here
 
 
+def has_columns(files: Sequence[File], *names: str) -> bool:
+    """Whether the first file has these columns, in letters of any size."""
+    return set(names) <= {name.lower() for name in files[0].columns()}
+
+
+def option(text: Any) -> str | None:
+    """A text that is the letter of an option, such as B; None for any other."""
+    letter = str(text).strip().strip("().")
+    return letter.upper() if len(letter) == 1 and letter.isascii() and letter.isalpha() else None
+
+
+def right(value: Any, place: str) -> int:
+    """Correctness that is 0 or 1, of a number or a truth value.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if not isinstance(value, bool | int | float) or value not in (0, 1):
+        raise ValueError(
+            f"{place} is {value!r}, neither 0 nor 1: not a score of right and wrong; choose another"
+        )
+    return int(value)
+
+
 def largest(values: Sequence[float]) -> str:
     """Position of the largest, the first of several, as a label."""
     return str(max(range(len(values)), key=lambda k: values[k]))
@@ -113,11 +150,15 @@ def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) 
         scored = table["response"].isna() & table["correct"].notna()
         if lacks.any() or against.any() or scored.any():
             table = table.drop(columns=["truth", "response"])
-            why = "have no options" if lacks.any() else "contradict their score"
+            why = (
+                "have no options" if lacks.any() else "have an answer that contradicts their score"
+            )
             n = int(lacks.sum() if lacks.any() else (against | scored).sum())
             notes.append(f"{n} of {len(rows)} samples {why}: correctness only")
         else:
             table = table.drop(columns="correct")
+            # Options are admissible answers, also those that are never right.
+            return Log([table], [what], {"classes": "seen"}, list(dict.fromkeys(notes)))
     else:
         notes.append("answers are free text: correctness only")
     return Log([table], [what], {}, list(dict.fromkeys(notes)))

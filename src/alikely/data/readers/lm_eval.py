@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers._reader import Choice, Log, Reader, chosen, field, largest, log_of_rows
+from alikely.data.readers._reader import (
+    Choice,
+    Log,
+    Reader,
+    chosen,
+    field,
+    largest,
+    log_of_rows,
+    right,
+)
 
 __all__ = ["READER"]
 
@@ -87,7 +96,7 @@ def _rows(
             "dataset": task,
             "condition": str(doc.get("subject") or doc.get("category") or "all"),
             "item": str(field(sample, "doc_id", place=where)),
-            "correct": _right(value, score, where),
+            "correct": right(value, f"{score} of {where}"),
         }
         rows.append(row | _answer(sample, score, where))
     return rows
@@ -99,14 +108,6 @@ def _scores(sample: dict[str, Any]) -> list[str]:
         return list(sample["metrics"])
     usual = (PLAIN, BY_LENGTH, "exact_match", "em", "f1")
     return [name for name in usual if name in sample]
-
-
-def _right(value: Any, score: str, where: str) -> int:
-    if not isinstance(value, bool | int | float) or value not in (0, 1):
-        raise ValueError(
-            f"{where} has {score} {value!r}, which is neither 0 nor 1; choose another score"
-        )
-    return int(value)
 
 
 def _answer(sample: dict[str, Any], score: str, where: str) -> dict[str, Any]:
