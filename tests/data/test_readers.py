@@ -170,6 +170,20 @@ def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
     assert "of several dates the newest was read; left out: org__net-7b/samples_" in trials.notes[1]
 
 
+def test_items_are_one_question(tmp_path: Path) -> None:
+    harness(tmp_path, SAMPLES)
+    harness(tmp_path, [SAMPLES[0] | {"doc_hash": "1" * 8}], "other")
+    message = r"item '0' of 'mmlu_anatomy' is one question in 'org__net-7b/.*and another in 'other/"
+    with pytest.raises(ValueError, match=message):
+        Trials.read(tmp_path)
+
+
+def test_files_that_are_no_samples_are_told(tmp_path: Path) -> None:
+    harness(tmp_path, SAMPLES)
+    (tmp_path / "scores.csv").write_text("a,b\n1,2\n")
+    assert "1 other files were not read: scores.csv" in Trials.read(tmp_path).notes
+
+
 # Inspect -----------------------------------------------------------------------------------------
 
 

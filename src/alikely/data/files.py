@@ -83,10 +83,14 @@ class File(NamedTuple):
                 sep = _separator(first, self.suffix)
                 return next(csv.reader([first], delimiter=sep), [])
             if self.suffix in LINES:
+                first = self._head().lstrip().split("\n", 1)[0]
+                if first.startswith("{") and first.rstrip().endswith("}"):
+                    return list(json.loads(first))
                 records = self.records([])
                 return list(records[0]) if records and isinstance(records[0], dict) else []
             if self.suffix in (".parquet", ".pq"):
-                return list(pyarrow.parquet.read_schema(io.BytesIO(self.read())).names)
+                where = io.BytesIO(self.read()) if self.member else self.path
+                return list(pyarrow.parquet.read_schema(where).names)
         except (ValueError, pa.ArrowInvalid):
             return []  # what cannot be read is refused by who reads it
         return []

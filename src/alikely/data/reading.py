@@ -94,7 +94,7 @@ def wide_trials(
     """Data of `Trials.from_wide`."""
     roles = {role: name for role, name in columns.items() if role in (*TRIAL_ROLES, "truth")}
     other = {role: name for role, name in columns.items() if role not in roles}
-    wrong = next((role for role in other if role != "classes"), None)
+    wrong = next((role for role in other if other[role] and role != "classes"), None)
     if wrong is not None:
         raise ValueError(
             f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "

@@ -13,12 +13,14 @@ from alikely.data.files import File
 __all__ = [
     "Choice",
     "Log",
+    "Questions",
     "Reader",
     "chosen",
     "field",
     "has_columns",
     "largest",
     "log_of_rows",
+    "note_unread",
     "option",
     "right",
 ]
@@ -104,6 +106,37 @@ def field(record: Any, *path: str | int, place: str) -> Any:
 def has_columns(files: Sequence[File], *names: str) -> bool:
     """Whether the first file has these columns, in letters of any size."""
     return set(names) <= {name.lower() for name in files[0].columns()}
+
+
+def note_unread(files: Iterable[File], known: Iterable[File], notes: list[str]) -> None:
+    """Note the files beside those of the log."""
+    others = [file.name for file in files if file not in set(known)]
+    if others:
+        notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
+
+
+class Questions:
+    """What was asked, by item: one item must be the same question for all observers."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, ...], tuple[Any, str]] = {}
+
+    def check(self, item: tuple[str, ...], mark: Any, place: str) -> None:
+        """Refuse an item whose mark (a hash or the text of the question) was another before.
+
+        Raises
+        ------
+        ValueError
+            Naming both files.
+        """
+        if not mark:
+            return
+        before, where = self._seen.setdefault(item, (mark, place))
+        if before != mark:
+            raise ValueError(
+                f"item {item[-1]!r} of {item[0]!r} is one question in {where} and another in "
+                f"{place}: the logs are of different versions of the data; read them apart"
+            )
 
 
 def option(text: Any) -> str | None:

@@ -9,11 +9,13 @@ from alikely.data.files import File
 from alikely.data.readers._reader import (
     Choice,
     Log,
+    Questions,
     Reader,
     chosen,
     field,
     has_columns,
     log_of_rows,
+    note_unread,
     option,
     right,
 )
@@ -32,9 +34,11 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     """Rows of one evaluation of every sample."""
     notes: list[str] = []
     logs = [file for file in files if file.suffix == ".jsonl" or recognises([file])]
+    note_unread(files, logs, notes)
     samples = [(file, i, s) for file in logs for i, s in enumerate(file.records(notes))]
     samples = _of_one_score(samples, choice)
-    rows = []
+    asked = Questions()
+    rows: list[dict[str, Any]] = []
     for file, number, sample in samples:
         where = f"{file.name!r}, sample {number}"
         evaluation = field(sample, "evaluation", place=where)
@@ -54,6 +58,8 @@ def read(files: Sequence[File], choice: Choice) -> Log:
                 "response": option(extracted[-1].get("extracted_value")) if extracted else None,
             }
         )
+        key = (rows[-1]["dataset"], rows[-1]["item"])
+        asked.check(key, sample.get("sample_hash"), repr(file.name))
     return log_of_rows(rows, f"{len(logs)} files of samples", notes)
 
 

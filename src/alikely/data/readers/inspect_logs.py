@@ -12,7 +12,16 @@ from typing import Any
 import pyarrow as pa
 
 from alikely.data.files import File
-from alikely.data.readers._reader import Choice, Log, Reader, chosen, field, log_of_rows, option
+from alikely.data.readers._reader import (
+    Choice,
+    Log,
+    Reader,
+    chosen,
+    field,
+    log_of_rows,
+    note_unread,
+    option,
+)
 
 __all__ = ["READER"]
 
@@ -35,6 +44,7 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     """Rows of all logs, a task and model each."""
     notes: list[str] = []
     logs = [file for file in files if file.suffix in (".eval", ".json")]
+    note_unread(files, logs, notes)
     rows = [row for file in logs for row in _rows(file, choice, notes)]
     return log_of_rows(rows, f"{len(logs)} logs", notes)
 

@@ -16,12 +16,14 @@ from alikely.data.files import File
 from alikely.data.readers._reader import (
     Choice,
     Log,
+    Questions,
     Reader,
     chosen,
     field,
     has_columns,
     largest,
     log_of_rows,
+    note_unread,
     right,
 )
 
@@ -51,12 +53,14 @@ def read(files: Sequence[File], choice: Choice) -> Log:
         if key in newest:
             older.append(min(newest[key], here, key=lambda entry: entry[0])[1].name)
         newest[key] = max(newest.get(key, here), here, key=lambda entry: entry[0])
+    note_unread(files, [file for file in files if NAME.fullmatch(file.base)], notes)
     if older:
         notes.append(f"of several runs the newest was read; left out: {', '.join(older)}")
+    asked = Questions()
     rows = [
         row
         for (observer, task), (_, file) in newest.items()
-        for row in _rows(file, observer, task, choice)
+        for row in _rows(file, observer, task, choice, asked)
     ]
     return log_of_rows(rows, f"{len(newest)} files of details", notes)
 
@@ -73,7 +77,9 @@ def _observer(file: File) -> str:
     return f"{match[1]}/{match[2]}"
 
 
-def _rows(file: File, observer: str, task: str, choice: Choice) -> list[dict[str, Any]]:
+def _rows(
+    file: File, observer: str, task: str, choice: Choice, asked: Questions
+) -> list[dict[str, Any]]:
     table = pyarrow.parquet.read_table(io.BytesIO(file.read()))
     place = repr(file.name)
     names = [name for name in table.column_names if name in ("acc", "acc_norm", "em", "mc1")]
@@ -91,6 +97,8 @@ def _rows(file: File, observer: str, task: str, choice: Choice) -> list[dict[str
             "item": str(number),
             "correct": right(sample[score], f"{score} of {where}"),
         }
+        mark = (sample.get("hashes") or {}).get("example")
+        asked.check((dataset, condition, str(number)), mark, place)
         # Of acc_norm the lengths of options are not kept: no answer follows from likelihoods.
         options = score == "acc" and isinstance(gold, int) and len(likelihood) > 1
         answer = {"truth": str(gold), "response": largest(likelihood)} if options else {}

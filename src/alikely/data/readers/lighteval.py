@@ -13,12 +13,14 @@ from alikely.data.files import File
 from alikely.data.readers._reader import (
     Choice,
     Log,
+    Questions,
     Reader,
     chosen,
     field,
     has_columns,
     largest,
     log_of_rows,
+    note_unread,
     right,
 )
 
@@ -40,11 +42,14 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     """Rows of all files; nested fields differ between tasks and are read file by file."""
     notes: list[str] = []
     details = [file for file in files if file.suffix == ".parquet"]
-    rows = [row for file in details for row in _rows(file, choice)]
+    results = [file for file in files if file.base.startswith("results_")]
+    note_unread(files, [*details, *results], notes)
+    asked = Questions()
+    rows = [row for file in details for row in _rows(file, choice, asked)]
     return log_of_rows(rows, f"{len(details)} files of details", notes)
 
 
-def _rows(file: File, choice: Choice) -> list[dict[str, Any]]:
+def _rows(file: File, choice: Choice, asked: Questions) -> list[dict[str, Any]]:
     place = repr(file.name)
     match = NAME.fullmatch(file.base)
     # {out}/details/{model_name}/{date}/file: the name of a model may be several folders.
@@ -70,6 +75,7 @@ def _rows(file: File, choice: Choice) -> list[dict[str, Any]]:
                 **_answer(doc, field(sample, "model_response", place=where)),
             }
         )
+        asked.check((rows[-1]["dataset"], rows[-1]["item"]), doc.get("query"), place)
     return rows
 
 

@@ -11,17 +11,20 @@ from alikely.data.files import File
 from alikely.data.readers._reader import (
     Choice,
     Log,
+    Questions,
     Reader,
     chosen,
     field,
     largest,
     log_of_rows,
+    note_unread,
     right,
 )
 
 __all__ = ["READER"]
 
 NAME = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.\-:]+))?\.jsonl?", re.IGNORECASE)
+RESULTS = "results_"
 # Of options: the log likelihoods themselves, or each divided by the length of its option.
 PLAIN, BY_LENGTH = "acc", "acc_norm"
 
@@ -43,12 +46,15 @@ def read(files: Sequence[File], choice: Choice) -> Log:
         if key in newest:
             older.append(min(newest[key], (date, file), key=lambda entry: entry[0])[1].name)
         newest[key] = max(newest.get(key, ("", file)), (date, file), key=lambda entry: entry[0])
+    known = [file for file in files if NAME.fullmatch(file.base) or file.base.startswith(RESULTS)]
+    note_unread(files, known, notes)
     if older:
         notes.append(f"of several dates the newest was read; left out: {', '.join(older)}")
+    asked = Questions()
     rows = [
         row
         for (observer, task), (_, file) in newest.items()
-        for row in _rows(file, observer, task, choice, notes)
+        for row in _rows(file, observer, task, choice, notes, asked)
     ]
     return log_of_rows(rows, f"{len(newest)} files of samples", notes)
 
@@ -59,7 +65,7 @@ def _observer(file: File, files: Sequence[File]) -> str:
     own = file.member.rpartition("/")[0]
     for other in files:
         beside = other.path.parent == folder and other.member.rpartition("/")[0] == own
-        if beside and other.base.startswith("results_") and other.suffix == ".json":
+        if beside and other.base.startswith(RESULTS) and other.suffix == ".json":
             name = json.loads(other.read()).get("model_name")
             if name:
                 return str(name)
@@ -74,7 +80,7 @@ def _observer(file: File, files: Sequence[File]) -> str:
 
 
 def _rows(
-    file: File, observer: str, task: str, choice: Choice, notes: list[str]
+    file: File, observer: str, task: str, choice: Choice, notes: list[str], asked: Questions
 ) -> list[dict[str, Any]]:
     samples = file.records(notes)
     place = repr(file.name)
@@ -98,6 +104,7 @@ def _rows(
             "item": str(field(sample, "doc_id", place=where)),
             "correct": right(value, f"{score} of {where}"),
         }
+        asked.check((task, str(row["item"])), sample.get("doc_hash"), place)
         rows.append(row | _answer(sample, score, where))
     return rows
 
