@@ -211,7 +211,7 @@ def test_failed_downloads_leave_nothing_behind(
     ],
 )
 def test_image_names(name: str, image: str) -> None:
-    assert datasets._image_id(name) == image
+    assert datasets.image_name(name) == image
 
 
 def test_the_shared_copy_is_the_published_one(shared_data: Path, tmp_path: Path) -> None:

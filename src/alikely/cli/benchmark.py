@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     Parser,
     Verbs,
@@ -52,7 +53,7 @@ def add_parser(verbs: Verbs) -> Parser:
         action="store_true",
         help="also show what missing responses, excluded conditions and pooling decide",
     )
-    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    add_file(parser)
     parser.add_argument(
         "--exclude",
         choices=["model-vs-human"],
@@ -86,6 +87,7 @@ def add_parser(verbs: Verbs) -> Parser:
         choices=["error", "available"],
         help="refuse models that lack a data set (default), or average over what they have",
     )
+    add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
     return parser
@@ -93,7 +95,7 @@ def add_parser(verbs: Verbs) -> Parser:
 
 def run(options: argparse.Namespace) -> None:
     """Print and write the scores, and what silent choices make of them."""
-    trials = al.Trials.read(options.file)
+    trials = read_trials(options, options.file)
     scores = al.benchmark_scores(
         trials,
         metric=find_metric(options.metric),

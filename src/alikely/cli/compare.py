@@ -10,6 +10,7 @@ import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -39,7 +40,7 @@ def add_parser(verbs: Verbs) -> Parser:
     """Add the verb and its options."""
     parser = verbs.add_parser(
         "compare",
-        help="compare the errors of all pairs of a csv or parquet file",
+        help="compare the errors of all pairs of a file",
         description=(
             "Error consistency of pairs of observers (or another metric), with bootstrap and "
             "posterior intervals. FILE has one row per observer and trial, with columns "
@@ -48,14 +49,14 @@ def add_parser(verbs: Verbs) -> Parser:
             "means: shown, not answered."
         ),
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help=".csv, .csv.gz or .parquet")
+    add_file(parser, nargs="*")
     parser.add_argument(
         "--confusions",
         nargs="+",
         type=Path,
         metavar="CSV",
-        help="in place of FILE, for cles: a confusion matrix of each system, in a file of its name; "
-        "counts of true classes (rows, named in the first column) by answers (columns)",
+        help="in place of FILE, for cles: a confusion matrix of each system, in a file of its "
+        "name; counts of true classes (rows, named in the first column) by answers (columns)",
     )
     parser.add_argument(
         "--paired",
@@ -78,8 +79,8 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--metric",
         metavar="NAME",
-        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether both give "
-        "the same wrong answer; cles: class-level error similarity, whether both mistake the same "
+        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether "
+        "both give the same wrong answer; cles: class-level error similarity, whether both mistake the same "
         "for the same; all: these three and how they correlate over pairs; copying, normalised, "
         "or any other metric by name, one of your own as module:ATTRIBUTE",
     )
@@ -94,6 +95,7 @@ def add_parser(verbs: Verbs) -> Parser:
         action="store_true",
         help="also what independent observers of the same accuracies would show, by the sampler",
     )
+    add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
     return parser
@@ -101,14 +103,14 @@ def add_parser(verbs: Verbs) -> Parser:
 
 def run(options: argparse.Namespace) -> None:
     """Print and write one table for each metric, then how the metrics correlate."""
-    if (options.file is None) == (options.confusions is None):
+    if bool(options.file) == (options.confusions is not None):
         raise ValueError("give FILE, with trials, or --confusions: one of them")
     if options.confusions is not None:
         _of_confusions(options)
         return
     if options.paired is not None:
         raise ValueError("--paired goes with --confusions; trials tell which items are common")
-    trials = al.Trials.read(options.file)
+    trials = read_trials(options, options.file)
     results: list[Result] = []
     metric = options.metric or "ec"
     asked = ALL if metric == "all" else (metric,)

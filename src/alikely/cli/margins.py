@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -47,7 +48,7 @@ def add_parser(verbs: Verbs) -> Parser:
             "margin, or per machine, item and class with columns class and logit (or probability)."
         ),
     )
-    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    add_file(parser)
     parser.add_argument(
         "--margins",
         type=Path,
@@ -108,6 +109,7 @@ def add_parser(verbs: Verbs) -> Parser:
             "counts of each item, or of each observer, or of each class answered (response bias)"
         ),
     )
+    add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
     return parser
@@ -116,7 +118,7 @@ def add_parser(verbs: Verbs) -> Parser:
 def run(options: argparse.Namespace) -> None:
     """Print and write margin consistencies, their ceilings and error consistency beside them."""
     known = () if options.group in ("kind", "observer") else (options.group,)
-    trials = al.Trials.read(options.file, labels=known)
+    trials = read_trials(options, options.file, labels=known)
     table = None
     if options.margins:
         coarse = _categories(options.coarse) if options.coarse else None
@@ -159,7 +161,8 @@ def _categories(path: Path) -> dict[str, str]:
     """Coarse category of each class, from a table with these columns or a list of identifiers."""
     if path.suffix == ".txt":
         return al.datasets.sixteen_categories(path)
-    from alikely.data.ingest import open_tables, read_file
+    from alikely.data.files import read_file
+    from alikely.data.ingest import open_tables
 
     source = open_tables([read_file(path)])
     classes, categories = source.read("class"), source.read("category")

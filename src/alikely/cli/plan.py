@@ -13,6 +13,7 @@ import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely.cli._reading import add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
     Parser,
@@ -101,6 +102,7 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="COST",
         help="of one person before the first answer (default 0)",
     )
+    add_reading_options(parser)
     add_output_options(parser)
     return parser
 
@@ -198,7 +200,11 @@ def _from_pilot(options: argparse.Namespace) -> Answer:
     if options.width is None and options.trials is None:
         raise ValueError("--pilot needs --width W, --trials N or --budget COST: what is wanted?")
     pilot = al.error_consistency(
-        al.Trials.read(options.pilot), options.pairs, n_resamples=0, n_null=0, rng=options.seed
+        read_trials(options, options.pilot),
+        options.pairs,
+        n_resamples=0,
+        n_null=0,
+        rng=options.seed,
     )
     table = al.planning.plan_from(
         pilot,
@@ -232,7 +238,7 @@ def _from_budget(options: argparse.Namespace) -> Answer:
     """People and images for the mean over people, from the components of a pilot."""
     if options.pilot is None:
         raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    components = al.planning.variance_components(al.Trials.read(options.pilot))
+    components = al.planning.variance_components(read_trials(options, options.pilot))
     known = components[components["images"].notna()]
     names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []

@@ -9,6 +9,7 @@ import numpy as np
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     Parser,
     Verbs,
@@ -39,7 +40,7 @@ def add_parser(verbs: Verbs) -> Parser:
             "within each regime. FILE as for alikely compare, with a column kind."
         ),
     )
-    parser.add_argument("file", metavar="FILE", help=".csv, .csv.gz or .parquet")
+    add_file(parser)
     parser.add_argument(
         "--reference",
         required=True,
@@ -73,6 +74,7 @@ def add_parser(verbs: Verbs) -> Parser:
         action="store_true",
         help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
     )
+    add_reading_options(parser)
     add_inference_options(parser, resamples=1_000)
     add_output_options(parser)
     return parser
@@ -80,7 +82,7 @@ def add_parser(verbs: Verbs) -> Parser:
 
 def run(options: argparse.Namespace) -> None:
     """Print and write difficulties, regimes, their number, and alignment within them."""
-    trials = al.Trials.read(options.file)
+    trials = read_trials(options, options.file)
     default = "EC,MA" if trials.has_classes else "EC"
     metrics = [find_metric(name) for name in (options.metric or default).split(",")]
     if options.exclude:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from alikely.data.columns import (
     NO_RESPONSE,
     NOT_SHOWN,
+    NOTES,
+    admissible,
     check_label_names,
-    class_labels,
     code_dtype,
     number_trials,
     outside,
@@ -25,7 +27,7 @@ from alikely.data.columns import (
     refuse_duplicates,
     refuse_two_truths,
 )
-from alikely.data.ingest import Column, label, open_tables
+from alikely.data.ingest import Column, Source, label
 
 __all__ = ["arrays_aligned", "correct_aligned", "table_aligned"]
 
@@ -33,7 +35,7 @@ DEFAULT_LABEL = "all"
 
 
 def table_aligned(
-    tables: Sequence[Any],
+    source: Source,
     *,
     observer: str,
     item: str,
@@ -45,11 +47,14 @@ def table_aligned(
     repeat: str,
     kind: str,
     labels: Sequence[str],
-    classes: Sequence[Any] | None,
+    classes: Sequence[Any] | str | None,
 ) -> xr.Dataset:
     """Data of `Trials.from_table`."""
     check_label_names(labels)
-    source = open_tables(tables)
+    _refuse_column_twice(
+        observer=observer, item=item, response=response, truth=truth, correct=correct,
+        condition=condition, dataset=dataset, repeat=repeat,
+    )  # fmt: skip
     if item == "item" and not source.has("item") and source.has("image"):
         item = "image"
     optional = {"condition": condition, "dataset": dataset, "kind": kind}
@@ -96,7 +101,16 @@ def table_aligned(
     described = {"kind": columns["kind"], **{name: source.read(name) for name in labels}}
     for name, column in described.items():
         coords[name] = ("observer", per_observer(source, name, column, columns["observer"]))
-    return xr.Dataset(variables, coords=coords)
+    notes = list(source.notes.values())
+    return xr.Dataset(variables, coords=coords, attrs={NOTES: notes} if notes else None)
+
+
+def _refuse_column_twice(**roles: str) -> None:
+    """Refuse one column in two roles (`ValueError`)."""
+    for role, name in roles.items():
+        first = next(other for other, column in roles.items() if column == name)
+        if first != role:
+            raise ValueError(f"column {name!r} is given twice, as {first} and as {role}")
 
 
 def arrays_aligned(
@@ -104,7 +118,7 @@ def arrays_aligned(
     truth: ArrayLike,
     *,
     observers: Sequence[str] | None,
-    classes: Sequence[Any] | None,
+    classes: Sequence[Any] | str | None,
     condition: Sequence[Any] | None,
     item: Sequence[Any] | None,
     dataset: Sequence[Any] | None,
@@ -126,12 +140,12 @@ def arrays_aligned(
         raise ValueError(f"truth has no value on trial {int(np.argmax(pd.isna(true)))}")
     text = np.frompyfunc(label, 1, 1)
     true = np.asarray(text(true), dtype=object)
-    known = class_labels(true, classes)
+    answered = shown & ~given_missing
+    names = text(values[answered]) if answered.any() else np.array([], dtype=object)
+    known, note = admissible(true, Counter(names.tolist()), classes)
     code = {name: number for number, name in enumerate(known)}
     coded = np.full(values.shape, NOT_SHOWN, dtype=code_dtype(known))
     coded[shown] = NO_RESPONSE
-    answered = shown & ~given_missing
-    names = text(values[answered]) if answered.any() else np.array([], dtype=object)
     numbers = np.array([code.get(name, NOT_SHOWN) for name in names], dtype=coded.dtype)
     if (numbers == NOT_SHOWN).any():
         bad = int(np.argmax(numbers == NOT_SHOWN))
@@ -147,7 +161,8 @@ def arrays_aligned(
     variables["response"] = (("observer", "trial"), coded)
     extra = {"truth": ("trial", true_code), "class": np.array(known, dtype=object)}
     trial_coords = (condition, item, dataset, repeat)
-    return _with_coords(variables, extra, observers, kind, labels, *trial_coords)
+    data = _with_coords(variables, extra, observers, kind, labels, *trial_coords)
+    return data.assign_attrs({NOTES: [note]}) if note else data
 
 
 def correct_aligned(

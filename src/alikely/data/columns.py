@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from alikely.data.ingest import Column, Source, label
 __all__ = [
     "NOT_SHOWN",
     "NO_RESPONSE",
+    "admissible",
     "check_label_names",
     "class_labels",
     "code_dtype",
@@ -39,6 +40,11 @@ NOT_SHOWN = -2
 # ("dataset").
 PEOPLE = "people"
 ELSEWHERE = "true_elsewhere"
+# Attribute of trials: what was guessed or counted when they were read.
+NOTES = "notes"
+# Answers of classes that are never true may be this share of all answers without being asked for.
+MOST_UNTRUE = 0.02
+SEEN = "seen"
 
 
 def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
@@ -57,12 +63,61 @@ def class_labels(truth: Sequence[str] | NDArray[Any], classes: Sequence[Any] | N
         return names
 
 
+def admissible(
+    true: Sequence[str] | NDArray[Any],
+    answers: Mapping[str, int],
+    classes: Sequence[Any] | str | None,
+) -> tuple[list[str], str]:
+    """Admissible classes and, where some are never true but were admitted, a note of them.
+
+    Parameters
+    ----------
+    true : sequence of str
+        True classes.
+    answers : mapping of str to int
+        How often each class was answered.
+    classes : sequence, "seen" or None
+        All admissible; those that occur as truth or answer; or those that occur as truth, and
+        others that make up at most 2 % of the answers.
+
+    Raises
+    ------
+    ValueError
+        If `classes` is another text, or two classes differ in case alone.
+    """
+    if isinstance(classes, str) and classes != SEEN:
+        raise ValueError(f"classes must be a list of labels or 'seen', got {classes!r}")
+    if classes is not None and not isinstance(classes, str):
+        return class_labels(true, classes), ""
+    known = set(true)
+    untrue = {name: n for name, n in answers.items() if name not in known}
+    n_untrue, n = sum(untrue.values()), sum(answers.values())
+    if classes is None and n_untrue > MOST_UNTRUE * n:
+        untrue = {}
+    every = class_labels([*known, *untrue], None)
+    lower: dict[str, str] = {}
+    for name in sorted({*every, *answers}):
+        other = lower.setdefault(name.casefold(), name)
+        if other != name:
+            raise ValueError(
+                f"classes {other!r} and {name!r} differ in case alone; write both alike or, if "
+                "they are two classes, list all of them with classes=[...]"
+            )
+    if not untrue:
+        return every, ""
+    return every, (
+        f"{n_untrue} of {n} answers are of classes that are never true ({listed(untrue, most=5)}); "
+        "they count as classes and as wrong"
+    )
+
+
 def outside(where: str, name: str, known: Sequence[str]) -> str:
     """Say where a value stands that is none of those known."""
     return (
         f"{name!r} ({where}) is not among the {len(known)} classes {listed(known)}; if it is an "
-        "admissible answer, list all of them with classes=[...]; if it means no response, leave it "
-        f"empty{nearest(name, known)}"
+        "admissible answer, list all of them with classes=[...], or take whatever was answered "
+        "with classes='seen'; if it means no response, leave it empty (or, in a file, name it in "
+        f"na_values){nearest(name, known)}"
     )
 
 
@@ -165,16 +220,21 @@ def read_correct(source: Source, name: str) -> NDArray[np.int8]:
 
 
 def read_answers(
-    source: Source, response: str, truth: str, classes: Sequence[Any] | None
+    source: Source, response: str, truth: str, classes: Sequence[Any] | str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
     """Class codes of responses (-1 none) and truths, row by row, and the class labels."""
-    given, true = source.read(response, complete=False), source.read(truth)
+    keep = set() if classes is None or isinstance(classes, str) else set(map(label, classes))
+    given, true = source.read(response, complete=False, keep=keep), source.read(truth, keep=keep)
     if "null" not in (given.family, true.family) and given.family != true.family:
         raise ValueError(
             f"column {truth!r} holds {true.family}s but column {response!r} holds {given.family}s, "
             "so no answer could be right; give both the same type"
         )
-    known = class_labels(true.labels, classes)
+    counts = np.bincount(given.codes[given.codes >= 0], minlength=len(given.labels))
+    answers = dict(zip(given.labels, counts.tolist(), strict=True))
+    known, note = admissible(true.labels, answers, classes)
+    if note:
+        source.notes["untrue"] = note
     code = {name: number for number, name in enumerate(known)}
     recoded = []
     for name, column in ((truth, true), (response, given)):

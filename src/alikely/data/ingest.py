@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["Column", "Source", "label", "open_tables", "read_file"]
+__all__ = ["Column", "Source", "label", "open_tables"]
+
+
+# A code as a table prints it that holds floats where it should hold whole numbers.
+WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
 
 
 class Column(NamedTuple):
@@ -29,11 +31,23 @@ class Column(NamedTuple):
 
 
 class Source:
-    """Columns of one or several long tables, read as one, and where each row came from."""
+    """Columns of one or several long tables, read as one, and where each row came from.
 
-    def __init__(self, frames: Sequence[nw.DataFrame[Any]]) -> None:
+    Of files, `names` are theirs, texts in `missing` mean that there is no value, and codes that
+    were printed as floats (``1.0``) are those of whole numbers; `notes` tells what that changed.
+    """
+
+    def __init__(
+        self,
+        frames: Sequence[nw.DataFrame[Any]],
+        names: Sequence[str] | None = None,
+        missing: Collection[str] = (),
+    ) -> None:
         self._frames = frames
         self._starts = np.cumsum([0, *(len(frame) for frame in frames)])
+        self._names = names
+        self._missing = missing
+        self.notes: dict[str, str] = {}
 
     @property
     def n_rows(self) -> int:
@@ -49,9 +63,16 @@ class Source:
         """Whether every table has the column; an error if only some do."""
         present = [name in frame.columns for frame in self._frames]
         if any(present) and not all(present):
+            lacks, has = present.index(False), present.index(True)
+            if self._names is None:
+                raise ValueError(
+                    f"column {name!r} is missing in table {lacks} (counting from 0); all tables "
+                    "must have it"
+                )
             raise ValueError(
-                f"column {name!r} is missing in table {present.index(False)} (counting from 0); "
-                "all tables must have it"
+                f"column {name!r} is in {self._names[has]!r} but not in {self._names[lacks]!r}, "
+                f"whose columns are {listed(self._frames[lacks].columns)}; files of two layouts "
+                "must be read apart"
             )
         return all(present)
 
@@ -59,10 +80,13 @@ class Source:
         """Name a row for a message."""
         table = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = f"row {row - self._starts[table]}"
-        return local if len(self._frames) == 1 else f"{local} of table {table}"
+        return local if len(self._frames) == 1 else f"{local} of {self._name(table)}"
 
-    def read(self, name: str, complete: bool = True) -> Column:
-        """Read one column of all tables.
+    def _name(self, table: int) -> str:
+        return f"table {table}" if self._names is None else repr(self._names[table])
+
+    def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
+        """Read one column of all tables; what is in `keep` is a value, also if it means missing.
 
         Raises
         ------
@@ -80,20 +104,60 @@ class Source:
         )
         if clash is not None:
             raise ValueError(
-                f"column {name!r} holds {known[0]}s in one table and {families[clash]}s in table "
-                f"{clash}; give both the same type, for instance as text"
+                f"column {name!r} holds {known[0]}s in one table and {families[clash]}s in "
+                f"{self._name(clash)}; give both the same type, for instance as text"
             )
         column = pa.chunked_array(chunks, type=pa.large_string()).combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0) if column.num_chunks else pa.array([], pa.large_string())
         encoded = pc.dictionary_encode(column)
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        if complete and (codes < 0).any():
+        column = Column(codes, encoded.dictionary.to_pylist(), known[0] if known else "null")
+        if self._names is not None:
+            column = self._as_meant(name, column, complete, keep)
+        if complete and (column.codes < 0).any():
+            row = int(np.argmax(column.codes < 0))
             raise ValueError(
-                f"column {name!r} has no value in {self.where(int(np.argmax(codes < 0)))}; fill it "
-                "in or drop the row"
+                f"column {name!r} has no value in {self.where(row)}; fill it in or drop the row"
             )
-        return Column(codes, encoded.dictionary.to_pylist(), known[0] if known else "null")
+        return column
+
+    def _as_meant(
+        self, name: str, printed: Column, complete: bool, keep: Collection[str]
+    ) -> Column:
+        """Codes of a file without what means missing, whole numbers as such."""
+        codes, labels, family = printed
+        gone = np.array([text in self._missing and text not in keep for text in labels], dtype=bool)
+        lost = np.append(gone, False)[codes]
+        if complete and lost.any():
+            row = int(np.argmax(lost))
+            raise ValueError(
+                f"column {name!r} has {labels[codes[row]]!r} in {self.where(row)}, which means "
+                "missing; fill it in or drop the row, or if it is a label, list it in "
+                "classes=[...] or give na_values=[]"
+            )
+        meant = list(labels)
+        numbers = [text for text, drop in zip(labels, gone, strict=True) if not drop]
+        floats = [text for text in numbers if text.endswith(".0")]
+        if family == "text" and floats and all(WHOLE.fullmatch(text) for text in numbers):
+            meant = [text.removesuffix(".0") for text in labels]
+            self.notes[f"float {name}"] = (
+                f"codes of column {name!r} such as {floats[0]} were read as "
+                f"{floats[0].removesuffix('.0')}"
+            )
+        number = {text: i for i, text in enumerate(dict.fromkeys(np.array(meant, object)[~gone]))}
+        new = np.array(
+            [-1 if drop else number[t] for t, drop in zip(meant, gone, strict=True)] + [-1]
+        )
+        if not complete and (lost.any() or (codes < 0).any()):
+            counts = {labels[code]: int((codes == code).sum()) for code in np.flatnonzero(gone)}
+            counts["empty"] = int((codes < 0).sum())
+            told = ", ".join(f"{n} {text}" for text, n in counts.items() if n)
+            self.notes[f"missing {name}"] = (
+                f"{sum(counts.values())} of {len(codes)} values of column {name!r} are missing "
+                f"({told}): shown, not answered"
+            )
+        return Column(new[codes], list(number), family if number else "null")
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Read one column of numbers, or of text that spells them; NaN where null.
@@ -141,11 +205,15 @@ def label(value: object) -> str:
 
 
 def open_tables(
-    tables: Iterable[Any], instead: str = "for arrays there is Trials.from_arrays"
+    tables: Iterable[Any],
+    instead: str = "for arrays there is Trials.from_arrays",
+    names: Sequence[str] | None = None,
+    missing: Collection[str] = (),
 ) -> Source:
     """Accept pandas, polars or pyarrow tables, or whatever else narwhals reads.
 
-    What is no table is refused with the advice what to do `instead`.
+    What is no table is refused with the advice what to do `instead`; `names` and `missing` are of
+    tables that were files.
 
     Raises
     ------
@@ -162,48 +230,10 @@ def open_tables(
             raise TypeError(
                 f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; {instead}"
             ) from None
-    source = Source(frames)
+    source = Source(frames, names, missing)
     if not source.n_rows:
         raise ValueError("the table is empty: it has no rows" if frames else "no table was given")
     return source
-
-
-def read_file(path: str | Path) -> pa.Table:
-    """Read a csv or parquet file; in csv every value stays text as printed, empty means null.
-
-    Raises
-    ------
-    ValueError
-        If the file is missing, empty, of another kind, or not what its name says.
-    """
-    file = Path(path)
-    if not file.is_file():
-        raise ValueError(f"no file {str(path)!r}")
-    if not file.stat().st_size:
-        raise ValueError(f"{str(path)!r} is an empty file")
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    try:
-        if suffixes[-1:] in ([".parquet"], [".pq"]):
-            return pyarrow.parquet.read_table(file)
-        if suffixes[-1:] == [".csv"] or suffixes[-2:] == [".csv", ".gz"]:
-            with pyarrow.csv.open_csv(file) as reader:
-                columns = reader.schema.names
-            return pyarrow.csv.read_csv(
-                file,
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(columns, pa.string()),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                ),
-            )
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        kind = suffixes[-1].lstrip(".") if suffixes[-1] != ".gz" else "csv"
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{str(path)!r} cannot be read as a {kind} file: {reason}") from None
-    raise ValueError(
-        f"{str(path)!r} is neither a .csv nor a .parquet file; for other formats read it with "
-        "pandas or polars and give the table"
-    )
 
 
 def _spells_numbers(text: pa.Array) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,11 @@ from alikely.data.columns import (
     ELSEWHERE,
     NO_RESPONSE,
     NOT_SHOWN,
+    NOTES,
 )
-from alikely.data.ingest import label, read_file
+from alikely.data.files import Paths
+from alikely.data.ingest import label, open_tables
+from alikely.data.reading import read_trials, wide_trials
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
 
@@ -31,7 +33,7 @@ Labels = str | Sequence[str]
 class Trials:
     """Aligned responses of several observers.
 
-    Make one with `from_table`, `read`, `from_arrays` or `from_correct`.
+    Make one with `read`, `from_table`, `from_wide`, `from_arrays` or `from_correct`.
 
     Attributes
     ----------
@@ -41,7 +43,7 @@ class Trials:
         absent when only correctness is known. Coordinates of ``trial``: ``dataset, condition,
         item, repeat`` and, with classes, ``truth``; of ``observer``: ``kind`` and free labels.
         Trials of one condition stand together. The attribute ``true_elsewhere`` names classes that
-        are true only in data sets that `select` has left out.
+        are true only in data sets that `select` has left out, ``notes`` what was guessed.
 
     Examples
     --------
@@ -72,7 +74,7 @@ class Trials:
         repeat: str = "repeat",
         kind: str = "kind",
         labels: Sequence[str] = (),
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[Any] | str | None = None,
     ) -> Trials:
         """Align long tables: one row per observer and trial.
 
@@ -92,8 +94,9 @@ class Trials:
             refers to, such as human and model.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
-        classes : sequence, optional
-            All admissible answers; by default those that occur as truth.
+        classes : sequence or "seen", optional
+            All admissible answers; ``"seen"`` admits those that occur. By default those that occur
+            as truth, and others as long as they are at most 2 % of the answers, with a note.
 
         Returns
         -------
@@ -112,7 +115,7 @@ class Trials:
         """
         return cls(
             table_aligned(
-                tables,
+                open_tables(tables),
                 observer=observer,
                 item=item,
                 response=response,
@@ -128,16 +131,101 @@ class Trials:
         )
 
     @classmethod
-    def read(cls, path: str | Path, **columns: Any) -> Trials:
-        """Read a long table from a csv or parquet file.
+    def read(
+        cls,
+        path: Paths,
+        *,
+        format: str = "auto",  # noqa: A002
+        pattern: str | None = None,
+        na_values: Collection[str] | None = None,
+        sep: str | None = None,
+        encoding: str | None = None,
+        wide: bool | Sequence[str] = False,
+        score: str | None = None,
+        filter: str | None = None,  # noqa: A002
+        **columns: Any,
+    ) -> Trials:
+        """Read files: long or wide tables, or logs of other tools.
 
         Parameters
         ----------
-        path : str or path
-            File with suffix ``.csv``, ``.csv.gz`` or ``.parquet``. In csv files labels stay as
-            printed (``0.10`` is not ``0.1``), and an empty response means: no response given.
+        path : str, path or sequence of these
+            A file, a glob, a folder, a zip archive or several: ``.csv, .tsv`` (parted by commas,
+            semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also ``.gz``. In text
+            labels stay as printed (``0.10`` is not ``0.1``), unless a column holds whole numbers
+            printed as floats (``1.0``).
+        format : str
+            ``"auto"`` recognises logs by their names and fields; ``"table"``; or
+            ``"every-eval-ever", "helm", "inspect", "jspsych", "leaderboard", "lighteval",
+            "lm-eval", "model-vs-human", "psychopy"``.
+        pattern : str, optional
+            Columns that stand in the names of files, ``"{dataset}/{observer}_{session}.csv"``;
+            ``{session:d}`` are digits, ``*`` is of no interest.
+        na_values : collection of str, optional
+            What means missing beside an empty field; by default NA, NaN, nan, null and NULL in
+            tables, nothing in logs. A response that is missing was shown, not answered; elsewhere
+            it is refused. What `classes` lists is a class.
+        sep, encoding : str, optional
+            Of text files; found out by default, which a note tells.
+        wide : bool or sequence of str
+            One column of answers for each observer, as in `from_wide`, or for each of these.
+        score, filter : str, optional
+            Which one, where a log has several (of several kinds of logs: parted by commas).
         **columns
             As in `from_table`.
+
+        Returns
+        -------
+        Trials
+            With `notes` of all that was guessed.
+
+        Raises
+        ------
+        ValueError
+            If a file is missing, empty or of no known kind; for files of two layouts, with the same
+            rows, or that the pattern does not fit; and as in `from_table`.
+        """
+        return cls(
+            read_trials(
+                path,
+                format=format,
+                pattern=pattern,
+                na_values=na_values,
+                sep=sep,
+                encoding=encoding,
+                wide=wide,
+                score=score,
+                filter=filter,
+                columns=columns,
+            )
+        )
+
+    @classmethod
+    def from_wide(
+        cls,
+        *tables: Any,
+        observers: Sequence[str] | None = None,
+        truth: str = "truth",
+        item: str = "item",
+        kind: Mapping[str, str] | None = None,
+        **columns: Any,
+    ) -> Trials:
+        """Align wide tables: one row per trial, one column of answers for each observer.
+
+        Parameters
+        ----------
+        *tables : pandas, polars or pyarrow table
+            One, or several that are read as one. A null means: shown, but no response given.
+        observers : sequence of str, optional
+            Columns of answers; by default all that have no other role.
+        truth : str
+            Column; without one of its default name the answers are correctness, 0 or 1.
+        item : str
+            Column; without one of its default name (or ``image``) items are the rows.
+        kind : mapping of str to str, optional
+            Kind of each observer.
+        **columns
+            ``condition, dataset, repeat, classes`` as in `from_table`.
 
         Returns
         -------
@@ -146,9 +234,17 @@ class Trials:
         Raises
         ------
         ValueError
-            If the file is missing, empty or neither csv nor parquet, and as in `from_table`.
+            If a column is missing, and as in `from_table`.
+
+        Examples
+        --------
+        >>> table = {"truth": ["cat", "dog"], "anna": ["cat", "cat"], "net": ["cat", "dog"]}
+        >>> Trials.from_wide(pd.DataFrame(table), observers=["anna", "net"])
+        <Trials: 2 observers, 2 trials, 2 classes>
+          note: there is no column 'item': items are the rows, counted from 0
         """
-        return cls.from_table(read_file(path), **columns)
+        columns |= {"truth": truth, "item": item}
+        return cls(wide_trials(tables, observers=observers, kind=kind, columns=columns))
 
     @classmethod
     def from_arrays(
@@ -157,7 +253,7 @@ class Trials:
         truth: ArrayLike,
         *,
         observers: Sequence[str] | None = None,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[Any] | str | None = None,
         condition: Sequence[Any] | None = None,
         item: Sequence[Any] | None = None,
         dataset: Sequence[Any] | None = None,
@@ -176,8 +272,8 @@ class Trials:
             True class labels.
         observers, kind : sequence of str, optional
             One per observer.
-        classes : sequence, optional
-            All admissible answers; by default those that occur as truth.
+        classes : sequence or "seen", optional
+            As in `from_table`.
         condition, item, dataset, repeat : sequence, optional
             One per trial.
         labels : mapping of str to sequence, optional
@@ -272,6 +368,11 @@ class Trials:
     def n_trials(self) -> int:
         """Number of trials."""
         return int(self.data.sizes["trial"])
+
+    @property
+    def notes(self) -> list[str]:
+        """What was guessed, counted or left out when these trials were read."""
+        return [str(note) for note in self.data.attrs.get(NOTES, ())]
 
     @property
     def has_classes(self) -> bool:
@@ -406,4 +507,5 @@ class Trials:
 
     def __repr__(self) -> str:
         n_classes = f"{len(self.classes)} classes" if self.has_classes else "correctness only"
-        return f"<Trials: {len(self.observers)} observers, {self.n_trials} trials, {n_classes}>"
+        head = f"<Trials: {len(self.observers)} observers, {self.n_trials} trials, {n_classes}>"
+        return "\n".join([head, *(f"  note: {note}" for note in self.notes)])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
-import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ import pyarrow.parquet
 from alikely import simulate
 from alikely._base.names import listed, nearest
 from alikely.data.columns import PEOPLE
+from alikely.data.readers.model_vs_human import image_name, normalise_condition
 from alikely.data.trials import Trials
 
 __all__ = ["load_example", "model_vs_human", "normalise_condition", "simulate_example"]
@@ -54,9 +54,6 @@ HUMAN_DIGESTS: dict[str, str] = {
     "stylized": "e9edd796b822c184364f2acf8301ed27c09bb67a1bcdb8898bac733d5ef3d128",
     "uniform-noise": "b776bb26d326550cf670dfa1f02f3b2b85159fe414b49213cc4a443c18380cc5",
 }
-
-# Number of the trial, experiment, subject, condition, category, two digits; then the image's name.
-TRIAL_PREFIX = re.compile(r"\d{4}_[a-z]+_[a-z0-9]+_[^_]+_[a-z]+_\d+_")
 
 COLUMNS = ("dataset", "condition", "image", "observer", "kind", "truth", "response")
 
@@ -166,37 +163,6 @@ def model_vs_human(
         table = _from_folder(Path(folder), datasets)
     trials = Trials.from_table(table)
     return Trials(trials.data.assign_attrs({PEOPLE: "dataset"}))
-
-
-def normalise_condition(label: str | None) -> str:
-    """One spelling for the conditions of the model-vs-human data, which vary between files.
-
-    Numbers lose trailing zeros (``0.90`` is ``0.9``, ``0.00`` is ``0``), truth values are in lower
-    case, and the single condition of a data set (written ``NaN`` or ``0``) is ``0``.
-
-    Parameters
-    ----------
-    label : str or None
-        As written in a file.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> [normalise_condition(label) for label in ["0.90", "0.0", "True", "c100", None, "1-10-10"]]
-    ['0.9', '0', 'true', 'c100', '0', '1-10-10']
-    """
-    if label is None or label.lower() in ("", "nan"):
-        return "0"
-    text = label.strip()
-    if text.lower() in ("true", "false"):
-        return text.lower()
-    whole, dot, fraction = text.partition(".")
-    if dot and whole.isdecimal() and fraction.isdecimal():
-        return f"{whole}.{fraction.rstrip('0')}".rstrip(".")
-    return text
 
 
 def download(
@@ -329,7 +295,7 @@ def _read_raw(content: bytes, dataset: str) -> pa.Table:
             {
                 "dataset": pa.array([dataset] * len(raw), pa.string()),
                 "condition": raw["condition"],
-                "image": pa.array(_image_id(name) for name in raw["imagename"].to_pylist()),
+                "image": pa.array(image_name(name) for name in raw["imagename"].to_pylist()),
                 "observer": observer,
                 "kind": pc.if_else(human, "human", "model"),
                 "truth": raw["category"],
@@ -337,16 +303,6 @@ def _read_raw(content: bytes, dataset: str) -> pa.Table:
             }
         )
     )
-
-
-def _image_id(name: str) -> str:
-    """Name of the image itself: a prefix with trial, subject and condition comes off.
-
-    ``0001_cl_s01_cr_oven_40_n04111531_14126.png`` is ``n04111531_14126``; ``airplane10.png`` is
-    ``airplane10``.
-    """
-    stem = name.rsplit(".", 1)[0]
-    return stem.split("_", 6)[6] if TRIAL_PREFIX.match(stem) else stem
 
 
 def _with_normal_conditions(table: pa.Table) -> pa.Table:

@@ -23,7 +23,8 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely.data.aligned import DEFAULT_LABEL
 from alikely.data.columns import refuse_two_truths
-from alikely.data.ingest import Column, Source, open_tables, read_file
+from alikely.data.files import read_file
+from alikely.data.ingest import Column, Source, open_tables
 from alikely.data.ingest import label as text_of
 from alikely.data.trials import Trials
 from alikely.metrics.margins import (

@@ -1,0 +1,117 @@
+"""How the verbs read trials: one set of options for all of them, and the notes of reading."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import Any
+
+import alikely as al
+from alikely._base.names import listed, nearest
+from alikely.cli._shared import Parser
+from alikely.data.readers import readers
+from alikely.data.reading import ROLES
+
+FILES = ".csv, .tsv, .json, .jsonl, .parquet, .feather (also .gz, .zip), folders, logs of tools"
+
+
+def add_file(parser: Parser, nargs: str = "+") -> None:
+    """The argument FILE, of one or several."""
+    parser.add_argument("file", metavar="FILE", nargs=nargs, help=FILES)
+
+
+def add_reading_options(parser: Parser) -> None:
+    """Options of the verbs that read trials."""
+    group = parser.add_argument_group("reading FILE")
+    group.add_argument(
+        "--columns",
+        metavar="ROLE=NAME,...",
+        help=f"names of columns, such as observer=subject; roles: {', '.join(ROLES)}",
+    )
+    group.add_argument(
+        "--classes",
+        metavar="NAME,...",
+        help="all admissible answers, or seen: whatever occurs (default: what occurs as truth)",
+    )
+    group.add_argument(
+        "--na-values",
+        metavar="TEXT,...",
+        help="what means missing beside an empty field (default: NA, NaN, nan, null, NULL); "
+        "--na-values=- for a dash",
+    )
+    group.add_argument(
+        "--wide", action="store_true", help="one row per trial, one column for each observer"
+    )
+    group.add_argument(
+        "--observers",
+        metavar="NAME,...",
+        help="with --wide: columns of observers (default: all that have no role)",
+    )
+    group.add_argument(
+        "--format",
+        default="auto",
+        metavar="NAME",
+        help="auto (default) recognises logs of tools; table; " + ", ".join(readers()),
+    )
+    group.add_argument(
+        "--pattern",
+        metavar="TEXT",
+        help="columns in names of files, such as '{dataset}/{observer}_{session:d}.csv'",
+    )
+    group.add_argument("--sep", metavar="TEXT", help="separator of text files (default: found)")
+    group.add_argument("--encoding", metavar="NAME", help="of text files (default: found)")
+    group.add_argument(
+        "--score", metavar="NAME", help="which score of a log that has several, such as acc"
+    )
+    group.add_argument("--filter", metavar="NAME", help="which filter of a log that has several")
+
+
+def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trials:
+    """Read what the options say, and print what was guessed."""
+    columns = _columns(options.columns) if options.columns else {}
+    if options.classes:
+        columns["classes"] = "seen" if options.classes == "seen" else options.classes.split(",")
+    wide = options.wide
+    if options.observers:
+        if not wide:
+            raise ValueError("--observers names columns of a wide table; give --wide too")
+        wide = options.observers.split(",")
+    trials = al.Trials.read(
+        path,
+        format=options.format,
+        pattern=options.pattern,
+        na_values=None if options.na_values is None else options.na_values.split(","),
+        sep="\t" if options.sep in ("tab", "\\t") else options.sep,
+        encoding=options.encoding,
+        wide=wide,
+        score=options.score,
+        filter=options.filter,
+        **columns,
+        **more,
+    )
+    for note in trials.notes:
+        print(textwrap.fill(f"note: {note}", 80, subsequent_indent="  "))
+    if trials.notes:
+        print()
+    return trials
+
+
+def _columns(text: str) -> dict[str, Any]:
+    """Columns by role, of ``role=name,role=name``."""
+    found: dict[str, Any] = {}
+    for entry in text.split(","):
+        role, equal, name = (part.strip() for part in entry.partition("="))
+        if not (role and equal and name):
+            raise ValueError(
+                f"--columns expects ROLE=NAME,..., such as observer=subject, got {entry!r}"
+            )
+        if role not in ROLES:
+            raise ValueError(
+                f"--columns has no role {role!r}; roles are {listed(ROLES)}{nearest(role, ROLES)}"
+            )
+        if role in found:
+            raise ValueError(
+                f"--columns gives {role} twice, as {found[role]!r} and {name!r}; give it once"
+            )
+        found[role] = name
+    return found

@@ -1,0 +1,359 @@
+"""Files to read: found, opened, and made tables of, whatever the kind."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+
+from alikely._base.names import listed
+
+__all__ = ["File", "Paths", "find_files", "read_file", "read_table"]
+
+type Paths = str | Path | Sequence[str | Path]
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+TEXT, LINES = (".csv", ".tsv"), (".jsonl", ".ndjson", ".json")
+COLUMNS = (".parquet", ".pq", ".feather", ".arrow")
+# Also logs of tools, which their readers open.
+KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval")
+HEAD = 65_536  # bytes that hold the first line
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+class File(NamedTuple):
+    """A file, or a member of a zip archive."""
+
+    name: str  # for messages
+    path: Path
+    member: str = ""
+
+    @property
+    def base(self) -> str:
+        """Its name without folders and without ``.gz``."""
+        base = (self.member or str(self.path)).replace("\\", "/").rsplit("/", 1)[-1]
+        return base[:-3] if base.lower().endswith(".gz") else base
+
+    @property
+    def suffix(self) -> str:
+        """Suffix in small letters, without ``.gz``."""
+        return Path(self.base).suffix.lower()
+
+    def read(self) -> bytes:
+        """Everything in it, unpacked.
+
+        Raises
+        ------
+        ValueError
+            If it is empty or cannot be unpacked.
+        """
+        try:
+            if self.member:
+                with zipfile.ZipFile(self.path) as archive:
+                    raw = archive.read(self.member)
+            else:
+                raw = self.path.read_bytes()
+            if (self.member or self.path.name).lower().endswith(".gz"):
+                raw = gzip.decompress(raw) if raw else raw
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
+            raise ValueError(_unreadable(self, error)) from None
+        if not raw:
+            raise ValueError(f"{self.name!r} is an empty file")
+        return raw
+
+    def columns(self) -> list[str]:
+        """Names in the first line of a text file or the first object of a JSON file, if any."""
+        try:
+            if self.suffix in TEXT:
+                first = self._head().lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+                sep = _separator(first, self.suffix)
+                return next(csv.reader([first], delimiter=sep), [])
+            if self.suffix in LINES:
+                first = self._head().lstrip().split("\n", 1)[0]
+                if first.startswith("{") and first.rstrip().endswith("}"):
+                    return list(json.loads(first))
+                records = self.records([])
+                return list(records[0]) if records and isinstance(records[0], dict) else []
+            if self.suffix in (".parquet", ".pq"):
+                where = io.BytesIO(self.read()) if self.member else self.path
+                return list(pyarrow.parquet.read_schema(where).names)
+        except (ValueError, pa.ArrowInvalid):
+            return []  # what cannot be read is refused by who reads it
+        return []
+
+    def _head(self) -> str:
+        """The beginning of a text file."""
+        if self.member or self.path.suffix.lower() == ".gz":
+            raw = self.read()
+        else:
+            with self.path.open("rb") as stream:
+                raw = stream.read(HEAD)
+        return raw[:HEAD].decode("utf-8-sig", errors="replace")
+
+    def text(self, notes: list[str], encoding: str | None = None) -> str:
+        """Its text: UTF-8 or UTF-16 by its mark, else Latin-1, which a note tells.
+
+        Raises
+        ------
+        ValueError
+            If it holds no text, or not in the `encoding` asked for.
+        """
+        raw = self.read()
+        if encoding is None and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            encoding = "utf-16"
+        try:
+            return raw.decode(encoding or "utf-8-sig")
+        except LookupError:
+            raise ValueError(f"encoding {encoding!r} is unknown; utf-8 or latin-1?") from None
+        except UnicodeDecodeError as error:
+            if encoding is not None or b"\0" in raw:
+                raise ValueError(_unreadable(self, error)) from None
+        notes.append(f"{self.name!r} is not UTF-8 and was read as Latin-1 (or give encoding=)")
+        return raw.decode("latin-1")
+
+    def records(self, notes: list[str], encoding: str | None = None) -> list[Any]:
+        """Objects of a JSON file: of its list or, if it is no single value, one for each line.
+
+        A list that stands on a line of its own (as JATOS writes one for each person) is taken as
+        its entries.
+
+        Raises
+        ------
+        ValueError
+            If a line is not JSON.
+        """
+        text = self.text(notes, encoding)
+        try:
+            whole = json.loads(text)
+        except json.JSONDecodeError:
+            whole = None
+        if whole is not None:
+            return whole if isinstance(whole, list) else [whole]
+        found: list[Any] = []
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                try:
+                    entry = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise ValueError(
+                        f"{self.name!r} cannot be read as a json file: line {number}: {error}"
+                    ) from None
+                found += entry if isinstance(entry, list) else [entry]
+        return found
+
+
+def find_files(path: Paths) -> tuple[list[File], list[str]]:
+    """Find the files of a path, a glob, a folder, an archive, or several of these.
+
+    Parameters
+    ----------
+    path : str, path or sequence of these
+        In a folder or a zip archive, files at any depth whose kind is known.
+
+    Returns
+    -------
+    list of File
+        Sorted within each entry.
+    list of str
+        Notes of what was left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or none of a known kind.
+    """
+    notes: list[str] = []
+    if not isinstance(path, str | Path):
+        entries = list(path)
+        if not entries:
+            raise ValueError("no file was given")
+        parts = [find_files(entry) for entry in entries]
+        files = [file for found, _ in parts for file in found]
+        twice = [f.name for i, f in enumerate(files) if f[1:] in [g[1:] for g in files[:i]]]
+        if twice:
+            raise ValueError(f"file {twice[0]!r} is given twice; give each once")
+        return files, [note for _, told in parts for note in told]
+    place = Path(path)
+    if place.is_dir():
+        inside = sorted(file for file in place.rglob("*") if file.is_file())
+        files = [File(file.relative_to(place).as_posix(), file) for file in inside]
+        return _of_known_kind(files, str(path), notes), notes
+    if not place.is_file():
+        found = sorted(glob.glob(str(path), recursive=True))
+        if found:
+            return find_files(found)
+        what = "no file fits" if glob.has_magic(str(path)) else "no file"
+        raise ValueError(f"{what} {str(path)!r}; looked in {os.getcwd()!r}")
+    if place.suffix.lower() != ".zip":
+        return [File(str(path), place)], notes
+    try:
+        with zipfile.ZipFile(place) as archive:
+            members = sorted(entry.filename for entry in archive.infolist() if not entry.is_dir())
+    except (zipfile.BadZipFile, OSError) as error:
+        raise ValueError(f"{str(path)!r} cannot be read as a zip file: {error}") from None
+    files = [File(f"{place.name}/{name}", place, name) for name in members]
+    return _of_known_kind(files, str(path), notes), notes
+
+
+def read_file(path: str | Path) -> Any:
+    """Read one file of a table; text stays as printed, an empty field means null.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, empty, of another kind, or not what its name says.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"no file {str(path)!r}")
+    return read_table(File(str(path), file), [])
+
+
+def read_table(
+    file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
+) -> Any:
+    """Make a table of a file.
+
+    Parameters
+    ----------
+    file : File
+        Its suffix says what it is.
+    notes : list of str
+        Is told what had to be guessed.
+    sep, encoding : str, optional
+        Of text; found out by default.
+
+    Returns
+    -------
+    pyarrow or pandas table
+        Of text files with columns of text.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty, of no known kind, or not what its name says; if a column is given
+        twice, or a text file has one column.
+    """
+    kind = file.suffix
+    try:
+        if kind in (".parquet", ".pq"):
+            return pyarrow.parquet.read_table(io.BytesIO(file.read()))
+        if kind in (".feather", ".arrow"):
+            return pyarrow.feather.read_table(io.BytesIO(file.read()))
+        if kind in TEXT:
+            return _read_text(file, notes, sep, encoding)
+    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
+        raise ValueError(_unreadable(file, error)) from None
+    if kind in LINES:
+        return _from_records(file, file.records(notes, encoding))
+    raise ValueError(
+        f"{file.name!r} is neither a .csv nor a .parquet file, nor {listed(KNOWN[1:])}, .gz or "
+        ".zip of these; for other formats read it with pandas or polars and give the table"
+    )
+
+
+def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File]:
+    # Hidden ones, and what a Mac adds to archives, are no data.
+    seen = [f for f in files if not any(p[:1] == "." or p == "__MACOSX" for p in f.name.split("/"))]
+    known = [file for file in seen if file.suffix in KNOWN]
+    if not known:
+        raise ValueError(
+            f"{place!r} holds no file of a known kind ({listed(KNOWN)}); "
+            f"there are: {listed(file.name for file in files)}"
+        )
+    other = [file.name for file in seen if file.suffix not in KNOWN]
+    if other:
+        notes.append(f"{len(other)} files of other kinds were not read: {listed(other, most=3)}")
+    return known
+
+
+def _unreadable(file: File, error: Exception) -> str:
+    kind = file.suffix.lstrip(".") or "text"
+    return f"{file.name!r} cannot be read as a {kind} file: {str(error).splitlines()[0]}"
+
+
+def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | None) -> pa.Table:
+    """Text between separators; every value stays as printed."""
+    raw = file.read()
+    if encoding is None and _is_utf8(raw):
+        raw = raw.removeprefix(UTF8_MARK)
+    else:
+        raw = file.text(notes, encoding).encode()
+    first = raw.lstrip(b"\r\n").split(b"\n", 1)[0].decode().rstrip("\r")
+    parted = sep or _separator(first, file.suffix)
+    header = next(csv.reader([first], delimiter=parted))
+    twice = [name for i, name in enumerate(header) if name and name in header[:i]]
+    if twice:
+        places = [str(i + 1) for i, name in enumerate(header) if name == twice[0]]
+        raise ValueError(
+            f"{file.name!r} has column {twice[0]!r} twice (columns {' and '.join(places)}); "
+            "give each another name"
+        )
+    if len(header) == 1:
+        raise ValueError(
+            f"{file.name!r} has one column, {first[:60]!r}, where several were expected; its "
+            "separator is not one of , ; tab |: give it by sep="
+        )
+    if sep is None and parted != ("\t" if file.suffix == ".tsv" else ","):
+        notes.append(f"columns of {file.name!r} are parted by {SEPARATORS[parted]}")
+    table = pyarrow.csv.read_csv(
+        io.BytesIO(raw),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=parted, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(header, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
+    # A separator at the end of every line makes a column without name and values.
+    empty = [i for i, name in enumerate(table.column_names) if not name]
+    for i in reversed(empty):
+        if table.column(i).null_count == len(table):
+            table = table.remove_column(i)
+    return table
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in raw[:4]
+
+
+def _separator(first: str, suffix: str) -> str:
+    """What parts the names of the first line: the usual one, unless another makes more columns."""
+    usual = "\t" if suffix == ".tsv" else ","
+    order = [usual, *(other for other in SEPARATORS if other != usual)]
+    return max(order, key=lambda sep: len(next(csv.reader([first], delimiter=sep), [])))
+
+
+def _from_records(file: File, records: list[Any]) -> pd.DataFrame:
+    columns: dict[str, list[Any]] = {}
+    for number, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise ValueError(
+                f"{file.name!r} cannot be read as a table: entry {number} is "
+                f"{type(record).__name__}; expected one object, such as {{'observer': ...}}, for "
+                "each row"
+            )
+        for name in record:
+            columns.setdefault(name, [None] * number)
+        for name, values in columns.items():
+            values.append(record.get(name))
+    # pandas takes any values; what mixes types is refused only where a column is used.
+    return pd.DataFrame({name: pd.Series(v, dtype=object) for name, v in columns.items()})

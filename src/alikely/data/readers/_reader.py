@@ -1,0 +1,197 @@
+"""What readers of logs share: what they are, what they return, how one score is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from alikely._base.names import listed, nearest
+from alikely.data.files import File
+
+__all__ = [
+    "Choice",
+    "Log",
+    "Questions",
+    "Reader",
+    "chosen",
+    "field",
+    "has_columns",
+    "largest",
+    "log_of_rows",
+    "note_unread",
+    "option",
+    "right",
+]
+
+
+class Choice(NamedTuple):
+    """What the user chose: one of several scores, one of several filters, columns by role."""
+
+    score: str | None = None
+    filter: str | None = None
+    columns: Mapping[str, Any] = {}
+
+
+class Log(NamedTuple):
+    """Tables of a log, where each comes from, roles of their columns, and what was guessed."""
+
+    tables: list[Any]
+    names: list[str]
+    columns: dict[str, str]  # and "classes"
+    notes: list[str]
+    missing: Sequence[str] = ()
+
+
+class Reader(NamedTuple):
+    """A format: its name, what it is called in a note, and its two functions."""
+
+    name: str
+    title: str
+    recognises: Callable[[Sequence[File]], bool]
+    read: Callable[[Sequence[File], Choice], Log]
+
+
+def chosen(what: str, keyword: str, asked: str | None, there: Iterable[str], place: str) -> str:
+    """Choose one of several by name; the only one needs no choice.
+
+    What was `asked` for may be several, parted by commas, for files that have one or the other.
+
+    Raises
+    ------
+    ValueError
+        If there is none, there are several and none was asked for, or not the one asked for.
+    """
+    names = list(dict.fromkeys(there))
+    if asked is not None:
+        found = [name for name in asked.split(",") if name in names]
+        if not found:
+            raise ValueError(
+                f"{place} has no {what} {asked!r}; there are: {listed(names)}"
+                f"{nearest(asked, names)}"
+            )
+        return found[0]
+    if not names:
+        raise ValueError(f"{place} has no {what}: nothing says whether answers are right")
+    if len(names) > 1:
+        raise ValueError(
+            f"{place} has {len(names)} {what}s, {listed(names)}; choose one with "
+            f"{keyword}={names[0]!r}"
+        )
+    return names[0]
+
+
+def field(record: Any, *path: str | int, place: str) -> Any:
+    """Look up a nested field.
+
+    Raises
+    ------
+    ValueError
+        If it is not there: the log is of a version that this reader does not know.
+    """
+    here = record
+    for step in path:
+        try:
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            name = ".".join(map(str, path))
+            raise ValueError(
+                f"{place} has no field {name!r}: a version of this log that is not known; make a "
+                "table of it and read that (format='table')"
+            ) from None
+    return here
+
+
+def has_columns(files: Sequence[File], *names: str) -> bool:
+    """Whether the first file has these columns, in letters of any size."""
+    return set(names) <= {name.lower() for name in files[0].columns()}
+
+
+def note_unread(files: Iterable[File], known: Iterable[File], notes: list[str]) -> None:
+    """Note the files beside those of the log."""
+    others = [file.name for file in files if file not in set(known)]
+    if others:
+        notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
+
+
+class Questions:
+    """What was asked, by item: one item must be the same question for all observers."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, ...], tuple[Any, str]] = {}
+
+    def check(self, item: tuple[str, ...], mark: Any, place: str) -> None:
+        """Refuse an item whose mark (a hash or the text of the question) was another before.
+
+        Raises
+        ------
+        ValueError
+            Naming both files.
+        """
+        if not mark:
+            return
+        before, where = self._seen.setdefault(item, (mark, place))
+        if before != mark:
+            raise ValueError(
+                f"item {item[-1]!r} of {item[0]!r} is one question in {where} and another in "
+                f"{place}: the logs are of different versions of the data; read them apart"
+            )
+
+
+def option(text: Any) -> str | None:
+    """A text that is the letter of an option, such as B; None for any other."""
+    letter = str(text).strip().strip("().")
+    return letter.upper() if len(letter) == 1 and letter.isascii() and letter.isalpha() else None
+
+
+def right(value: Any, place: str) -> int:
+    """Correctness that is 0 or 1, of a number or a truth value.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if not isinstance(value, bool | int | float) or value not in (0, 1):
+        raise ValueError(
+            f"{place} is {value!r}, neither 0 nor 1: not a score of right and wrong; choose another"
+        )
+    return int(value)
+
+
+def largest(values: Sequence[float]) -> str:
+    """Position of the largest, the first of several, as a label."""
+    return str(max(range(len(values)), key=lambda k: values[k]))
+
+
+def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) -> Log:
+    """One table of rows with ``observer, item`` and more, by answers if all have them.
+
+    Rows have ``correct`` (1, 0, None), and ``truth`` and ``response`` where answers are one of a
+    few options. Where some row lacks these, or they contradict ``correct``, correctness is all.
+    """
+    if not rows:
+        raise ValueError(f"no sample was found in {what}")
+    table = pd.DataFrame(list(rows))
+    if {"truth", "response"} <= set(table):
+        lacks = table["truth"].isna()
+        known = table["correct"].notna() & table["response"].notna() & ~lacks
+        agree = (table["truth"] == table["response"]).astype(float)
+        against = known & (agree != table["correct"].astype(float))
+        # An answer that is missing, but was scored, is known by its score alone.
+        scored = table["response"].isna() & table["correct"].notna()
+        if lacks.any() or against.any() or scored.any():
+            table = table.drop(columns=["truth", "response"])
+            why = (
+                "have no options" if lacks.any() else "have an answer that contradicts their score"
+            )
+            n = int(lacks.sum() if lacks.any() else (against | scored).sum())
+            notes.append(f"{n} of {len(rows)} samples {why}: correctness only")
+        else:
+            table = table.drop(columns="correct")
+            # Options are admissible answers, also those that are never right.
+            return Log([table], [what], {"classes": "seen"}, list(dict.fromkeys(notes)))
+    else:
+        notes.append("answers are free text: correctness only")
+    return Log([table], [what], {}, list(dict.fromkeys(notes)))

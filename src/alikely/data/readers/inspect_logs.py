@@ -1,0 +1,146 @@
+"""Logs of Inspect: ``.eval``, a zip archive of JSON, or one ``.json``."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from alikely.data.files import File
+from alikely.data.readers._reader import (
+    Choice,
+    Log,
+    Reader,
+    chosen,
+    field,
+    log_of_rows,
+    note_unread,
+    option,
+)
+
+__all__ = ["READER"]
+
+VERSIONS = (1, 2)
+ZSTD = 93
+LOCAL_HEADER = 30  # bytes, before the name and the extra field
+# Of texts; numbers and truth values are taken as they are. No answer is a missing one.
+VALUES = {"C": 1, "I": 0, "N": None, "yes": 1, "true": 1, "no": 0, "false": 0}
+
+
+def recognises(files: Sequence[File]) -> bool:
+    """By the suffix, or the fields of a JSON file."""
+    first = files[0]
+    return first.suffix == ".eval" or (
+        first.suffix == ".json" and {"eval", "samples"} <= set(first.columns())
+    )
+
+
+def read(files: Sequence[File], choice: Choice) -> Log:
+    """Rows of all logs, a task and model each."""
+    notes: list[str] = []
+    logs = [file for file in files if file.suffix in (".eval", ".json")]
+    note_unread(files, logs, notes)
+    rows = [row for file in logs for row in _rows(file, choice, notes)]
+    return log_of_rows(rows, f"{len(logs)} logs", notes)
+
+
+def _rows(file: File, choice: Choice, notes: list[str]) -> list[dict[str, Any]]:
+    place = repr(file.name)
+    header, samples = _opened(file)
+    version = header.get("version", VERSIONS[-1])
+    if version not in VERSIONS:
+        raise ValueError(
+            f"{place} is an Inspect log of version {version!r}; known are versions 1 and 2: write "
+            "it anew with 'inspect log convert', or read a table of it"
+        )
+    model = str(field(header, "eval", "model", place=place))
+    task = str(field(header, "eval", "task", place=place))
+    complete = [sample for sample in samples if not sample.get("error")]
+    if len(complete) < len(samples):
+        notes.append(
+            f"{len(samples) - len(complete)} samples of {place} ended in an error: left out"
+        )
+    names = [name for sample in complete for name in sample.get("scores") or {}]
+    scorer = chosen("scorer", "score", choice.score, names, place)
+    rows, unscored = [], 0
+    for sample in complete:
+        where = f"{place}, sample {sample.get('id')!r}"
+        score = (sample.get("scores") or {}).get(scorer) or {}
+        value = score.get("value")
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            unscored += 1
+            continue
+        target = sample.get("target")
+        target = target[0] if isinstance(target, list) and len(target) == 1 else target
+        rows.append(
+            {
+                "observer": model,
+                "kind": "model",
+                "dataset": task,
+                "condition": str((sample.get("metadata") or {}).get("subject") or "all"),
+                "item": str(field(sample, "id", place=where)),
+                "repeat": int(sample.get("epoch", 1)),
+                "correct": _right(value, where),
+                "truth": option(target),
+                "response": option(score.get("answer")),
+            }
+        )
+    if unscored:
+        notes.append(f"{unscored} samples of {place} have no score: left out")
+    return rows
+
+
+def _right(value: Any, where: str) -> int | None:
+    if isinstance(value, str) and value in VALUES:
+        return VALUES[value]
+    if isinstance(value, bool | int | float) and value in (0, 1):
+        return int(value)
+    what = "partly right" if value == "P" else "neither right nor wrong"
+    raise ValueError(f"the score of {where} is {value!r}, {what}; choose another by score=")
+
+
+def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The log without samples, and its samples."""
+    if file.suffix == ".json":
+        whole = json.loads(file.read())
+        return whole, field(whole, "samples", place=repr(file.name)) or []
+    if file.member:
+        raise ValueError(f"{file.name!r} stands in another archive; unpack that first")
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            members = {entry.filename: entry for entry in archive.infolist()}
+            if "header.json" not in members:
+                raise ValueError(
+                    f"{file.name!r} has no header.json: a log that was not finished, or none of "
+                    "Inspect"
+                )
+            header = json.loads(_member(file, archive, members["header.json"]))
+            if "summaries.json" in members:
+                return header, json.loads(_member(file, archive, members["summaries.json"]))
+            names = sorted(name for name in members if name.startswith("samples/"))
+            return header, [json.loads(_member(file, archive, members[name])) for name in names]
+    except (zipfile.BadZipFile, json.JSONDecodeError) as error:
+        raise ValueError(f"{file.name!r} cannot be read as an Inspect log: {error}") from None
+
+
+def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """A member, also one packed by Zstandard, which zipfile knows from Python 3.14 on only."""
+    if entry.compress_type != ZSTD:
+        return archive.read(entry)
+    if not pa.Codec.is_available("zstd"):
+        raise ValueError(f"{file.name!r} is packed by Zstandard: install a pyarrow that has zstd")
+    with file.path.open("rb") as stream:
+        stream.seek(entry.header_offset + LOCAL_HEADER - 4)
+        name, extra = struct.unpack("<HH", stream.read(4))
+        stream.seek(name + extra, 1)
+        packed = stream.read(entry.compress_size)
+    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as unpacked:
+        return unpacked.read()
+
+
+READER = Reader("inspect", "Inspect logs", recognises, read)

@@ -1,0 +1,76 @@
+"""Wide text files of PsychoPy: a row for each trial, a few columns for each component."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from alikely._base.names import listed
+from alikely.data.files import File
+from alikely.data.readers._reader import Choice, Log, Reader, chosen
+
+__all__ = ["READER"]
+
+KEYS, RIGHT, TRUTH, PERSON = ".keys", ".corr", "corrAns", "participant"
+
+
+def recognises(files: Sequence[File]) -> bool:
+    """By the columns of its loops and of the experiment itself."""
+    columns = files[0].columns()
+    return any(name.endswith(".thisN") for name in columns) and (
+        "expName" in columns or "psychopyVersion" in columns
+    )
+
+
+def read(files: Sequence[File], choice: Choice) -> Log:
+    """Tables of the trials at which one component asked for an answer."""
+    notes: list[str] = []
+    frames = [_frame(file, notes) for file in files]
+    there = [n.removesuffix(KEYS) for frame in frames for n in frame if n.endswith(KEYS)]
+    part = chosen("key component", "filter", choice.filter, there, "the experiment")
+    answer, right = part + KEYS, part + RIGHT
+    lacks = [f.name for f, frame in zip(files, frames, strict=True) if answer not in frame]
+    if lacks:
+        raise ValueError(f"{lacks[0]!r} has no column {answer!r}, which other files have")
+    if "item" not in choice.columns:
+        raise ValueError(
+            "PsychoPy does not say which column holds the items; name it by item=, one of "
+            f"{listed(name for name in frames[0] if '.' not in name)}"
+        )
+    # Where nothing was asked the entry is empty; without an answer it is None.
+    kept = [frame[frame[answer].notna()] for frame in frames]
+    left = sum(map(len, frames)) - sum(map(len, kept))
+    if left:
+        notes.append(f"{left} rows without an entry of {answer!r} were left out")
+    columns = {"item": choice.columns["item"], "response": answer}
+    if "observer" not in choice.columns:
+        columns["observer"] = PERSON
+        if any(PERSON not in frame or frame[PERSON].isna().any() for frame in kept):
+            notes.append(f"{PERSON!r} is not always given: observers are named by their files")
+            kept = [
+                f.assign(**{PERSON: Path(g.base).stem}) for f, g in zip(kept, files, strict=True)
+            ]
+    if "truth" not in choice.columns:
+        if all(TRUTH in frame for frame in kept):
+            columns["truth"] = TRUTH
+        elif all(right in frame for frame in kept):
+            columns |= {"correct": right, "response": "response"}
+            # Scored as wrong, but not answered.
+            kept = [f.assign(**{right: f[right].where(f[answer] != "None", None)}) for f in kept]
+            notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
+    return Log(kept, [file.name for file in files], columns, notes, missing=("None",))
+
+
+def _frame(file: File, notes: list[str]) -> pd.DataFrame:
+    """Rows as text; quotes inside of values are not doubled, which strict readers refuse."""
+    rows = list(csv.reader(io.StringIO(file.text(notes))))
+    header = rows[0]
+    table = [dict(zip(header, (v or None for v in row), strict=False)) for row in rows[1:] if row]
+    return pd.DataFrame(table, columns=[name for name in header if name], dtype=object)
+
+
+READER = Reader("psychopy", "data of PsychoPy", recognises, read)

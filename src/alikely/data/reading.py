@@ -1,0 +1,174 @@
+"""Reading files of trials: from paths to aligned data, with a note of all that was guessed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import xarray as xr
+
+from alikely._base.names import listed, nearest
+from alikely.data.aligned import table_aligned
+from alikely.data.columns import NOTES
+from alikely.data.files import File, Paths, find_files, read_table
+from alikely.data.ingest import Source, open_tables
+from alikely.data.patterns import fields_of_names
+from alikely.data.readers import Choice, Reader, readers
+from alikely.data.wide import long_tables
+
+__all__ = ["NA_VALUES", "ROLES", "read_trials", "wide_trials"]
+
+# What an entry of a file may say where there is no value, beside nothing at all.
+NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
+# What columns may be named for; in a wide table these alone.
+TRIAL_ROLES = ("item", "condition", "dataset", "repeat")
+ROLES = (
+    "observer", "item", "response", "truth", "correct", "condition", "dataset", "repeat", "kind",
+)  # fmt: skip
+
+
+def read_trials(
+    path: Paths,
+    *,
+    format: str,  # noqa: A002
+    pattern: str | None,
+    na_values: Collection[str] | None,
+    sep: str | None,
+    encoding: str | None,
+    wide: bool | Sequence[str],
+    score: str | None,
+    filter: str | None,  # noqa: A002
+    columns: dict[str, Any],
+) -> xr.Dataset:
+    """Data of `Trials.read`."""
+    files, notes = find_files(path)
+    reader = _reader(format, files)
+    if isinstance(na_values, str):
+        raise ValueError(
+            f"na_values must be a list of texts, got {na_values!r}; give [{na_values!r}]"
+        )
+    columns = dict(columns)
+    if reader is None:
+        if score is not None or filter is not None:
+            raise ValueError("score and filter choose among the scores of logs; a table has none")
+        tables: list[Any] = [read_table(file, notes, sep, encoding) for file in files]
+        names = [file.name for file in files]
+        missing = NA_VALUES if na_values is None else na_values
+    else:
+        log = reader.read(files, Choice(score, filter, columns))
+        tables, names = log.tables, log.names
+        notes += [f"read as {reader.title}", *log.notes]
+        columns = {**log.columns, **columns}
+        missing = log.missing if na_values is None else na_values
+    if pattern is not None and len(tables) != len(files):
+        raise ValueError(
+            f"pattern is for one table in each file, not for {reader and reader.title}"
+        )
+    fields = fields_of_names(pattern, files) if pattern is not None else None
+    _note_same_rows(files, fields, names == [file.name for file in files], notes)
+    if fields is not None:
+        tables = [_with_fields(t, f, n) for t, f, n in zip(tables, fields, names, strict=True)]
+    if wide is not False:
+        kind = columns.pop("kind", None)
+        observers = None if wide is True else wide
+        return wide_trials(
+            tables, columns=columns, observers=observers, kind=kind, names=names,
+            missing=missing, notes=notes,
+        )  # fmt: skip
+    source = open_tables(tables, names=names, missing=missing)
+    return _noted(_aligned(source, columns), notes)
+
+
+def wide_trials(
+    tables: Sequence[Any],
+    *,
+    columns: Mapping[str, Any],
+    observers: Sequence[str] | None = None,
+    kind: Mapping[str, str] | None = None,
+    names: Sequence[str] | None = None,
+    missing: Collection[str] = (),
+    notes: Sequence[str] = (),
+) -> xr.Dataset:
+    """Data of `Trials.from_wide`."""
+    roles = {role: name for role, name in columns.items() if role in (*TRIAL_ROLES, "truth")}
+    other = {role: name for role, name in columns.items() if role not in roles}
+    wrong = next((role for role in other if other[role] and role != "classes"), None)
+    if wrong is not None:
+        raise ValueError(
+            f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "
+            "and one for each observer"
+        )
+    long = long_tables(tables, names=names, observers=observers, kind=kind, **roles)
+    source = open_tables(long.tables, names=long.names, missing=missing)
+    return _noted(_aligned(source, other), [*notes, *long.notes])
+
+
+def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:
+    """Align a source whose columns may go by names of their own.
+
+    Raises
+    ------
+    ValueError
+        If a role is unknown, and as in `Trials.from_table`.
+    """
+    known = (*ROLES, "labels", "classes")
+    unknown = next((name for name in columns if name not in known), None)
+    if unknown is not None:
+        raise ValueError(
+            f"there is no column or option {unknown!r}; columns are {listed(ROLES)}"
+            f"{nearest(unknown, known)}"
+        )
+    given = {role: columns.get(role, role) for role in ROLES}
+    for name in given.values():
+        source.has(name)  # files of two layouts are refused as such, before their rows clash
+    return table_aligned(
+        source, labels=columns.get("labels", ()), classes=columns.get("classes"), **given
+    )
+
+
+def _noted(data: xr.Dataset, notes: Sequence[str]) -> xr.Dataset:
+    """Put notes before those that the data have."""
+    notes = [*dict.fromkeys(notes), *data.attrs.get(NOTES, ())]
+    return data.assign_attrs({NOTES: notes}) if notes else data
+
+
+def _reader(asked: str, files: Sequence[File]) -> Reader | None:
+    """Who reads these files; None: they are tables."""
+    known = readers()
+    if asked not in ("auto", "table", *known):
+        raise ValueError(
+            f"format must be auto, table, {listed(known)}, got {asked!r}{nearest(asked, known)}"
+        )
+    if asked == "auto":
+        return next((reader for reader in known.values() if reader.recognises(files)), None)
+    return known.get(asked)
+
+
+def _note_same_rows(
+    files: Sequence[File], fields: list[dict[str, str]] | None, by_file: bool, notes: list[str]
+) -> None:
+    """Refuse two files with the same content, unless their names make them different."""
+    if not by_file or len(files) < 2:
+        return
+    first: dict[bytes, int] = {}
+    for number, file in enumerate(files):
+        other = first.setdefault(hashlib.sha256(file.read()).digest(), number)
+        if other == number:
+            continue
+        pair = f"{files[other].name!r} and {file.name!r}"
+        if fields is None or fields[other] == fields[number]:
+            raise ValueError(f"{pair} hold the same rows; leave one out")
+        notes.append(f"{pair} hold the same rows, though their names differ")
+
+
+def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
+    frame = nw.from_native(table, eager_only=True)
+    both = [field for field in fields if field in frame.columns]
+    if both:
+        raise ValueError(
+            f"{both[0]!r} is a field of the pattern and a column of {name!r}; write * in place of "
+            f"{{{both[0]}}}"
+        )
+    return frame.with_columns(**{k: nw.lit(v, dtype=nw.String) for k, v in fields.items()})

@@ -1,0 +1,608 @@
+"""Logs of other tools, written here field by field as the tools write them, traps included."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from alikely.data.readers import readers
+from alikely.data.trials import NO_RESPONSE, Trials
+
+
+def right(trials: Trials) -> dict[tuple[str, ...], int]:
+    """Correctness by observer, data set, condition, item."""
+    data = trials.data
+    keys = zip(data["dataset"].values, data["condition"].values, data["item"].values, strict=True)
+    return {
+        (observer, *map(str, key)): int(data["correct"].values[o, t])
+        for t, key in enumerate(keys)
+        for o, observer in enumerate(trials.observers)
+    }
+
+
+def lines(records: list[Any]) -> str:
+    return "\n".join(map(json.dumps, records)) + "\n"
+
+
+# lm-evaluation-harness ---------------------------------------------------------------------------
+
+MODEL, TASK, DATE = "org__net-7b", "mmlu_anatomy", "2026-01-02T03-04-05.678901"
+
+
+def choice_sample(doc_id: int, target: str, likelihood: list[float], **more: Any) -> dict[str, Any]:
+    """Of a task with options, their likelihoods as text."""
+    best = str(max(range(len(likelihood)), key=lambda k: likelihood[k]))
+    options = [" a", " bbbbbbbb", " cc"][: len(likelihood)]
+    return {
+        "doc_id": doc_id,
+        "doc": {"question": "?", "subject": "anatomy"},
+        "target": target,
+        "arguments": {
+            f"gen_args_{k}": {"arg_0": "?", "arg_1": text} for k, text in enumerate(options)
+        },
+        "resps": [[[str(v), "False"]] for v in likelihood],
+        "filtered_resps": [[str(v), "False"] for v in likelihood],
+        "filter": "none",
+        "metrics": ["acc"],
+        "doc_hash": "0" * 8,
+        "acc": float(best == target),
+        **more,
+    }
+
+
+SAMPLES = [
+    choice_sample(0, "0", [-1.5, -2.25, -30.0]),
+    choice_sample(1, "2", [-3.0, -10.5, -9.0]),  # 0 likeliest; by length 1
+    choice_sample(2, "1", [-3.0, -2.0, -9.0]),
+]
+
+
+def harness(folder: Path, samples: list[Any], model: str = MODEL, date: str = DATE) -> Path:
+    (folder / model).mkdir(parents=True, exist_ok=True)
+    (folder / model / f"samples_{TASK}_{date}.jsonl").write_text(lines(samples))
+    return folder
+
+
+def test_lm_eval_options(tmp_path: Path) -> None:
+    harness(tmp_path, SAMPLES)
+    harness(tmp_path, SAMPLES[:2], "org__other")
+    (tmp_path / MODEL / f"results_{DATE}.json").write_text('{"model_name": "org/net-7b"}')
+    trials = Trials.read(tmp_path)
+    assert trials.notes[0] == "read as samples of lm-evaluation-harness"
+    assert trials.observers == ["org/net-7b", "org__other"]
+    assert trials.classes == ["0", "1", "2"]
+    assert trials.data["response"].values[0].tolist() == [0, 0, 1]
+    assert set(trials.data["dataset"].values) == {TASK}
+    assert set(trials.data["condition"].values) == {"anatomy"}
+    assert trials.data["correct"].values.tolist() == [[1, 0, 1], [1, 0, -2]]
+    alone = Trials.read(tmp_path / MODEL / f"samples_{TASK}_{DATE}.jsonl")
+    assert alone.observers == ["org/net-7b"]
+
+
+def test_lm_eval_likelihood_by_length_of_options(tmp_path: Path) -> None:
+    both = [sample | {"metrics": ["acc", "acc_norm"]} for sample in SAMPLES]
+    for sample, norm in zip(both, (0.0, 0.0, 1.0), strict=True):
+        sample["acc_norm"] = norm
+    harness(tmp_path, both)
+    with pytest.raises(ValueError, match=r"has 2 scores, acc, acc_norm; choose one with score='a"):
+        Trials.read(tmp_path)
+    with pytest.raises(ValueError, match=r"has no score 'f1'; there are: acc, acc_norm"):
+        Trials.read(tmp_path, score="f1")
+    trials = Trials.read(tmp_path, score="acc_norm")
+    assert trials.data["response"].values.tolist() == [[1, 1, 1]]
+    # One contradicted by its score is known to be right or wrong, and no more.
+    both[0]["acc_norm"] = 1.0
+    trials = Trials.read(harness(tmp_path, both), score="acc_norm,exact_match")
+    assert not trials.has_classes
+    assert any("1 of 3 samples have an answer that contradicts" in note for note in trials.notes)
+
+
+def test_lm_eval_mutual_information_doubles_requests(tmp_path: Path) -> None:
+    twice = [
+        sample
+        | {"metrics": ["acc", "acc_mutual_info"], "acc_mutual_info": 0.0}
+        | {"filtered_resps": sample["filtered_resps"] + [["-0.1", "False"]] * 3}
+        for sample in SAMPLES
+    ]
+    trials = Trials.read(harness(tmp_path, twice), score="acc")
+    assert trials.data["response"].values.tolist() == [[0, 0, 1]]
+
+
+def test_lm_eval_targets_as_text_and_older_versions(tmp_path: Path) -> None:
+    old = [dict(sample) for sample in SAMPLES]
+    for sample in old:
+        del sample["filter"], sample["metrics"]
+        sample["arguments"] = [list(entry.values()) for entry in sample["arguments"].values()]
+        sample["target"] = ["a", "bbbbbbbb", "cc"][int(sample["target"])]
+    trials = Trials.read(harness(tmp_path, old))
+    assert trials.data["response"].values.tolist() == [[0, 0, 1]]
+    assert trials.data["truth"].values.tolist() == [0, 2, 1]
+    for sample in old:
+        del sample["acc"]
+    with pytest.raises(ValueError, match="has no score: nothing says whether answers are right"):
+        Trials.read(harness(tmp_path, old))
+
+
+def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
+    samples = [
+        {
+            "doc_id": i,
+            "doc": {"question": "?"},
+            "target": "#### 7",
+            "arguments": {"gen_args_0": {"arg_0": "?", "arg_1": {"until": ["\n"]}}},
+            "resps": [["it is 7"]],
+            "filtered_resps": ["7"],
+            "filter": name,
+            "metrics": ["exact_match"],
+            "exact_match": score,
+        }
+        for name, scores in (("strict-match", (0.0, 1.0)), ("flexible-extract", (1.0, 1.0)))
+        for i, score in enumerate(scores)
+    ]
+    harness(tmp_path, samples)
+    with pytest.raises(ValueError, match="has 2 filters, strict-match, flexible-extract; choose"):
+        Trials.read(tmp_path)
+    trials = Trials.read(tmp_path, filter="strict-match")
+    assert not trials.has_classes
+    assert trials.data["correct"].values.tolist() == [[0, 1]]
+    assert "answers are free text: correctness only" in trials.notes
+    samples[0]["exact_match"] = 0.5
+    with pytest.raises(ValueError, match=r"exact_match of .*sample 0 is 0.5, neither 0 nor 1"):
+        Trials.read(harness(tmp_path, samples), filter="strict-match")
+    del samples[0]["doc_id"]
+    samples[0]["exact_match"] = 1.0
+    with pytest.raises(ValueError, match=r"no field 'doc_id': a version of this log that is not"):
+        Trials.read(harness(tmp_path, samples), filter="strict-match")
+
+
+def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
+    harness(tmp_path, SAMPLES)
+    harness(tmp_path, [SAMPLES[0] | {"acc": 0.0, "target": "1"}], date="2025-01-02T03-04-05.678901")
+    trials = Trials.read(tmp_path)
+    assert trials.n_trials == 3
+    assert "of several dates the newest was read; left out: org__net-7b/samples_" in trials.notes[1]
+
+
+def test_items_are_one_question(tmp_path: Path) -> None:
+    harness(tmp_path, SAMPLES)
+    harness(tmp_path, [SAMPLES[0] | {"doc_hash": "1" * 8}], "other")
+    message = r"item '0' of 'mmlu_anatomy' is one question in 'org__net-7b/.*and another in 'other/"
+    with pytest.raises(ValueError, match=message):
+        Trials.read(tmp_path)
+
+
+def test_files_that_are_no_samples_are_told(tmp_path: Path) -> None:
+    harness(tmp_path, SAMPLES)
+    (tmp_path / "scores.csv").write_text("a,b\n1,2\n")
+    assert "1 other files were not read: scores.csv" in Trials.read(tmp_path).notes
+
+
+# Inspect -----------------------------------------------------------------------------------------
+
+
+def header(**more: Any) -> dict[str, Any]:
+    evaluation = {"model": "openai/net", "task": "arc", "dataset": {"name": "arc"}}
+    return {"version": 2, "status": "success", "eval": evaluation, **more}
+
+
+def scored(id_: int, epoch: int, value: Any, answer: str = "A", **more: Any) -> dict[str, Any]:
+    scores = {"choice": {"value": value, "answer": answer}}
+    return {"id": id_, "epoch": epoch, "target": "B", "scores": scores, **more}
+
+
+SCORED = [scored(1, 1, "C", "B"), scored(1, 2, "I"), scored(2, 1, "N", ""), scored(2, 2, "I", "C")]
+
+
+def archive(path: Path, members: dict[str, Any], zstd: bool = False) -> Path:
+    """An archive; with `zstd` of members packed so, which Python before 3.14 cannot write."""
+    raw = {name: json.dumps(content).encode() for name, content in members.items()}
+    if zstd:
+        # Two frames, as a writer that flushes makes them.
+        packed = {
+            name: pa.compress(text[:5], "zstd", asbytes=True)
+            + pa.compress(text[5:], "zstd", asbytes=True)
+            for name, text in raw.items()
+        }
+        raw = packed
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in raw.items():
+            file.writestr(name, content)
+    if zstd:
+        content = bytearray(path.read_bytes())
+        for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+            at = content.find(signature)
+            while at >= 0:
+                content[at + offset : at + offset + 2] = struct.pack("<H", 93)
+                at = content.find(signature, at + 4)
+        path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("zstd", [False, True])
+@pytest.mark.parametrize("summaries", [False, True])
+def test_inspect_archives(tmp_path: Path, zstd: bool, summaries: bool) -> None:
+    members = {"header.json": header()}
+    if summaries:
+        members["summaries.json"] = SCORED  # type: ignore[assignment]
+    else:
+        members |= {f"samples/{s['id']}_epoch_{s['epoch']}.json": s for s in SCORED}
+    trials = Trials.read(archive(tmp_path / "log.eval", members, zstd))
+    assert trials.notes[0] == "read as Inspect logs"
+    assert trials.classes == ["A", "B", "C"]
+    assert trials.observers == ["openai/net"]
+    assert trials.data["repeat"].values.tolist() == [1, 2, 1, 2]
+    assert trials.data["correct"].values.tolist() == [[1, 0, NO_RESPONSE, 0]]
+    assert set(trials.data["dataset"].values) == {"arc"}
+
+
+def test_inspect_json(tmp_path: Path) -> None:
+    nan = float("nan")
+    samples = [*SCORED, scored(3, 1, nan), scored(4, 1, "C", error={"message": "x"})]
+    (tmp_path / "log.json").write_text(json.dumps(header(samples=samples)))
+    trials = Trials.read(tmp_path / "log.json")
+    assert trials.n_trials == 4
+    assert trials.classes == ["A", "B", "C"]
+    assert any("1 samples of" in note and "ended in an error" in note for note in trials.notes)
+    assert any("1 samples of" in note and "have no score" in note for note in trials.notes)
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (header(version=3, samples=SCORED), "an Inspect log of version 3; known are versions 1"),
+        (header(samples=[scored(1, 1, "P")]), "is 'P', partly right; choose another by score="),
+        (header(samples=[scored(1, 1, 7.5)]), "is 7.5, neither right nor wrong"),
+        (header(samples=[]), "has no scorer: nothing says whether"),
+        ({"eval": {"task": "x"}, "samples": SCORED}, "has no field 'eval.model': a version"),
+    ],
+)
+def test_bad_inspect_logs(tmp_path: Path, log: dict[str, Any], message: str) -> None:
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(ValueError, match=message):
+        Trials.read(tmp_path / "log.json")
+
+
+def test_several_scorers_of_inspect(tmp_path: Path) -> None:
+    sample = scored(1, 1, "C", "B")
+    sample["scores"]["f1"] = {"value": 0.0, "answer": "B"}
+    path = archive(tmp_path / "a.eval", {"header.json": header(), "summaries.json": [sample]})
+    with pytest.raises(ValueError, match=r"has 2 scorers, choice, f1; choose one with score='cho"):
+        Trials.read(path)
+    assert right(Trials.read(path, score="choice"))["openai/net", "arc", "all", "1"] == 1
+    path = archive(tmp_path / "b.eval", {"_journal/start.json": {}})
+    with pytest.raises(ValueError, match=r"has no header.json: a log that was not finished"):
+        Trials.read(path)
+    (tmp_path / "c.eval").write_text("no zip")
+    with pytest.raises(ValueError, match="cannot be read as an Inspect log: File is not a zip"):
+        Trials.read(tmp_path / "c.eval")
+
+
+# Every Eval Ever ---------------------------------------------------------------------------------
+
+
+def ever(sample: int, correct: bool | None, result: str = "acc", **more: Any) -> dict[str, Any]:
+    return {
+        "schema_version": "instance_level_eval_0.2.1",
+        "evaluation_id": "e",
+        "model_id": "org/net",
+        "evaluation_name": "mmlu",
+        "evaluation_result_id": result,
+        "sample_id": sample,
+        "sample_hash": "0",
+        "interaction_type": "single_turn",
+        "input": {"raw": "?", "reference": ["B"]},
+        "output": {"raw": ["B."]},
+        "answer_attribution": [{"turn_idx": 0, "extracted_value": "B" if correct else "(a)"}],
+        "evaluation": {"score": float(bool(correct)), "is_correct": correct},
+        **more,
+    }
+
+
+def test_every_eval_ever(tmp_path: Path) -> None:
+    path = tmp_path / "1234_samples.jsonl"
+    path.write_text(lines([ever(1, True), ever(2, False)]))
+    trials = Trials.read(path, classes=["A", "B"])
+    assert trials.notes == ["read as samples of Every Eval Ever"]
+    assert trials.data["response"].values.tolist() == [[1, 0]]
+    path.write_text(
+        lines([ever(1, True), ever(2, None), ever(1, False, "f1"), ever(2, True, "f1")])
+    )
+    with pytest.raises(ValueError, match="has 2 evaluation_result_ids, acc, f1; choose one with"):
+        Trials.read(path)
+    assert list(right(Trials.read(path, score="acc")).values()) == [1, 0]
+    path.write_text(lines([ever(1, None, evaluation={"score": 0.3, "is_correct": None})]))
+    with pytest.raises(ValueError, match=r"sample 0 is 0.3, neither 0 nor 1"):
+        Trials.read(path)
+    path.write_text(lines([ever(1, True, input={"reference": ["Paris"]})]))
+    assert not Trials.read(path).has_classes
+
+
+# HELM --------------------------------------------------------------------------------------------
+
+
+def stat(name: str, mean: float, /, **perturbation: Any) -> dict[str, Any]:
+    named = {"name": name, "split": "test"}
+    return {"name": named | ({"perturbation": perturbation} if perturbation else {}), "mean": mean}
+
+
+def helm(folder: Path, stats: list[Any], shown: list[Any] | None = None) -> Path:
+    references = [
+        {"output": {"text": "Rome"}, "tags": []},
+        {"output": {"text": "Paris"}, "tags": ["correct"]},
+    ]
+    folder.mkdir(exist_ok=True)
+    contents = {
+        "run_spec": {
+            "name": "mmlu:subject=anatomy,method=joint,model=org_net",
+            "adapter_spec": {"model": "org/net"},
+        },
+        "instances": [{"id": name, "references": references} for name in ("id1", "id2")],
+        "per_instance_stats": stats,
+        "display_predictions": shown or [],
+    }
+    for name, content in contents.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+def of_instance(name: str, *stats: Any, **more: Any) -> dict[str, Any]:
+    return {"instance_id": name, "train_trial_index": 0, "stats": list(stats), **more}
+
+
+def test_helm(tmp_path: Path) -> None:
+    """Worst cases over perturbations repeat the instance; a perturbed one is a condition."""
+    typos = {"name": "typos"}
+    stats = [
+        of_instance(
+            "id1", stat("exact_match", 1.0), stat("exact_match", 0.0, name="x", computed_on="worst")
+        ),
+        of_instance("id2", stat("exact_match", 0.0)),
+        of_instance(
+            "id2",
+            stat("exact_match", 1.0, computed_on="perturbed", **typos),
+            perturbation=typos,
+        ),
+        of_instance("id2", stat("exact_match", 1.0, name="typos", computed_on="identity")),
+    ]
+    shown = [
+        {"instance_id": "id1", "predicted_text": " B", "mapped_output": "Paris"},
+        {"instance_id": "id2", "predicted_text": "A"},
+        {"instance_id": "id2", "predicted_text": "B", "perturbation": typos},
+    ]
+    trials = Trials.read(helm(tmp_path / "run", stats[:2], shown))
+    assert trials.notes[0] == "read as runs of HELM"
+    assert trials.classes == ["0", "1"]
+    assert trials.data["response"].values.tolist() == [[1, 0]]
+    trials = Trials.read(helm(tmp_path / "run", stats, shown))
+    assert right(trials) == {
+        ("org/net", "mmlu", "anatomy", "id1"): 1,
+        ("org/net", "mmlu", "anatomy", "id2"): 0,
+        ("org/net", "mmlu", "anatomy, typos", "id2"): 1,
+    }
+
+
+def test_helm_scores(tmp_path: Path) -> None:
+    both = [of_instance("id1", stat("exact_match", 1.0), stat("quasi_exact_match", 0.0))]
+    with pytest.raises(ValueError, match="has 2 stats, exact_match, quasi_exact_match; choose one"):
+        Trials.read(helm(tmp_path, both))
+    assert list(right(Trials.read(tmp_path, score="quasi_exact_match")).values()) == [0]
+    separate = [of_instance("id1", stat("exact_match", 0.0), stat("predicted_index", 0.0))]
+    assert Trials.read(helm(tmp_path, separate)).data["response"].values.tolist() == [[0]]
+    with pytest.raises(ValueError, match=r"exact_match of .*'id1' is 0.5, neither 0 nor 1"):
+        Trials.read(helm(tmp_path, [of_instance("id1", stat("exact_match", 0.5))]))
+    (tmp_path / "per_instance_stats.json").unlink()
+    with pytest.raises(ValueError, match=r"there is no per_instance_stats.json, which holds"):
+        Trials.read(tmp_path, format="helm")
+
+
+# lighteval and the Open LLM Leaderboard ----------------------------------------------------------
+
+
+def details(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def light(gold: Any, logprobs: list[float], correct: float, **more: Any) -> dict[str, Any]:
+    return {
+        "doc": {"id": "", "query": "?", "choices": ["a", "b"], "gold_index": gold, **more},
+        "model_response": {"logprobs": logprobs, "text": ["b"]},
+        "metric": {"acc": correct},
+    }
+
+
+@pytest.mark.parametrize("underscores", [False, True])
+def test_lighteval(tmp_path: Path, underscores: bool) -> None:
+    """Bars and colons in the names of files, fields that differ between tasks."""
+    rows = [light([1], [-2.0, -1.0], 1.0), light([0], [-2.0, -1.0], 0.0)]
+    other = [light(1, [-2.0, -1.0], 1.0, subject="x")]
+    if underscores:
+        rows, other = ([{f"__{k}__": v for k, v in r.items()} for r in t] for t in (rows, other))
+    folder = tmp_path / "details" / "org" / "net" / "2026-01-02T03-04-05.6"
+    details(folder / "details_leaderboard|arc:challenge|25_2026-01-02T03-04-05.6.parquet", rows)
+    details(folder / "details_lighteval|piqa|0_2026-01-02T03-04-05.6.parquet", other)
+    trials = Trials.read(tmp_path / "details")
+    assert trials.notes[0] == "read as details of lighteval"
+    assert right(trials) == {
+        ("org/net", "leaderboard|arc:challenge|25", "all", "0"): 1,
+        ("org/net", "leaderboard|arc:challenge|25", "all", "1"): 0,
+        ("org/net", "lighteval|piqa|0", "all", "0"): 1,
+    }
+    assert trials.classes == ["0", "1"]
+
+
+def test_lighteval_of_generated_text(tmp_path: Path) -> None:
+    row = light([0], [], 1.0)
+    row["model_response"]["logprobs"] = None
+    row["metric"]["extractive_match"] = 0.0
+    details(tmp_path / "net" / "d" / "details_gsm8k_2026-01-02T03-04-05.6.parquet", [row])
+    with pytest.raises(ValueError, match="has 2 metrics, acc, extractive_match; choose one with"):
+        Trials.read(tmp_path)
+    trials = Trials.read(tmp_path, score="extractive_match")
+    assert not trials.has_classes
+    assert right(trials) == {("net", "gsm8k", "all", "0"): 0}
+
+
+def test_leaderboard(tmp_path: Path) -> None:
+    rows = [
+        {"predictions": [-1.0, -2.0], "gold": 0, "acc": 1.0, "hashes": {"example": "x"}},
+        {"predictions": [-1.0, -2.0], "gold": 1, "acc": 0.0, "hashes": {"example": "y"}},
+    ]
+    name = "details_harness|hendrycksTest-anatomy|5_{}.parquet"
+    folder = tmp_path / "details_org__net"
+    details(folder / "2023" / name.format("2023-08-01T00:00:00.0"), rows[:1])
+    details(folder / "2024" / name.format("2024-08-01T00:00:00.0"), rows)
+    trials = Trials.read(tmp_path)
+    assert trials.notes[:2] == [
+        "read as details of the Open LLM Leaderboard",
+        "of several runs the newest was read; left out: details_org__net/2023/"
+        + name.format("2023-08-01T00:00:00.0"),
+    ]
+    assert right(trials) == {
+        ("org/net", "mmlu", "anatomy", "0"): 1,
+        ("org/net", "mmlu", "anatomy", "1"): 0,
+    }
+    assert trials.data["response"].values.tolist() == [[0, 0]]
+    normed = [row | {"acc_norm": 1.0} for row in rows]
+    details(folder / "2024" / name.format("2024-08-01T00:00:00.0"), normed)
+    with pytest.raises(ValueError, match="has 2 scores, acc, acc_norm; choose one with"):
+        Trials.read(tmp_path)
+    assert not Trials.read(tmp_path, score="acc_norm").has_classes
+    with pytest.raises(ValueError, match="is in no folder such as details_org__model"):
+        Trials.read(details(tmp_path / name.format("2024-08-01T00:00:00.0"), rows))
+
+
+# Experiments -------------------------------------------------------------------------------------
+
+MVH = "subj,Session,trial,rt,object_response,category,condition,imagename\n"
+
+
+def test_model_vs_human(tmp_path: Path) -> None:
+    """Letters of `Session` differ, names of images begin with what differs between people."""
+    image = "cl_{}_p0_dog_10_n02_7"
+    rows = "{0},1,{1},0.5,{2},dog,p0,{3:04d}_" + image.replace("{}", "{4}") + "\n"
+    human = MVH + rows.format("subject-01", 1, "dog", 1, "s01")
+    (tmp_path / "edge_subject-01_session_1.csv").write_text(human)
+    net = MVH.replace("Session", "session") + rows.format("net", 9, "na", 9, "dnn")
+    (tmp_path / "edge_net_session_1.csv").write_text(net)
+    trials = Trials.read(tmp_path)
+    assert trials.notes[0] == "read as answers of model-vs-human"
+    assert right(trials) == {
+        ("net", "edge", "p0", "n02_7"): NO_RESPONSE,
+        ("subject-01", "edge", "p0", "n02_7"): 1,
+    }
+    assert trials.data["kind"].values.tolist() == ["model", "human"]
+    as_table = {"observer": "subj", "item": "imagename", "response": "object_response"}
+    path = tmp_path / "edge_subject-01_session_1.csv"
+    assert Trials.read(path, format="table", truth="category", **as_table).notes == []
+
+
+JS = [
+    {"trial_type": "html-keyboard-response", "response": " ", "stimulus": "<p>Hi,\n you</p>"},
+    {"trial_type": "categorize", "response": "f", "stimulus": "a.png", "correct": True},
+    {"trial_type": "categorize", "response": None, "stimulus": "b.png", "correct": False},
+]
+
+
+def js(person: str | None = None, **more: Any) -> list[dict[str, Any]]:
+    own = {"subject": person} if person else {}
+    return [
+        {**row, "trial_index": i, "time_elapsed": 100 * i, **own, **more}
+        for i, row in enumerate(JS)
+    ]
+
+
+def quoted(rows: list[dict[str, Any]]) -> str:
+    """As jsPsych writes csv: every value in quotes, also null."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = {True: "true", False: "false", None: "null"}
+
+    def cell(value: Any) -> str:
+        plain = text[value] if value is None or isinstance(value, bool) else str(value)
+        return '"' + plain.replace('"', '""') + '"'
+
+    body = [",".join(cell(row[n]) if n in row else '""' for n in names) for row in rows]
+    return "\r\n".join([",".join(f'"{n}"' for n in names), *body]) + "\r\n"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_jspsych(tmp_path: Path, suffix: str) -> None:
+    rows = js(correct_response="f")
+    text = quoted(rows) if suffix == "csv" else json.dumps(rows)
+    (tmp_path / f"anna.{suffix}").write_text(text)
+    with pytest.raises(ValueError, match=r"has 2 trial_types, html-keyboard-response, categorize"):
+        Trials.read(tmp_path)
+    trials = Trials.read(tmp_path, filter="categorize")
+    assert right(trials) == {
+        ("anna", "all", "all", "a.png"): 1,
+        ("anna", "all", "all", "b.png"): NO_RESPONSE,
+    }
+    assert trials.notes[:3] == [
+        "read as data of jsPsych",
+        "1 rows whose trial_type is not 'categorize' were left out",
+        "observers are named by their files (or give observer=)",
+    ]
+
+
+def test_jspsych_of_jatos_judged_by_the_experiment(tmp_path: Path) -> None:
+    """One array for each person on a line of its own; keys without a true one."""
+    (tmp_path / "jatos.json").write_text(lines([js("anna", task="x"), js("bert", task="x")]))
+    trials = Trials.read(tmp_path / "jatos.json", item="trial_index")
+    assert trials.observers == ["anna", "bert"]
+    assert not trials.has_classes
+    assert trials.data["correct"].values.tolist() == [[NO_RESPONSE, 1, 0]] * 2
+    assert (
+        "there is no column 'correct_response': correctness only (or give truth=)" in trials.notes
+    )
+
+
+PSYCHO = "image,corrAns,trials.thisN,key_resp.keys,key_resp.corr,key_resp.rt,participant,expName,\n"
+
+
+def test_psychopy(tmp_path: Path) -> None:
+    """A mark of UTF-8, a separator at the end of each line, instructions, quotes that stand."""
+    rows = [
+        ",,,,,,p1,e,",
+        "a.png,left,0,left,1,0.4,p1,e,",
+        'b "x".png,left,1,None,0,,p1,e,',
+        "c.png,right,2,left,0,0.7,p1,e,",
+    ]
+    path = tmp_path / "p1_exp.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + (PSYCHO + "\n".join(rows) + "\n").encode())
+    with pytest.raises(ValueError, match=r"name it by item=, one of image, corrAns, participant"):
+        Trials.read(path)
+    trials = Trials.read(path, item="image")
+    assert right(trials) == {
+        ("p1", "all", "all", "a.png"): 1,
+        ("p1", "all", "all", 'b "x".png'): NO_RESPONSE,
+        ("p1", "all", "all", "c.png"): 0,
+    }
+    assert "1 rows without an entry of 'key_resp.keys' were left out" in trials.notes
+    judged = path.read_text(encoding="utf-8-sig").replace("corrAns", "side")
+    path.write_text(judged)
+    trials = Trials.read(path, item="image")
+    assert not trials.has_classes
+    assert trials.data["correct"].values.tolist() == [[1, NO_RESPONSE, 0]]
+    path.write_text(judged.replace("image,", "image,other.keys,").replace(".png,", ".png,,"))
+    with pytest.raises(ValueError, match="has 2 key components, other, key_resp; choose one"):
+        Trials.read(path, item="image")
+
+
+def test_the_docstring_names_every_reader() -> None:
+    assert [name for name in readers() if f'"{name}"' not in str(Trials.read.__doc__)] == []
+
+
+@pytest.mark.parametrize("name", readers())
+def test_a_folder_without_logs(tmp_path: Path, name: str) -> None:
+    """Asked for by name, of files that are none of its own: one clear line."""
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"'a.csv'|no .* was found|no file|has no"):
+        Trials.read(tmp_path, format=name)

@@ -1,0 +1,339 @@
+"""Files of trials: what kinds there are, what is guessed and said, what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from alikely.data.trials import NO_RESPONSE, Trials
+
+ROWS = [
+    ("anna", "x", "cat", "cat"),
+    ("anna", "y", "dog", "cat"),
+    ("net", "x", "cat", "cat"),
+    ("net", "y", "dog", "dog"),
+]
+TABLE = pd.DataFrame(ROWS, columns=["observer", "item", "truth", "response"])
+
+
+def text(sep: str = ",", table: pd.DataFrame = TABLE) -> str:
+    return table.to_csv(sep=sep, index=False)
+
+
+def write(folder: Path, **files: str | bytes) -> Path:
+    """Files by name: `_` stands for a dot, `__` for a folder."""
+    for name, content in files.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def same(trials: Trials, table: pd.DataFrame = TABLE, **options: Any) -> bool:
+    expected = Trials.from_table(table, **options).data
+    return bool(trials.data.drop_attrs().identical(expected.drop_attrs()))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "notes"),
+    [
+        ("t.csv", text(), []),
+        ("t.CSV", text(), []),
+        ("t.tsv", text("\t"), []),
+        ("t.csv", text(";"), ["are parted by semicolons"]),
+        ("t.csv", text("\t"), ["are parted by tabs"]),
+        ("t.tsv", text(","), ["are parted by commas"]),
+        ("t.csv.gz", gzip.compress(text().encode()), []),
+        ("t.csv", b"\xef\xbb\xbf" + text().encode(), []),
+        ("t.csv", text().encode("utf-16"), []),
+        ("t.csv", text().replace("\n", "\r\n"), []),
+        ("t.csv", text().replace("\n", ",\n"), []),  # PsychoPy ends every line with one
+        ("t.jsonl", TABLE.to_json(orient="records", lines=True), []),
+        ("t.ndjson", TABLE.to_json(orient="records", lines=True), []),
+        ("t.json", TABLE.to_json(orient="records"), []),
+    ],
+)
+def test_kinds_of_files(tmp_path: Path, name: str, content: str | bytes, notes: list[str]) -> None:
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    trials = Trials.read(tmp_path / name)
+    assert same(trials)
+    assert len(trials.notes) == len(notes)
+    assert all(part in note for part, note in zip(notes, trials.notes, strict=True))
+
+
+def test_columns_of_arrow(tmp_path: Path) -> None:
+    TABLE.to_feather(tmp_path / "t.feather")
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    assert same(Trials.read(tmp_path / "t.feather"))
+    assert same(Trials.read(tmp_path / "t.parquet"))
+
+
+def test_latin_1_is_said(tmp_path: Path) -> None:
+    table = TABLE.replace({"anna": "zoë"})
+    (tmp_path / "t.csv").write_bytes(text(table=table).encode("latin-1"))
+    trials = Trials.read(tmp_path / "t.csv")
+    assert same(trials, table)
+    assert "t.csv' is not UTF-8 and was read as Latin-1" in trials.notes[0]
+    assert "\n  note: " in repr(trials)
+    assert Trials.read(tmp_path / "t.csv", encoding="latin-1").notes == []
+    with pytest.raises(ValueError, match=r"t.csv' cannot be read as a csv file: 'utf-8' codec"):
+        Trials.read(tmp_path / "t.csv", encoding="utf-8")
+    with pytest.raises(ValueError, match="encoding 'latin-one' is unknown"):
+        Trials.read(tmp_path / "t.csv", encoding="latin-one")
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    write(tmp_path, a_csv=text(table=TABLE[:2]), b_csv=text(";", table=TABLE[2:]), README_md="x")
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.write(tmp_path / "a.csv", "inside/a.csv")
+        archive.write(tmp_path / "b.csv", "inside/b.csv")
+        archive.writestr("__MACOSX/inside/._a.csv", "rubbish")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path in (files, str(tmp_path / "?.csv"), tmp_path / "z.zip"):
+        trials = Trials.read(path)
+        assert same(trials)
+        assert len(trials.notes) == 1  # semicolons
+    (tmp_path / "z.zip").unlink()
+    trials = Trials.read(tmp_path)
+    assert same(trials)
+    assert "1 files of other kinds were not read: README.md" in trials.notes[0]
+
+
+def test_names_of_files_carry_fields(tmp_path: Path) -> None:
+    part = TABLE[:2].drop(columns="observer")
+    other = TABLE[2:].drop(columns="observer")
+    write(tmp_path, edge__anna_csv=text(table=part), edge__net_csv=text(table=other))
+    trials = Trials.read(tmp_path, pattern="{dataset}/{observer}.csv")
+    assert same(trials, TABLE.assign(dataset="edge"))
+    (tmp_path / "edge" / "anna.csv").rename(tmp_path / "edge" / "sub_anna_1.csv")
+    (tmp_path / "edge" / "net.csv").rename(tmp_path / "edge" / "sub_net_2.csv")
+    trials = Trials.read(tmp_path, pattern="sub_{observer}_{repeat:d}.csv")
+    assert same(trials, TABLE.assign(repeat=[1, 1, 2, 2]))
+    trials = Trials.read(tmp_path, pattern="sub_{observer}_*.csv")
+    assert same(trials)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("{observer}.tsv", r"fits none of 2 files; they are: anna_1.csv, net_2_2.csv"),
+        ("anna_{observer}.csv", r"does not fit 'net_2_2.csv' \(but 1 other files\)"),
+        ("{observer}_{session}.csv", r"fits 'net_2_2.csv' in two ways, observer 'net' or 'net_2'"),
+        ("{observer}_{observer}.csv", "has field 'observer' twice"),
+        ("data.csv", "has no field; expected some, such as {observer}"),
+        ("{observer_1.csv", "has no field"),
+        ("{item}/{observer", "a brace without its fellow"),
+        ("{item}.csv", "'item' is a field of the pattern and a column of 'anna_1.csv'"),
+    ],
+)
+def test_patterns_that_do_not_fit(tmp_path: Path, pattern: str, message: str) -> None:
+    part = TABLE.drop(columns="observer")
+    (tmp_path / "anna_1.csv").write_text(text(table=part[:2]))
+    (tmp_path / "net_2_2.csv").write_text(text(table=part[2:]))
+    with pytest.raises(ValueError, match=message):
+        Trials.read(tmp_path, pattern=pattern)
+
+
+def test_what_means_missing(tmp_path: Path) -> None:
+    table = TABLE.assign(response=["cat", "NA", "", "nan"])
+    (tmp_path / "t.csv").write_text(text(table=table))
+    trials = Trials.read(tmp_path / "t.csv")
+    assert (trials.data["correct"].values == NO_RESPONSE).sum() == 3
+    assert trials.notes == [
+        "3 of 4 values of column 'response' are missing (1 NA, 1 nan, 1 empty): shown, not answered"
+    ]
+    kept = Trials.read(tmp_path / "t.csv", classes=["cat", "dog", "NA"])
+    assert (kept.data["correct"].values == NO_RESPONSE).sum() == 2
+    (tmp_path / "t.csv").write_text(text(table=TABLE.assign(response=["cat", "-", "cat", "dog"])))
+    other = Trials.read(tmp_path / "t.csv", na_values=["-"])
+    assert (other.data["correct"].values == NO_RESPONSE).sum() == 1
+    with pytest.raises(ValueError, match=r"na_values must be a list of texts, got '-'; give"):
+        Trials.read(tmp_path / "t.csv", na_values="-")
+    with pytest.raises(ValueError, match=r"'-' \(column 'response', row 1\).*name it in na_values"):
+        Trials.read(tmp_path / "t.csv")
+
+
+def test_missing_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text(table=TABLE.assign(item=["NA", "y", "NA", "y"])))
+    message = r"column 'item' has 'NA' in row 0, which means missing; .* or give na_values=\[\]"
+    with pytest.raises(ValueError, match=message):
+        Trials.read(tmp_path / "t.csv")
+    assert set(Trials.read(tmp_path / "t.csv", na_values=[]).data["item"].values) == {"NA", "y"}
+    (tmp_path / "t.csv").write_text(text(table=TABLE.replace({"dog": "NA"})))
+    with pytest.raises(ValueError, match="column 'truth' has 'NA' in row 1, which means missing"):
+        Trials.read(tmp_path / "t.csv")
+    assert same(
+        Trials.read(tmp_path / "t.csv", classes=["NA", "cat"]),
+        TABLE.replace({"dog": "NA"}),
+        classes=["NA", "cat"],
+    )
+
+
+def test_codes_agree_between_csv_and_memory(tmp_path: Path) -> None:
+    """Where a response is missing, pandas makes floats of codes and writes them as such."""
+    table = TABLE.assign(truth=[1, 2, 1, 2], response=[1, None, 1.0, 2], condition=["0.10"] * 4)
+    (tmp_path / "t.csv").write_text(text(table=table))
+    assert "2,2.0,0.10" in text(table=table)
+    trials = Trials.read(tmp_path / "t.csv")
+    assert same(trials, table)
+    assert "codes of column 'response' such as 1.0 were read as 1" in trials.notes
+    # Not where one of them is no whole number, or was not printed by a table of floats.
+    (tmp_path / "t.csv").write_text(text(table=TABLE.assign(condition=["1.0", "0.5"] * 2)))
+    assert set(Trials.read(tmp_path / "t.csv").data["condition"].values) == {"1.0", "0.5"}
+    (tmp_path / "t.csv").write_text(text(table=TABLE.assign(condition=["1.0", "01"] * 2)))
+    assert set(Trials.read(tmp_path / "t.csv").data["condition"].values) == {"1.0", "01"}
+
+
+def test_codes_are_judged_over_all_files(tmp_path: Path) -> None:
+    one = TABLE[:2].assign(condition="1.0")
+    other = TABLE[2:].assign(condition="0.5")
+    write(tmp_path, a_csv=text(table=one), b_csv=text(table=other))
+    assert set(Trials.read(tmp_path).data["condition"].values) == {"1.0", "0.5"}
+
+
+def test_classes_that_are_never_true() -> None:
+    """At most 2 % of answers; these 50 have one, and then two."""
+    table = pd.DataFrame({"observer": "a", "item": range(50), "truth": ["cat", "dog"] * 25})
+    table["response"] = table["truth"]
+    table.loc[0, "response"] = "bird"
+    trials = Trials.from_table(table)
+    assert trials.classes == ["bird", "cat", "dog"]
+    assert len(trials.notes) == 1
+    assert "1 of 50 answers are of classes that are never true (bird); they" in trials.notes[0]
+    assert trials.select(observer="a").notes == trials.notes
+    table.loc[1, "response"] = "bird"
+    with pytest.raises(ValueError, match=r"'bird' .* classes cat, dog; .* classes='seen'"):
+        Trials.from_table(table)
+    assert Trials.from_table(table, classes="seen").classes == ["bird", "cat", "dog"]
+    with pytest.raises(ValueError, match="classes must be a list of labels or 'seen', got 'all'"):
+        Trials.from_table(table, classes="all")
+    seen = Trials.from_arrays([["cat", "bird"]], ["cat", "dog"], classes="seen")
+    assert seen.classes == ["bird", "cat", "dog"]
+    assert len(seen.notes) == 1
+
+
+@pytest.mark.parametrize("labels", [{"response": ["Cat", "cat", "cat", "dog"]}, {}])
+def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
+    table = TABLE.assign(**labels) if labels else TABLE.replace({"dog": "CAT"})
+    with pytest.raises(ValueError, match=r"differ in case alone; .* classes=\[...\]"):
+        Trials.from_table(table)
+    known = ["cat", "Cat", "dog", "CAT"]
+    assert Trials.from_table(table, classes=known).classes == known
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "message"),
+    [
+        (
+            {"a_csv": text(), "b_csv": text(table=TABLE.rename(columns={"truth": "label"}))},
+            {},
+            r"'truth' is in 'a.csv' but not in 'b.csv', whose columns are .*, label, response; f",
+        ),
+        ({"a_csv": text(), "b_csv": text()}, {}, "'a.csv' and 'b.csv' hold the same rows; leave"),
+        (
+            {"a_csv": text(), "b_csv": text(table=TABLE[:1])},
+            {},
+            "two rows for item 'x' .*: row 0 of 'a.csv' and row 0 of 'b.csv'",
+        ),
+        ({"a_csv": text() + "c,z,,cat\n"}, {}, "column 'truth' has no value in row 4"),
+        ({"a_csv": "item,truth,item\n1,2,3\n"}, {}, r"'item' twice \(columns 1 and 3\)"),
+        ({"a_csv": text(" ")}, {}, r"has one column, 'observer item truth response', .* sep="),
+        ({"a_csv": text()}, {"sep": ";"}, "has one column"),
+        ({"a_csv": text() + "1,2\n"}, {}, "'a.csv' cannot be read as a csv file: .*4 columns"),
+        ({"a_jsonl": '{"item": 1}\nx\n'}, {}, "'a.jsonl' cannot be read as a json file: line 2"),
+        ({"a_json": "[1, 2]"}, {}, "'a.json' cannot be read as a table: entry 0 is int"),
+        ({"a_csv_gz": b"no gzip"}, {}, r"'a.csv.gz' cannot be read as a csv file: Not a gzipped"),
+        ({"a_txt": "x"}, {}, r"holds no file of a known kind \(.csv, .*\); there are: a.txt"),
+        ({"a_csv": text()}, {"format": "lm-evl"}, "format must be .*; did you mean 'lm-eval'?"),
+        ({"a_csv": text()}, {"format": "table", "score": "acc"}, "a table has none"),
+        ({"a_csv": text()}, {"obsever": "x"}, "no column or option 'obsever'.*mean 'observer'"),
+        (
+            {"a_csv": text()},
+            {"truth": "response"},
+            "column 'response' is given twice, as response and as truth",
+        ),
+    ],
+)
+def test_bad_folders(
+    tmp_path: Path, files: dict[str, str | bytes], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Trials.read(write(tmp_path, **files), **options)
+
+
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no file fits '.*\*\.csv'; looked in"):
+        Trials.read(str(tmp_path / "*.csv"))
+    with pytest.raises(ValueError, match="no file was given"):
+        Trials.read([])
+    (tmp_path / "a.csv").write_text(text())
+    with pytest.raises(ValueError, match=r"a.csv' is given twice; give each once"):
+        Trials.read([tmp_path / "a.csv", tmp_path / "a.csv"])
+    (tmp_path / "a.zip").write_text("no zip")
+    with pytest.raises(ValueError, match=r"a.zip' cannot be read as a zip file"):
+        Trials.read(tmp_path / "a.zip")
+
+
+def test_the_same_rows_of_two_observers_are_noted(tmp_path: Path) -> None:
+    part = TABLE[:2].drop(columns="observer")
+    write(tmp_path, a_csv=text(table=part), b_csv=text(table=part))
+    trials = Trials.read(tmp_path, pattern="{observer}.csv")
+    assert trials.notes == ["'a.csv' and 'b.csv' hold the same rows, though their names differ"]
+
+
+WIDE = pd.DataFrame({"image": ["x", "y"], "truth": ["cat", "dog"], "anna": ["cat", "cat"]})
+WIDE["net"] = ["cat", "dog"]
+
+
+def test_wide_tables(tmp_path: Path) -> None:
+    trials = Trials.from_wide(WIDE, kind={"anna": "human", "net": "model"})
+    kinds = TABLE["observer"].map({"anna": "human", "net": "model"})
+    assert same(trials, TABLE.assign(kind=kinds))
+    assert trials.notes == ["2 columns are observers: anna, net"]
+    assert Trials.from_wide(WIDE, observers=["anna"]).notes == []
+    (tmp_path / "wide.csv").write_text(text(";", WIDE.rename(columns={"image": "picture"})))
+    assert same(Trials.read(tmp_path / "wide.csv", wide=True, item="picture"))
+    kinds_of = {"anna": "human", "net": "model"}
+    (tmp_path / "w.csv").write_text(text(table=WIDE))
+    trials = Trials.read(tmp_path / "w.csv", wide=["anna", "net"], kind=kinds_of)
+    assert same(trials, TABLE.assign(kind=kinds))
+    right = WIDE.drop(columns="truth").assign(anna=[1, 0], net=[1.0, None])
+    trials = Trials.from_wide(right)
+    assert not trials.has_classes
+    assert trials.data["correct"].values.tolist() == [[1, 0], [1, NO_RESPONSE]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"truth": "class"}, r"no column 'class' \(truth\); the columns are image, truth, anna"),
+        ({"observers": ["ana"]}, r"no column 'ana' \(an observer\); .* did you mean 'anna'"),
+        ({"kind": {"anna": "human"}}, "kind has no entry for observer 'net'; it has anna"),
+        ({"kind": "human"}, "kind must map observers to kinds in a wide table, got 'human'"),
+        ({"observers": "anna"}, "observers must be a list of columns, got 'anna'"),
+        ({"response": "anna"}, "a wide table has no column 'response'"),
+    ],
+)
+def test_bad_wide_tables(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Trials.from_wide(WIDE, **options)
+    with pytest.raises(ValueError, match="no column is left for an observer"):
+        Trials.from_wide(WIDE[["image", "truth"]])
+
+
+def test_rows_of_wide_tables_are_named_by_column() -> None:
+    with pytest.raises(ValueError, match=r"'cot' \(column 'response', row 1 of 'column net'\)"):
+        Trials.from_wide(WIDE.assign(net=["cat", "cot"]))
+
+
+def test_json_keeps_numbers_and_texts_apart(tmp_path: Path) -> None:
+    rows = TABLE.assign(item=["x", 1, "x", 1]).to_dict("records")
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(ValueError, match="column 'item' mixes text and numbers"):
+        Trials.read(tmp_path / "t.jsonl")
