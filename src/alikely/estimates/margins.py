@@ -370,7 +370,7 @@ def _draw_shares(
 def _told(drawn: Drawn, chosen: ChosenModel) -> Drawn:
     """With the name of what was chosen, and the reason: in rows, where it is not the default."""
     told = f"model='strengths': {chosen.reason}" if chosen.model == "strengths" else ""
-    of_rows = drawn.remarks if drawn.remarks is not None else []
+    of_rows: Any = () if drawn.remarks is None else drawn.remarks
     remarks = np.array(["; ".join(filter(None, [told, row])) for row in of_rows], dtype=object)
     return drawn._replace(remarks=remarks, model=chosen.model, reason=chosen.reason)
 
