@@ -54,8 +54,8 @@ def add_parser(verbs: Verbs) -> Parser:
         nargs="+",
         type=Path,
         metavar="CSV",
-        help="in place of FILE, for cles: a confusion matrix of each system, in a file of its name; "
-        "counts of true classes (rows, named in the first column) by answers (columns)",
+        help="in place of FILE, for cles: a confusion matrix of each system, in a file of its "
+        "name; counts of true classes (rows, named in the first column) by answers (columns)",
     )
     parser.add_argument(
         "--paired",
@@ -78,8 +78,8 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--metric",
         metavar="NAME",
-        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether both give "
-        "the same wrong answer; cles: class-level error similarity, whether both mistake the same "
+        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether both "
+        "give the same wrong answer; cles: class-level error similarity, whether both mistake the same "
         "for the same; all: these three and how they correlate over pairs; copying, normalised, "
         "or any other metric by name, one of your own as module:ATTRIBUTE",
     )
