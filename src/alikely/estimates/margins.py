@@ -361,8 +361,9 @@ def _draw_shares(
 def _told(drawn: Drawn, chosen: ChosenModel) -> Drawn:
     """With the name of what was chosen, and the reason: in rows, where it is not the default."""
     told = f"model='strengths': {chosen.reason}" if chosen.model == "strengths" else ""
-    of_rows = drawn.remarks if drawn.remarks is not None else []
-    remarks = np.array(["; ".join(filter(None, [told, row])) for row in of_rows], dtype=object)
+    assert drawn.remarks is not None
+    rows = drawn.remarks.tolist()
+    remarks = np.array(["; ".join(filter(None, [told, row])) for row in rows], dtype=object)
     return drawn._replace(remarks=remarks, model=chosen.model, reason=chosen.reason)
 
 
