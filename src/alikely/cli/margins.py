@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,7 +135,8 @@ def run(options: argparse.Namespace) -> None:
     report(result, options.out, options.ci_prob)
     told = result.data.attrs
     if "model_reason" in told:
-        print(f"Freed of noise by --model {told['model']}: {told['model_reason']}.")
+        text = f"Freed of noise by --model {told['model']}: {told['model_reason']}."
+        print(textwrap.fill(text, 80))
     print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
     if options.out is not None:
         both = al.estimates.consistency_table(trials, result)
