@@ -57,6 +57,16 @@ def test_what_python_computes_is_printed_and_written(
     assert len(expected.draws("posterior")) == 2000
 
 
+def test_the_design_may_choose(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--model", "auto"]
+    assert main([*arguments, "--draws", "40", "--resamples", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "by --model moments: 8 people in the smallest group" in " ".join(printed.split())
+    assert max(map(len, printed.splitlines())) <= 80
+
+
 def test_logits_with_coarse_categories(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

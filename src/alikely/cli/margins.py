@@ -146,7 +146,8 @@ def run(options: argparse.Namespace) -> None:
     report(result, options.out, options.ci_prob)
     attrs = result.data.attrs
     if "model_reason" in attrs:
-        print(f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}.")
+        text = f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}."
+        print(textwrap.fill(text, 80))
     if told := _scales(result):
         print(told)
     print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
