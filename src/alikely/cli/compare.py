@@ -78,10 +78,10 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--metric",
         metavar="NAME",
-        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether both "
-        "give the same wrong answer; cles: class-level error similarity, whether both mistake the same "
-        "for the same; all: these three and how they correlate over pairs; copying, normalised, "
-        "or any other metric by name, one of your own as module:ATTRIBUTE",
+        help="ec: error consistency (default of FILE); ma: misclassification agreement, whether "
+        "both give the same wrong answer; cles: class-level error similarity, whether both mistake "
+        "the same for the same; all: these three and how they correlate over pairs; copying, "
+        "normalised, or any other metric by name, one of your own as module:ATTRIBUTE",
     )
     parser.add_argument(
         "--sampler",
