@@ -304,9 +304,11 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
             "give each another name"
         )
     if len(header) == 1:
+        likely = _separator(first, file.suffix)
+        seems = likely in first and f"it seems to be parted by {SEPARATORS[likely]}"
         raise ValueError(
-            f"{file.name!r} has one column, {first[:60]!r}, where several were expected; its "
-            "separator is not one of , ; tab |: give it by sep="
+            f"{file.name!r} has one column, {first[:40]!r}, if parted by {parted!r}; expected "
+            f"several: {seems or 'give what parts them'} (sep=)"
         )
     if sep is None and parted != ("\t" if file.suffix == ".tsv" else ","):
         notes.append(f"columns of {file.name!r} are parted by {SEPARATORS[parted]}")
