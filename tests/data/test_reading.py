@@ -259,6 +259,7 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
             "no column 'observer'; .* pattern= if it stands in the names of files, wide=True if",
         ),
         ({"a_csv": text() + "1,2\n"}, {}, "'a.csv' cannot be read as a csv file: .*4 columns"),
+        ({"a_csv": text()}, {"sep": "ab"}, "sep must be one character, such as ';', got 'ab'"),
         ({"a_jsonl": '{"item": 1}\nx\n'}, {}, "'a.jsonl' cannot be read as a json file: line 2"),
         ({"a_json": "[1, 2]"}, {}, "'a.json' cannot be read as a table: entry 0 is int"),
         ({"a_csv_gz": b"no gzip"}, {}, r"'a.csv.gz' cannot be read as a csv file: Not a gzipped"),
@@ -283,6 +284,8 @@ def test_bad_folders(
 def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no file fits '.*\*\.csv'; looked in"):
         Trials.read(str(tmp_path / "*.csv"))
+    with pytest.raises(TypeError, match="path must be a path or a list of paths, got int"):
+        Trials.read(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no file was given"):
         Trials.read([])
     (tmp_path / "a.csv").write_text(text())
