@@ -178,6 +178,11 @@ def test_items_are_one_question(tmp_path: Path) -> None:
         Trials.read(tmp_path)
 
 
+def test_samples_without_fields(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"jsonl', entry 0 is int; expected an object with fields"):
+        Trials.read(harness(tmp_path, [1]))
+
+
 def test_files_that_are_no_samples_are_told(tmp_path: Path) -> None:
     harness(tmp_path, SAMPLES)
     (tmp_path / "scores.csv").write_text("a,b\n1,2\n")

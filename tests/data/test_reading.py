@@ -243,9 +243,23 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
         ),
         ({"a_csv": text() + "c,z,,cat\n"}, {}, "column 'truth' has no value in row 4"),
         ({"a_csv": "item,truth,item\n1,2,3\n"}, {}, r"'item' twice \(columns 1 and 3\)"),
-        ({"a_csv": text(" ")}, {}, r"has one column, 'observer item truth response', .* sep="),
-        ({"a_csv": text()}, {"sep": ";"}, "has one column"),
+        (
+            {"a_csv": text(" ")},
+            {},
+            r"one column, 'observer item truth response', .*give what parts them",
+        ),
+        (
+            {"a_csv": text()},
+            {"sep": ";"},
+            "one column, .*; expected several: it seems .* by commas",
+        ),
+        (
+            {"a_csv": text(table=TABLE.drop(columns="observer"))},
+            {},
+            "no column 'observer'; .* pattern= if it stands in the names of files, wide=True if",
+        ),
         ({"a_csv": text() + "1,2\n"}, {}, "'a.csv' cannot be read as a csv file: .*4 columns"),
+        ({"a_csv": text()}, {"sep": "ab"}, "sep must be one character, such as ';', got 'ab'"),
         ({"a_jsonl": '{"item": 1}\nx\n'}, {}, "'a.jsonl' cannot be read as a json file: line 2"),
         ({"a_json": "[1, 2]"}, {}, "'a.json' cannot be read as a table: entry 0 is int"),
         ({"a_csv_gz": b"no gzip"}, {}, r"'a.csv.gz' cannot be read as a csv file: Not a gzipped"),
@@ -270,6 +284,8 @@ def test_bad_folders(
 def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no file fits '.*\*\.csv'; looked in"):
         Trials.read(str(tmp_path / "*.csv"))
+    with pytest.raises(TypeError, match="path must be a path or a list of paths, got int"):
+        Trials.read(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no file was given"):
         Trials.read([])
     (tmp_path / "a.csv").write_text(text())
@@ -299,6 +315,10 @@ def test_wide_tables(tmp_path: Path) -> None:
     assert Trials.from_wide(WIDE, observers=["anna"]).notes == []
     (tmp_path / "wide.csv").write_text(text(";", WIDE.rename(columns={"image": "picture"})))
     assert same(Trials.read(tmp_path / "wide.csv", wide=True, item="picture"))
+    (tmp_path / "rows.csv").write_text(text(table=WIDE.drop(columns="image")))
+    trials = Trials.read(tmp_path / "rows.csv", wide=True)
+    assert trials.data["item"].values.tolist() == ["0", "1"]
+    assert trials.notes[0] == "there is no column 'item': items are the rows, counted from 0"
     kinds_of = {"anna": "human", "net": "model"}
     (tmp_path / "w.csv").write_text(text(table=WIDE))
     trials = Trials.read(tmp_path / "w.csv", wide=["anna", "net"], kind=kinds_of)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import alikely
 from alikely.cli import benchmark, compare, demo, margins, plan, spectrum
+from alikely.cli._reading import print_notes
 from alikely.cli._shared import Parser
 
 __all__ = ["main"]
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
+        print_notes(getattr(options, "notes", ()))
     except (ValueError, TypeError, OSError) as error:
         print(f"alikely: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import alikely as al
@@ -67,7 +68,7 @@ def add_reading_options(parser: Parser) -> None:
 
 
 def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trials:
-    """Read what the options say, and print what was guessed."""
+    """Read what the options say, and keep what was guessed."""
     columns = _columns(options.columns) if options.columns else {}
     if options.classes:
         columns["classes"] = "seen" if options.classes == "seen" else options.classes.split(",")
@@ -89,11 +90,16 @@ def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trial
         **columns,
         **more,
     )
-    for note in trials.notes:
-        print(textwrap.fill(f"note: {note}", 80, subsequent_indent="  "))
-    if trials.notes:
-        print()
+    options.notes = trials.notes  # printed below whatever the verb prints
     return trials
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """What was guessed, counted or left out when the trials were read, in 80 columns."""
+    if notes:
+        print("\nReading:")
+    for note in notes:
+        print(textwrap.fill(f"- {note}", 80, subsequent_indent="  "))
 
 
 def _columns(text: str) -> dict[str, Any]:

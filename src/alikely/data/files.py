@@ -10,7 +10,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,6 +178,8 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
     """
     notes: list[str] = []
     if not isinstance(path, str | Path):
+        if not isinstance(path, Iterable):
+            raise TypeError(f"path must be a path or a list of paths, got {type(path).__name__}")
         entries = list(path)
         if not entries:
             raise ValueError("no file was given")
@@ -295,6 +297,8 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
         raw = file.text(notes, encoding).encode()
     first = raw.lstrip(b"\r\n").split(b"\n", 1)[0].decode().rstrip("\r")
     parted = sep or _separator(first, file.suffix)
+    if len(parted) != 1:
+        raise ValueError(f"sep must be one character, such as ';', got {sep!r}")
     header = next(csv.reader([first], delimiter=parted))
     twice = [name for i, name in enumerate(header) if name and name in header[:i]]
     if twice:
@@ -304,9 +308,11 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
             "give each another name"
         )
     if len(header) == 1:
+        likely = _separator(first, file.suffix)
+        seems = likely in first and f"it seems to be parted by {SEPARATORS[likely]}"
         raise ValueError(
-            f"{file.name!r} has one column, {first[:60]!r}, where several were expected; its "
-            "separator is not one of , ; tab |: give it by sep="
+            f"{file.name!r} has one column, {first[:40]!r}, if parted by {parted!r}; expected "
+            f"several: {seems or 'give what parts them'} (sep=)"
         )
     if sep is None and parted != ("\t" if file.suffix == ".tsv" else ","):
         notes.append(f"columns of {file.name!r} are parted by {SEPARATORS[parted]}")

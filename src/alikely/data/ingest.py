@@ -189,9 +189,17 @@ class Source:
         """One column, table by table."""
         for number, frame in enumerate(self._frames):
             if name not in frame.columns:
+                other = (
+                    ""
+                    if self._names is None or name != "observer"
+                    else (
+                        ", or give pattern= if it stands in the names of files, wide=True if each "
+                        "observer has a column"
+                    )
+                )
                 raise ValueError(
                     f"no column {name!r}; the columns are {listed(frame.columns)}; "
-                    "name yours by keyword, such as observer='subject'"
+                    f"name yours by keyword, such as observer='subject'{other}"
                     f"{nearest(name, frame.columns)}"
                 )
             yield _as_array(frame, name, f" of table {number}" if len(self._frames) > 1 else "")

@@ -21,6 +21,7 @@ __all__ = [
     "largest",
     "log_of_rows",
     "note_unread",
+    "objects",
     "option",
     "right",
 ]
@@ -115,6 +116,24 @@ def note_unread(files: Iterable[File], known: Iterable[File], notes: list[str]) 
         notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
 
 
+def objects(file: File, notes: list[str]) -> list[dict[str, Any]]:
+    """Entries of a JSON file, each with named fields.
+
+    Raises
+    ------
+    ValueError
+        If one has none.
+    """
+    found = file.records(notes)
+    bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
+    if bad is not None:
+        raise ValueError(
+            f"{file.name!r}, entry {bad} is {type(found[bad]).__name__}; expected an object with "
+            "fields, a sample or trial"
+        )
+    return found
+
+
 class Questions:
     """What was asked, by item: one item must be the same question for all observers."""
 
@@ -172,7 +191,7 @@ def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) 
     few options. Where some row lacks these, or they contradict ``correct``, correctness is all.
     """
     if not rows:
-        raise ValueError(f"no sample was found in {what}")
+        raise ValueError(f"no sample was found in {what}; are the files of another format?")
     table = pd.DataFrame(list(rows))
     if {"truth", "response"} <= set(table):
         lacks = table["truth"].isna()

@@ -16,6 +16,7 @@ from alikely.data.readers._reader import (
     has_columns,
     log_of_rows,
     note_unread,
+    objects,
     option,
     right,
 )
@@ -35,7 +36,7 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     notes: list[str] = []
     logs = [file for file in files if file.suffix == ".jsonl" or recognises([file])]
     note_unread(files, logs, notes)
-    samples = [(file, i, s) for file in logs for i, s in enumerate(file.records(notes))]
+    samples = [(file, i, s) for file in logs for i, s in enumerate(objects(file, notes))]
     samples = _of_one_score(samples, choice)
     asked = Questions()
     rows: list[dict[str, Any]] = []

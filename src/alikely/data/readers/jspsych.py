@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from alikely.data.files import TEXT, File, read_table
-from alikely.data.readers._reader import Choice, Log, Reader, chosen, has_columns
+from alikely.data.readers._reader import Choice, Log, Reader, chosen, has_columns, objects
 
 __all__ = ["READER"]
 
@@ -57,7 +57,7 @@ def read(files: Sequence[File], choice: Choice) -> Log:
 def _frame(file: File, notes: list[str]) -> pd.DataFrame:
     if file.suffix in TEXT:
         return read_table(file, notes).to_pandas()
-    rows = [{name: _flat(value) for name, value in row.items()} for row in file.records(notes)]
+    rows = [{name: _flat(value) for name, value in row.items()} for row in objects(file, notes)]
     return pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None)
 
 

@@ -18,6 +18,7 @@ from alikely.data.readers._reader import (
     largest,
     log_of_rows,
     note_unread,
+    objects,
     right,
 )
 
@@ -82,7 +83,7 @@ def _observer(file: File, files: Sequence[File]) -> str:
 def _rows(
     file: File, observer: str, task: str, choice: Choice, notes: list[str], asked: Questions
 ) -> list[dict[str, Any]]:
-    samples = file.records(notes)
+    samples = objects(file, notes)
     place = repr(file.name)
     filters = [sample["filter"] for sample in samples if "filter" in sample]
     if filters:
