@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from alikely.calibration import (
-    BENCHMARK_DESIGNS,
     BenchmarkDesign,
     benchmark_coverage,
     benchmark_summary,
 )
 from alikely.calibration import coverage_benchmark as study
+from alikely.calibration.coverage_benchmark import BENCHMARK_DESIGNS
 from alikely.metrics import error_consistency
 
 
