@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from alikely.calibration import (
-    BENCHMARK_DESIGNS,
     BenchmarkDesign,
     benchmark_coverage,
     benchmark_summary,
 )
 from alikely.calibration import coverage_benchmark as study
+from alikely.calibration.coverage_benchmark import BENCHMARK_DESIGNS
 from alikely.metrics import error_consistency
 
 
@@ -67,6 +67,7 @@ def test_designs_say_what_is_simulated() -> None:
         benchmark_coverage(n_sets=30)
 
 
+@pytest.mark.slow
 def test_a_short_study_has_all_statements_of_both_methods() -> None:
     few = {"few": BenchmarkDesign(n_humans=3, n_images=60)}
     table = benchmark_coverage(few, n_sets=20, rng=1)

@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
+from alikely.benchmark.decomposition import spread
 from alikely.benchmark.layout import laid_out
-from alikely.benchmark.nesting import covariances
+from alikely.benchmark.levels import decompositions
 from alikely.metrics import ERROR_CONSISTENCY, error_consistency
 from alikely.planning.crossed import COMPONENTS
 
@@ -56,8 +57,10 @@ def as_trials(people: NDArray[np.bool_], machine: NDArray[np.bool_], n_repeats: 
 def benchmark_error(trials: al.Trials) -> float:
     """Crossed standard error of the mean over pairs of people, as benchmarks state it."""
     table, layout = laid_out(trials, models=None, humans="human")
-    crossed = covariances(table, layout, ERROR_CONSISTENCY)[2, 0]
-    return float(np.sqrt(crossed[-2, -2]))
+    parts = decompositions(
+        table, layout, ERROR_CONSISTENCY, people="label", items="dataset", added=0.0
+    )[0]
+    return float(np.sqrt(spread(parts, np.array([[1.0, 0.0]]), "crossed").variance[0]))
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,9 @@ def test_estimates_are_means_of_entries(alignment: xr.Dataset) -> None:
 
 @pytest.mark.parametrize("metric", [EC, MA])
 def test_mean_over_conditions_is_the_benchmark_score(alignment: xr.Dataset, metric: Any) -> None:
-    scores = al.benchmark_scores(two_data_sets(), metric=metric, n_resamples=0, n_draws=0)
+    scores = al.benchmark_scores(
+        two_data_sets(), metric=metric, people="label", n_resamples=0, n_draws=0
+    )
     own = alignment["estimate"].sel(metric=metric).groupby("dataset").mean()
     systems = ["a", "b", "c", HUMANS]
     expected = scores.estimates["estimate"].sel(level=["one", "two"], system=systems)

@@ -217,7 +217,7 @@ def _present(scores: Benchmark) -> NDArray[np.bool_]:
 
 
 def _corrected_se(
-    scores: Benchmark, population: Population, level: str, draws: Mapping[str, Floats]
+    scores: Benchmark, population: Population, level: str, draws: Mapping[Population, Floats]
 ) -> Floats:
     """Standard errors from replicates of each population, for the smallness of the samples."""
     estimates = scores.estimates.sel(level=level)

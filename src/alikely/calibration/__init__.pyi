@@ -3,7 +3,6 @@ from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
 from .coverage_agreement import agreement_coverage as agreement_coverage
 from .coverage_agreement import agreement_grid as agreement_grid
-from .coverage_benchmark import BENCHMARK_DESIGNS as BENCHMARK_DESIGNS
 from .coverage_benchmark import BenchmarkDesign as BenchmarkDesign
 from .coverage_benchmark import benchmark_coverage as benchmark_coverage
 from .coverage_benchmark import benchmark_summary as benchmark_summary
@@ -23,7 +22,6 @@ from .verdicts import kept_ranks as kept_ranks
 from .verdicts import verdict as verdict
 
 __all__ = [
-    "BENCHMARK_DESIGNS",
     "BenchmarkDesign",
     "RowDesign",
     "agreement_coverage",

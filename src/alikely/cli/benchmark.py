@@ -115,6 +115,8 @@ def run(options: argparse.Namespace) -> None:
     if frame["se"].notna().all() and options.level == "overall":
         ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
     print(_score_table(frame, ranks, options.ci_prob))
+    said = scores.data.attrs
+    print(f"one person within: {said['people']}; one image within: {said['items']}")
     choices = None
     if options.sensitivity:
         choices = al.benchmark.sensitivity(trials, exclude=options.exclude, missing=options.missing)
