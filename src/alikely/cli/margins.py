@@ -101,12 +101,13 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--model",
         default="moments",
+        metavar="NAME",
         choices=["moments", "strengths", "auto", "items", "observers", "criteria"],
         help=(
             "what frees the correlation of noise: moments (default, on the scale of shares); "
             "strengths (on their scale, by quadrature); auto (one of these, by people, repeats and "
-            "lists, and says why); or, by chains, a model of strengths on "
-            "counts of each item, or of each observer, or of each class answered (response bias)"
+            "lists, and says why); or, by chains, strengths from counts of all (items), of each "
+            "observer (observers), or of each class answered (criteria: response bias)"
         ),
     )
     add_reading_options(parser)
