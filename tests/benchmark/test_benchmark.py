@@ -351,6 +351,7 @@ def test_crossed_replicates_drop_pairs_of_a_human_with_itself() -> None:
     assert defined.mean() == pytest.approx(estimate, abs=4 * defined.std() / np.sqrt(4000) + 0.01)
 
 
+@pytest.mark.slow
 def test_real_benchmark(shared_data: Path) -> None:
     trials = al.datasets.model_vs_human(shared_data / "model_vs_human")
     scores = al.benchmark_scores(trials, exclude="model-vs-human", n_resamples=0, n_draws=0)
