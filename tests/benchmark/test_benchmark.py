@@ -180,7 +180,7 @@ def test_coverage_for_new_images_and_new_humans(
                 kind=["human"] * n_humans + ["model"],
                 dataset=np.repeat(np.arange(at_once), 160).astype(str),
             )
-            scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+            scores = al.benchmark_scores(trials, people="dataset", n_resamples=0, n_draws=0)
             for population in ("crossed", "images"):
                 table = scores.summary(population, level=None)  # type: ignore[arg-type]
                 model = table.query(f"system == 'observer_{n_humans}' and level != 'overall'")
