@@ -10,7 +10,7 @@ from alikely.calibration import (
     benchmark_coverage,
     benchmark_summary,
 )
-from alikely.calibration import coverage_benchmark as study
+from alikely.calibration import benchmark_worlds as worlds
 from alikely.calibration.coverage_benchmark import BENCHMARK_DESIGNS
 from alikely.metrics import error_consistency
 
@@ -20,15 +20,18 @@ from alikely.metrics import error_consistency
 def test_truth_is_that_of_very_many_images_and_people(family: str, accuracy: float) -> None:
     design = BenchmarkDesign(family, 40, 1, 1, 20_000, accuracy=accuracy)  # type: ignore[arg-type]
     rng = np.random.default_rng(1)
-    people = study._people(design, *rng.standard_normal((2, 40)))
-    these = study._truth(design, people, themselves=False)
-    hardness = study._hardness(design, rng.random(20_000))
+    people = worlds.people_of(design, *rng.standard_normal((2, 40)))
+    these = worlds.scores_of(design, people)
+    hardness = worlds.hardness_at(design, rng.random(20_000))
     p = np.vstack(
-        [study._right(design, who, hardness) for who in (people, study._machines(design))]
+        [
+            worlds.right_answers(design, who, hardness)
+            for who in (people, worlds._scaled(design, worlds.FOUR_MACHINES))
+        ]
     )
     right = (rng.random(p.shape) < p).astype(float)
     # The average person is as accurate as the design says.
-    average = study._right(design, study._Observers(np.zeros(1), study._people(
+    average = worlds.right_answers(design, worlds.Observers(np.zeros(1), worlds.people_of(
         design, np.zeros(1), np.zeros(1)).follows), hardness)  # fmt: skip
     noise = 4 * average.std() / np.sqrt(20_000)
     assert average.mean() == pytest.approx(accuracy, abs=noise)
@@ -48,9 +51,9 @@ def test_truth_is_that_of_very_many_images_and_people(family: str, accuracy: flo
 @pytest.mark.slow
 def test_truth_of_the_population_is_that_of_many_people() -> None:
     for design in (BenchmarkDesign(), BenchmarkDesign("guessing")):
-        truth = study._population_truth(design)
-        people = study._people(design, *np.random.default_rng(2).standard_normal((2, 2_000)))
-        these = study._truth(design, people, themselves=False)
+        truth = worlds.population_scores(design)
+        people = worlds.people_of(design, *np.random.default_rng(2).standard_normal((2, 2_000)))
+        these = worlds.scores_of(design, people)
         # People differ by at most .15 in error consistency with a machine.
         np.testing.assert_allclose(these.machines, truth.machines, atol=4 * 0.15 / np.sqrt(2_000))
         assert these.human == pytest.approx(truth.human, abs=4 * 2 * 0.15 / np.sqrt(2_000))
@@ -60,7 +63,7 @@ def test_truth_of_the_population_is_that_of_many_people() -> None:
 def test_designs_say_what_is_simulated() -> None:
     rng = np.random.default_rng(3)
     design = BENCHMARK_DESIGNS["probit, same images in 5 conditions, 10 humans"]
-    trials, _ = study._simulated(design, rng)
+    trials, _ = worlds.simulated_benchmark(design, rng)
     assert trials.data.sizes == {"observer": 14, "trial": 500}
     assert len(np.unique(trials.data["item"].values)) == 100
     with pytest.raises(ValueError, match="n_sets must be a multiple of 20, got 30"):

@@ -163,7 +163,7 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     band = next(line for line in reversed(lines) if line.startswith("model_3"))
     assert band.split()[-1] in {"no_response", "grouping", "both_perfect"}
     assert len(pd.read_csv(out / "sensitivity.csv")) == 8 * 8
-    assert pd.read_csv(out / "ceilings.csv")["lower"].notna().all()
+    assert pd.read_csv(out / "ceilings.csv")["consensus_lower"].notna().all()
     frame = pd.read_csv(out / "benchmark.csv")
     assert set(frame["level"]) == {"all", "overall"}
     assert (out / "benchmark.png").read_bytes().startswith(b"\x89PNG")

@@ -9,8 +9,6 @@ from .cohorts import cohort_scores as cohort_scores
 from .cohorts import compare_cohorts as compare_cohorts
 from .cohorts import exchangeability as exchangeability
 from .cohorts import fit_cohort as fit_cohort
-from .contrasts import EqualityTest as EqualityTest
-from .contrasts import equality_test as equality_test
 from .contrasts import group_means as group_means
 from .contrasts import pairwise_differences as pairwise_differences
 from .covariates import cohort_contrasts as cohort_contrasts
@@ -26,11 +24,14 @@ from .ranking import tau_best as tau_best
 from .reconstruction import Reconstruction as Reconstruction
 from .reconstruction import reconstruct_score as reconstruct_score
 from .scores import benchmark_scores as benchmark_scores
+from .verdicts import EqualityTest as EqualityTest
+from .verdicts import Verdict as Verdict
 
 __all__ = [
     "Benchmark",
     "EqualityTest",
     "Reconstruction",
+    "Verdict",
     "benchmark_scores",
     "cohort_check",
     "cohort_contrasts",
@@ -39,7 +40,6 @@ __all__ = [
     "cohort_scores",
     "compare_cohorts",
     "consensus_ceilings",
-    "equality_test",
     "exchangeability",
     "fieller_interval",
     "fit_cohort",

@@ -29,6 +29,7 @@ from alikely.benchmark.tables import (
     level_table,
     one_of,
 )
+from alikely.benchmark.verdicts import EqualityTest, Verdict, equality_of, verdict_of
 from alikely.estimates.tree import Tree
 from alikely.stats.intervals import CiKind
 
@@ -251,9 +252,7 @@ class Benchmark(Tree):
         ValueError
             If an option is unknown or out of range, or fewer than two machines have a score.
         """
-        prob, _ = self.interval_options(ci_prob, None)
-        scores = contrasts.machine_scores(self, population, level)
-        return contrasts.difference_table(*scores, population, prob)
+        return self._compared(None, population, level, ci_prob)[0]
 
     def group_differences(
         self,
@@ -280,9 +279,7 @@ class Benchmark(Tree):
         ValueError
             If a label or machine is unknown, there are fewer than two groups, or as `differences`.
         """
-        prob, _ = self.interval_options(ci_prob, None)
-        means = contrasts.machine_scores(self, population, level, groups)
-        return contrasts.difference_table(*means, population, prob)
+        return self._compared(groups, population, level, ci_prob)[0]
 
     def equality(
         self,
@@ -290,31 +287,80 @@ class Benchmark(Tree):
         level: str = OVERALL,
         *,
         groups: str | Mapping[str, str] | None = None,
-        small_sample: bool = False,
-    ) -> contrasts.EqualityTest:
+    ) -> EqualityTest:
         """Test whether all machines (or groups of them) have the same score.
 
         Parameters
         ----------
         groups : str or mapping of str to str, optional
             As in `group_differences`; without them all machines.
-        small_sample : bool
-            Hotelling's test, of so many humans, or images of a condition; else chi-square.
 
         Returns
         -------
         alikely.benchmark.EqualityTest
+            By the largest difference: it says no more than `differences`, and no less.
 
         Raises
         ------
         ValueError
-            As in `alikely.benchmark.equality_test` and `group_differences`.
+            As in `differences` and `group_differences`, or if all answers are identical.
         """
-        _, values, parts = contrasts.machine_scores(self, population, level, groups)
-        matrix = joint_covariance(parts, population)
-        unit = "n_images" if population == "images" else "n_humans"
-        n_units = int(self.estimates[unit].sel(level=level))
-        return contrasts.equality_test(values, matrix, n_units if small_sample else None)
+        return equality_of(self._compared(groups, population, level, None)[0])
+
+    def verdict(
+        self,
+        first: str,
+        second: str,
+        population: Population = "crossed",
+        level: str = OVERALL,
+        *,
+        groups: str | Mapping[str, str] | None = None,
+        ci_prob: float | None = None,
+    ) -> Verdict:
+        """Judge one difference of machines: ``print`` it for a statement.
+
+        Parameters
+        ----------
+        first, second : str
+            Machines; groups of them, if `groups` are given.
+        groups : str or mapping of str to str, optional
+            As in `group_differences`.
+
+        Returns
+        -------
+        alikely.benchmark.Verdict
+            Alone and among all differences of the table, each with its interval and its p.
+
+        Raises
+        ------
+        ValueError
+            If a name is none of a machine with a score, or an option is unknown or out of range.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
+        >>> print(scores.verdict("model_1", "model_2", "images"))  # doctest: +ELLIPSIS
+        Error consistency with the humans, model_1 less model_2: ...
+        """
+        table, prob = self._compared(groups, population, level, ci_prob)
+        return verdict_of(
+            table, first, second,
+            metric=self.metric.label, level=level, population=population, ci_prob=prob,
+        )  # fmt: skip
+
+    def _compared(
+        self,
+        groups: str | Mapping[str, str] | None,
+        population: Population,
+        level: str,
+        ci_prob: float | None,
+    ) -> tuple[pd.DataFrame, float]:
+        """All differences of machines or groups, and the probability of their intervals."""
+        prob, _ = self.interval_options(ci_prob, None)
+        scores = contrasts.machine_scores(self, population, level, groups)
+        expected = self.metric.differences
+        return contrasts.difference_table(*scores, population, expected, prob), prob
 
     def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
         """Do data sets rank the machines alike? Spearman correlations of all pairs of data sets.

@@ -1,25 +1,20 @@
-"""Differences between scores: all pairs, groups, and whether there are any at all.
-
-References
-----------
-.. [H31] Hotelling (1931). The generalization of Student's ratio. doi:10.1214/aoms/1177732979
-.. [W43] Wald (1943). Tests of statistical hypotheses concerning several parameters when the number
-   of observations is large. doi:10.1090/S0002-9947-1943-0012401-3
-"""
+"""Differences between scores: all pairs, groups, weighted sums."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import (
+    ROUNDING,
     Decomposition,
     Population,
     largest_of_differences,
@@ -32,6 +27,7 @@ from alikely.benchmark.decomposition import (
 )
 from alikely.benchmark.layout import OVERALL
 from alikely.benchmark.nesting import POPULATIONS
+from alikely.benchmark.probability import probability_positive, scales_of_differences
 from alikely.benchmark.tables import (
     contrast_se,
     human_notes,
@@ -42,79 +38,13 @@ from alikely.benchmark.tables import (
 from alikely.stats.intervals import CiKind, bound_columns, bound_names, describe_draws
 from alikely.stats.multiplicity import adjusted_p_values
 
-__all__ = ["EqualityTest", "equality_test", "group_means", "pairwise_differences"]
+__all__ = ["group_means", "pairwise_differences"]
 
 if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark
 
-
-class EqualityTest(NamedTuple):
-    """Test that several scores are equal.
-
-    Attributes
-    ----------
-    statistic : float
-        Wald statistic, or Hotelling's T-squared.
-    df : float
-        Number of independent differences.
-    p_value : float
-        In [0, 1].
-    """
-
-    statistic: float
-    df: int
-    p_value: float
-
-
-def equality_test(
-    estimates: NDArray[np.float64], matrix: NDArray[np.float64], n_units: int | None = None
-) -> EqualityTest:
-    """Test whether all scores are equal [W43]_.
-
-    Parameters
-    ----------
-    estimates : ndarray, shape (system,)
-        Scores.
-    matrix : ndarray, shape (system, system)
-        Their covariance.
-    n_units : int, optional
-        Number of independent units (humans, images) that the covariance was estimated from: the
-        test is then that of Hotelling [H31]_, for few units. Without it, chi-square.
-
-    Returns
-    -------
-    EqualityTest
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two scores, no difference has variance, or `n_units` does not
-        exceed the number of independent differences.
-
-    Examples
-    --------
-    >>> round(equality_test(np.array([0.5, 0.4]), np.eye(2) * 0.05**2).p_value, 3)
-    0.157
-    """
-    if len(estimates) < 2:
-        raise ValueError(f"a test of equality needs at least two scores, got {len(estimates)}")
-    centre = np.eye(len(estimates)) - 1 / len(estimates)
-    values, vectors = np.linalg.eigh(centre @ matrix @ centre)
-    used = values > 1e-10 * max(np.diag(matrix).max(), np.finfo(float).tiny)
-    df = int(used.sum())
-    if not df:
-        raise ValueError("no difference between the scores has variance: identical answers")
-    projected = vectors[:, used].T @ (centre @ estimates)
-    statistic = float((projected**2 / values[used]).sum())
-    if n_units is None:
-        return EqualityTest(statistic, df, float(stats.chi2.sf(statistic, df)))
-    if n_units <= df:
-        raise ValueError(
-            f"{df} independent differences need more than {df} units, got {n_units}; compare fewer "
-            "systems, or use the chi-square test"
-        )
-    scaled = statistic * (n_units - df) / (df * (n_units - 1))
-    return EqualityTest(statistic, df, float(stats.f.sf(scaled, df, n_units - df)))
+# Probabilities from here on are read as claims.
+CLAIMED = 0.8
 
 
 def machine_scores(
@@ -299,6 +229,7 @@ def difference_table(
     estimates: NDArray[np.float64],
     parts: Decomposition,
     population: Population,
+    expected: float,
     ci_prob: float = 0.95,
 ) -> pd.DataFrame:
     """All differences of scores, with intervals one by one and intervals that hold at once.
@@ -312,6 +243,8 @@ def difference_table(
     parts : Decomposition
         Of these systems.
     population : {"images", "humans", "crossed"}
+    expected : float
+        Standard deviation of differences that is expected without data.
     ci_prob : float
         In (0, 1).
 
@@ -323,7 +256,9 @@ def difference_table(
         ``simultaneous`` interval and ``p_value_simultaneous``, for all pairs at once (the
         studentised range; each with its degrees of freedom, at most those of the mean variance),
         which is below ``1 - ci_prob`` where the interval is without 0, as ``p_value`` with the
-        pointwise one; ``p_value_bh``, adjusted by Benjamini and Hochberg; ``note``.
+        pointwise one; ``p_value_bh``, adjusted by Benjamini and Hochberg; ``p_positive``: the
+        probability that the true difference is above 0, from a normal prior whose standard
+        deviation is learned (`alikely.benchmark.probability.scales_of_differences`); ``note``.
     """
     n = len(names)
     j, k = np.triu_indices(n, k=1)
@@ -340,15 +275,9 @@ def difference_table(
     together = stats.studentized_range.sf(np.sqrt(2) * deviate, n, np.inf)
     bounds = np.stack([centre - wide, centre + wide], axis=-1)
     alone = student_bounds(centre, se**2, found.df, ci_prob)
-    notes = np.where(
-        found.alike,
-        "identical answers: the difference has no variance",
-        np.where(
-            (p <= 1 - ci_prob) & (together > 1 - ci_prob),
-            f"told apart alone, not among all {len(j)} differences",
-            "",
-        ),
-    )
+    scales = scales_of_differences(centre, se**2, found.df, n, expected)
+    p_positive = probability_positive(centre, se**2, found.df, scales)
+    notes = _difference_notes(found.alike, p, together, p_positive, 1 - ci_prob)
     return pd.DataFrame(
         {
             "system": np.array(names, dtype=object)[j],
@@ -362,9 +291,28 @@ def difference_table(
             **bound_columns("simultaneous", "ci", ci_prob, bounds),
             "p_value_simultaneous": together,
             "p_value_bh": adjusted_p_values(p),
+            "p_positive": p_positive,
             "note": notes,
         }
     )
+
+
+def _difference_notes(
+    alike: NDArray[np.bool_], p: Floats, together: Floats, p_positive: Floats, level: float
+) -> list[str]:
+    """What to know of each difference."""
+    undecided = not (together <= level).any()
+    notes = []
+    for same, one, among, above in zip(alike, p, together, p_positive, strict=True):
+        own = []
+        if same:
+            own.append("identical answers: the difference has no variance")
+        if one <= level < among:
+            own.append(f"told apart alone, not among all {len(p)} differences")
+        if undecided and max(above, 1 - above) >= CLAIMED:
+            own.append("p_positive leans on its prior: no two are told apart among all")
+        notes.append("; ".join(own))
+    return notes
 
 
 def pairwise_differences(
@@ -564,5 +512,31 @@ def _analytic_row(
         # Student's interval stands in the columns of the others, as in `alikely.contrast`.
         **bound_columns("", ci_kind, ci_prob, bounds),
         "p_value": float(2 * stats.t.sf(abs(centre) / np.sqrt(variance), df)),
+        "p_positive": _p_positive(
+            scores, weights, population, level, (float(centre), variance, df)
+        ),
         "note": note,
     }
+
+
+def _p_positive(
+    scores: Benchmark,
+    weights: Mapping[str, float],
+    population: Population,
+    level: str,
+    found: tuple[float, float, float],
+) -> float:
+    """Probability that a difference is above 0, as in the table of all; NaN of a mean."""
+    if abs(sum(weights.values())) > ROUNDING:
+        return np.nan
+    expected = scores.metric.differences
+    centre, variance, df = (np.array(x) for x in found)
+    if set(weights) <= set(scores.models):
+        names, _, parts = machine_scores(scores, population, level)
+        pairs = pair_contrasts(len(names))
+        all_ = spread(parts, pairs, population)
+        known = np.where(all_.alike, np.nan, all_.variance)
+        scales = scales_of_differences(pairs @ parts.score, known, all_.df, len(names), expected)
+    else:
+        scales = scales_of_differences(centre[None], variance[None], df[None], 2, expected)
+    return float(probability_positive(centre, variance, df, scales))

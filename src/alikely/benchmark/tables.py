@@ -284,10 +284,11 @@ def ceiling_table(scores: Benchmark, population: Population) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per level: ``level, n_humans, estimate``; ``se, df`` and ``p_value`` (one-sided, of
-        a ceiling of 0) over the population; ``lower, lower_se, upper, upper_se`` as from
-        `alikely.benchmark.consensus_ceilings` (NaN with fewer than 3 humans), whose errors speak
-        for new images and these humans.
+        One row per level: ``level, n_humans, human_human``, the mean over pairs of humans, with
+        ``human_human_se, df`` and ``p_human_human`` (one-sided, of a true value of 0) over the
+        population; ``consensus_lower, consensus_upper``, bounds of what a system without noise of
+        its own can reach, and their ``_se``, as from `alikely.benchmark.consensus_ceilings` (NaN
+        with fewer than 3 humans), which speak for new images and these humans.
     """
     one_of("population", population, POPULATIONS)
     estimates = scores.estimates
@@ -304,10 +305,10 @@ def ceiling_table(scores: Benchmark, population: Population) -> pd.DataFrame:
         {
             "level": levels,
             "n_humans": estimates["n_humans"].values,
-            "estimate": value,
-            "se": se,
+            "human_human": value,
+            "human_human_se": se,
             "df": df,
-            "p_value": stats.t.sf(centre / se, df),
+            "p_human_human": stats.t.sf(centre / se, df),
         }
     )
-    return frame.assign(**{name: estimates[name].values for name in CONSENSUS})
+    return frame.assign(**{f"consensus_{name}": estimates[name].values for name in CONSENSUS})

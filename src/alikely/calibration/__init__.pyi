@@ -1,15 +1,17 @@
+from .benchmark_worlds import BenchmarkDesign as BenchmarkDesign
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
 from .coverage_agreement import agreement_coverage as agreement_coverage
 from .coverage_agreement import agreement_grid as agreement_grid
-from .coverage_benchmark import BenchmarkDesign as BenchmarkDesign
 from .coverage_benchmark import benchmark_coverage as benchmark_coverage
 from .coverage_benchmark import benchmark_summary as benchmark_summary
 from .coverage_estimates import estimate_coverage as estimate_coverage
 from .coverage_joint import joint_coverage as joint_coverage
 from .coverage_joint import joint_coverage_summary as joint_coverage_summary
 from .coverage_margins import margin_coverage as margin_coverage
+from .coverage_probability import order_calibration as order_calibration
+from .coverage_probability import order_summary as order_summary
 from .coverage_rows import RowDesign as RowDesign
 from .coverage_rows import row_coverage as row_coverage
 from .coverage_rows import row_coverage_summary as row_coverage_summary
@@ -36,6 +38,8 @@ __all__ = [
     "joint_coverage_summary",
     "kept_ranks",
     "margin_coverage",
+    "order_calibration",
+    "order_summary",
     "row_coverage",
     "row_coverage_summary",
     "row_tests",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special, stats
+from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
@@ -30,57 +29,22 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import Layout, laid_out
 from alikely.benchmark.levels import decompositions
 from alikely.benchmark.ranking import rank_sets
+from alikely.calibration.benchmark_worlds import (
+    BenchmarkDesign,
+    Family,
+    Scores,
+    population_scores,
+    simulated_benchmark,
+)
 from alikely.calibration.studies import run_study
 from alikely.data.trials import Trials
-from alikely.metrics import ERROR_CONSISTENCY, error_consistency
-
-Family = Literal["probit", "guessing"]
+from alikely.metrics import ERROR_CONSISTENCY
 
 __all__ = ["BENCHMARK_DESIGNS", "BenchmarkDesign", "benchmark_coverage", "benchmark_summary"]
 
 CI_PROB = 0.95
 # Simulated benchmarks in one cell of the study.
 BATCH = 20
-# Machines: ability above that of people, and share of what people find hard in theirs. The second
-# and the last are one machine to the eye of the population: a true tie.
-ABILITY = np.array([0.0, 0.2, -0.2, 0.2])
-FOLLOWS = np.array([1.0, 0.7, 0.85, 0.7])
-LOADING = 0.8
-GUESS = 1 / 16
-# Midpoints of equal shares of the images, and of people in ability and in loading.
-N_IMAGES, N_PEOPLE = 400, 40
-
-
-class BenchmarkDesign(NamedTuple):
-    """A population of people and images, and how much of it a benchmark saw.
-
-    Attributes
-    ----------
-    family : {"probit", "guessing"}
-        What is hard is one normal factor, to which people load differently; or Rasch's model with
-        guesses among 16 classes and an exponential law of difficulty, machines following it in a
-        share of trials.
-    n_humans, n_datasets, n_conditions, n_images : int
-        Humans of a data set, data sets, conditions of each, images of a condition.
-    same_people, same_images : bool
-        The same people in all data sets; the same images in all conditions of a data set.
-    spread : float
-        Standard deviation of the abilities of people, on the scale of the family's link.
-    accuracy : float
-        Of a person of average ability, in (0, 1).
-    """
-
-    family: Family = "probit"
-    n_humans: int = 4
-    n_datasets: int = 1
-    n_conditions: int = 1
-    n_images: int = 160
-    same_people: bool = False
-    same_images: bool = False
-    spread: float = 0.3
-    accuracy: float = 0.75
-
-
 FIVE_SETS = {"n_datasets": 5, "same_people": True}
 CEILING = {"accuracy": 0.95, "n_images": 80}
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -105,20 +69,6 @@ BENCHMARK_DESIGNS: dict[str, BenchmarkDesign] = {
     for family in FAMILIES
     for name, design in DESIGNS.items()
 }
-
-
-class _Observers(NamedTuple):
-    """Abilities above the mean, and loadings (or shares of trials that follow difficulty)."""
-
-    ability: Floats
-    follows: Floats
-
-
-class _Truth(NamedTuple):
-    """Scores of machines and of pairs of people, over a population of people."""
-
-    machines: Floats
-    human: float
 
 
 def benchmark_coverage(
@@ -213,124 +163,23 @@ def benchmark_summary(study: pd.DataFrame) -> pd.DataFrame:
 def _batch(design: str, batch: int, seed: Any, **setting: Any) -> list[dict[str, Any]]:
     world = BenchmarkDesign(**setting)
     generator = np.random.default_rng(seed)
-    truth = _population_truth(world._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0))
+    truth = population_scores(world)
     rows = []
     for number in range(BATCH):
-        trials, these = _simulated(world, generator)
+        trials, these = simulated_benchmark(world, generator)
         found = _statements(world, trials, truth, these)
         rows += [{"set": BATCH * batch + number, **row} for row in found]
     return rows
 
 
-def _people(design: BenchmarkDesign, ability: Floats, load: Floats) -> _Observers:
-    """People from standard normal scores."""
-    if design.family == "guessing":
-        return _Observers(design.spread * ability, np.ones_like(ability))
-    return _Observers(
-        design.spread * ability, np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
-    )
-
-
-def _machines(design: BenchmarkDesign) -> _Observers:
-    scale = 1.0 if design.family == "guessing" else LOADING
-    return _Observers(ABILITY, scale * FOLLOWS)
-
-
-def _right(design: BenchmarkDesign, who: _Observers, hardness: Floats) -> Floats:
-    """Probabilities of right answers: (observer, image)."""
-    level = _level(design.family, design.accuracy)
-    ability, follows = who.ability[:, None], who.follows[:, None]
-    if design.family == "guessing":
-        p = GUESS + (1 - GUESS) * special.expit(level + ability - hardness)
-        return np.asarray(follows * p + (1 - follows) * design.accuracy)
-    latent = level + ability - follows * hardness
-    return np.asarray(special.ndtr(latent / np.sqrt(1 - follows**2)))
-
-
-def _hardness(design: BenchmarkDesign, share: Floats) -> Floats:
-    """Difficulty of images that stand at these shares of all."""
-    if design.family == "guessing":
-        return np.asarray(1.5 * stats.expon.ppf(share))
-    return np.asarray(special.ndtri(share))
-
-
-def _level(family: Family, accuracy: float) -> float:
-    """Ability at which the average person has this accuracy."""
-    if family == "probit":
-        return float(special.ndtri(accuracy))
-    hard = 1.5 * stats.expon.ppf(_midpoints(N_IMAGES))
-    return float(
-        optimize.brentq(
-            lambda x: (GUESS + (1 - GUESS) * special.expit(x - hard)).mean() - accuracy, -20, 20
-        )
-    )
-
-
-def _midpoints(n: int) -> Floats:
-    return (np.arange(n) + 0.5) / n
-
-
-@functools.cache
-def _population_truth(design: BenchmarkDesign) -> _Truth:
-    grid = special.ndtri(_midpoints(N_PEOPLE))
-    ability, load = (axis.ravel() for axis in np.meshgrid(grid, grid))
-    return _truth(design, _people(design, ability, load), themselves=True)
-
-
-def _truth(design: BenchmarkDesign, people: _Observers, *, themselves: bool) -> _Truth:
-    """Mean error consistency over people, and over pairs of them (each with itself among many)."""
-    hardness = _hardness(design, _midpoints(N_IMAGES))
-    crowd = _right(design, people, hardness)
-    mixed = _expected(crowd, _right(design, _machines(design), hardness))
-    alike = _expected(crowd, crowd)
-    n = len(crowd)
-    human = alike.mean() if themselves else (alike.sum() - np.trace(alike)) / (n * (n - 1))
-    return _Truth(mixed.mean(axis=0), float(human))
-
-
-def _expected(first: Floats, second: Floats) -> Floats:
-    """Error consistency of all pairs who answer independently given the image."""
-    both = first @ second.T / first.shape[1]
-    a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
-    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
-    # What rounding leaves of a cell that is empty.
-    return error_consistency(np.maximum(cells, 0.0))
-
-
-def _simulated(design: BenchmarkDesign, generator: np.random.Generator) -> tuple[Trials, _Truth]:
-    """One benchmark, and what is true of the people in it."""
-    h, d, c, n = design[1:5]
-    right, item, truths = [], [], []
-    people = _people(design, *generator.standard_normal((2, h)))
-    for dataset in range(d):
-        if dataset and not design.same_people:
-            people = _people(design, *generator.standard_normal((2, h)))
-        truths.append(_truth(design, people, themselves=False))
-        images = generator.random(n if design.same_images else n * c)
-        number = np.arange(n * c) % n if design.same_images else np.arange(n * c)
-        hardness = _hardness(design, images)[number]
-        p = np.vstack([_right(design, who, hardness) for who in (people, _machines(design))])
-        right.append(generator.random(p.shape) < p)
-        item.append(number)
-    trials = Trials.from_correct(
-        np.concatenate(right, axis=1).astype(float),
-        kind=["human"] * h + ["model"] * len(ABILITY),
-        dataset=np.repeat(np.arange(d), n * c).astype(str).tolist(),
-        condition=np.tile(np.repeat(np.arange(c), n), d).astype(str).tolist(),
-        item=np.concatenate(item).astype(str).tolist(),
-    )
-    machines, human = (np.mean([t[i] for t in truths], axis=0) for i in (0, 1))
-    return trials, _Truth(machines, float(human))
-
-
 def _statements(
-    design: BenchmarkDesign, trials: Trials, truth: _Truth, these: _Truth
+    design: BenchmarkDesign, trials: Trials, truth: Scores, these: Scores
 ) -> list[dict[str, Any]]:
     table, layout = laid_out(trials, models="model", humans="human")
     people: Literal["label", "dataset"] = "label" if design.same_people else "dataset"
     rows = []
     parts = decompositions(table, layout, ERROR_CONSISTENCY, people=people, items="dataset")[-1]
-    asked: tuple[tuple[_Truth, Population], ...] = ((truth, "crossed"), (these, "images"))
+    asked: tuple[tuple[Scores, Population], ...] = ((truth, "crossed"), (these, "images"))
     for own, population in asked:
         found = _of_decomposition(parts, own, population)
         rows += [{"method": "decomposition", **row} for row in found]
@@ -368,7 +217,7 @@ def _row(statement: str, truth: Any, bounds: Floats, *, together: bool = False) 
 
 
 def _of_decomposition(
-    parts: Decomposition, truth: _Truth, population: Population
+    parts: Decomposition, truth: Scores, population: Population
 ) -> list[dict[str, Any]]:
     m = len(truth.machines)
     machines = only(parts, range(m))
@@ -404,7 +253,7 @@ def _of_decomposition(
 
 
 def _of_matrix(
-    layout: Layout, value: Floats, matrix: Floats, truth: _Truth, population: Population
+    layout: Layout, value: Floats, matrix: Floats, truth: Scores, population: Population
 ) -> list[dict[str, Any]]:
     """The same from one covariance matrix and normal quantiles."""
     m = len(layout.machines)
@@ -442,7 +291,7 @@ def _of_matrix(
     return rows
 
 
-def _rank_row(sets: pd.DataFrame, truth: _Truth) -> dict[str, Any]:
+def _rank_row(sets: pd.DataFrame, truth: Scores) -> dict[str, Any]:
     """Sets that hold the true ranks, of which tied machines have several."""
     order = sets["system"].astype(int).to_numpy()
     true = truth.machines.round(9)

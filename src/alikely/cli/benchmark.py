@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import TYPE_CHECKING
 
 import alikely as al
@@ -82,6 +83,13 @@ def add_parser(verbs: Verbs) -> Parser:
         "--level", default="overall", help="a data set, or overall (default): the mean over them"
     )
     parser.add_argument(
+        "--verdict",
+        nargs=2,
+        action="append",
+        metavar=("A", "B"),
+        help="judge the difference of two models, alone and among all (as often as you like)",
+    )
+    parser.add_argument(
         "--missing",
         default="error",
         choices=["error", "available"],
@@ -117,6 +125,9 @@ def run(options: argparse.Namespace) -> None:
     print(_score_table(frame, ranks, options.ci_prob))
     said = scores.data.attrs
     print(f"one person within: {said['people']}; one image within: {said['items']}")
+    for first, second in options.verdict or ():
+        verdict = scores.verdict(first, second, options.population, options.level)
+        print("\n" + textwrap.fill(str(verdict), 80))
     choices = None
     if options.sensitivity:
         choices = al.benchmark.sensitivity(trials, exclude=options.exclude, missing=options.missing)

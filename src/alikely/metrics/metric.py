@@ -156,6 +156,9 @@ class Metric:
         reference, and means over pairs of one kind take both orders.
     scale : {"identity", "fisher", "logit"}
         Scale on which its analytic interval is taken.
+    differences : float
+        Standard deviation that differences of two systems are expected to have, without data:
+        of the prior behind the probability that one is above the other.
     beside : tuple of str
         Variables of a result that its tables show beside the estimate, where they are there.
     draws : str
@@ -199,6 +202,7 @@ class Metric:
     independent: float | None = None
     symmetric: bool = True
     scale: Scale = "identity"
+    differences: float = 0.1
     beside: tuple[str, ...] = ()
     draws: str = BY_COUNTS
     posterior_label: str = "posterior"

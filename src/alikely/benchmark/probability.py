@@ -1,0 +1,103 @@
+"""How probable it is that one score is above another.
+
+References
+----------
+.. [M83] Morris (1983). Parametric empirical Bayes inference: theory and applications.
+   doi:10.1080/01621459.1983.10477920
+.. [VRF11] Varin, Reid, Firth (2011). An overview of composite likelihood methods. Statistica Sinica
+   21, 5-42.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+from alikely._base.arrays import Floats
+
+__all__ = ["Scales", "probability_positive", "scales_of_differences"]
+
+# Scales that are thought possible, as multiples of the one that is expected, and steps of them.
+LEAST, MOST, STEPS = 0.04, 4.0, 41
+# Deviates beyond are as good as certain.
+CERTAIN = 30.0
+
+
+class Scales(NamedTuple):
+    """Standard deviations that true differences may have, and how probable each is.
+
+    Attributes
+    ----------
+    sd, weight : ndarray, shape (scale,)
+    """
+
+    sd: Floats
+    weight: Floats
+
+
+def scales_of_differences(
+    centre: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
+) -> Scales:
+    """What standard deviation true differences have, from all that were seen [M83]_.
+
+    Parameters
+    ----------
+    centre, variance, df : ndarray, shape (contrast,)
+        Differences of all pairs of systems, variances and degrees of freedom; NaN where unknown.
+    n_systems : int
+    expected : float
+        Standard deviation that is expected without data: a priori, logarithms of it are uniform
+        from a 25th of it to four times it.
+
+    Returns
+    -------
+    Scales
+        Pairs share systems: together they count as half as many as there are systems [VRF11]_.
+
+    Examples
+    --------
+    >>> seen = np.array([0.3, -0.3, 0.0]), np.full(3, 0.001), np.full(3, np.inf)
+    >>> sd, weight = scales_of_differences(*seen, 3, 0.1)
+    >>> round(float(sd @ weight), 2)
+    0.22
+    """
+    sd = expected * np.geomspace(LEAST, MOST, STEPS)
+    known = np.isfinite(variance)
+    v = variance[known]
+    d = _deviates(centre[known], v, df[known]) * np.sqrt(v)
+    total = sd**2 + v[:, None]
+    log_likelihood = -(d[:, None] ** 2 / total + np.log(total)).sum(axis=0) / n_systems
+    return Scales(sd, special.softmax(log_likelihood))
+
+
+def probability_positive(centre: Floats, variance: Floats, df: Floats, scales: Scales) -> Floats:
+    """Posterior probability that a difference is above 0, from normal priors about 0.
+
+    Parameters
+    ----------
+    centre, variance, df : ndarray, shape (...)
+    scales : Scales
+        Of the prior.
+
+    Returns
+    -------
+    ndarray, shape (...)
+
+    Examples
+    --------
+    >>> one = np.array([0.1]), np.array([0.01]), np.array([np.inf])
+    >>> certain = Scales(np.array([0.1]), np.ones(1))
+    >>> probability_positive(*one, certain).round(3).tolist()
+    [0.76]
+    """
+    shrunk = np.sqrt(scales.sd**2 / (scales.sd**2 + np.asarray(variance)[..., None]))
+    return special.ndtr(_deviates(centre, variance, df)[..., None] * shrunk) @ scales.weight
+
+
+def _deviates(centre: Floats, variance: Floats, df: Floats) -> Floats:
+    """Normal deviates as unlikely as Student's."""
+    t = centre / np.sqrt(variance)
+    deviate = -special.ndtri(stats.t.sf(np.abs(t), df))
+    return np.asarray(np.sign(t) * np.minimum(deviate, CERTAIN))

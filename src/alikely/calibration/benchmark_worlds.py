@@ -1,0 +1,237 @@
+"""Simulated benchmarks: populations of people, machines and images, and what is true of them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from alikely._base.arrays import Floats
+from alikely.data.trials import Trials
+from alikely.metrics import error_consistency
+
+__all__ = [
+    "FOUR_MACHINES",
+    "BenchmarkDesign",
+    "Family",
+    "Observers",
+    "Scores",
+    "population_scores",
+    "simulated_benchmark",
+]
+
+Family = Literal["probit", "guessing"]
+LOADING = 0.8
+GUESS = 1 / 16
+# Midpoints of equal shares of the images, and of people in ability and in loading.
+N_IMAGES, N_PEOPLE = 400, 40
+
+
+class BenchmarkDesign(NamedTuple):
+    """A population of people and images, and how much of it a benchmark saw.
+
+    Attributes
+    ----------
+    family : {"probit", "guessing"}
+        What is hard is one normal factor, to which people load differently; or Rasch's model with
+        guesses among 16 classes and an exponential law of difficulty, machines following it in a
+        share of trials.
+    n_humans, n_datasets, n_conditions, n_images : int
+        Humans of a data set, data sets, conditions of each, images of a condition.
+    same_people, same_images : bool
+        The same people in all data sets; the same images in all conditions of a data set.
+    spread : float
+        Standard deviation of the abilities of people, on the scale of the family's link.
+    accuracy : float
+        Of a person of average ability, in (0, 1).
+    """
+
+    family: Family = "probit"
+    n_humans: int = 4
+    n_datasets: int = 1
+    n_conditions: int = 1
+    n_images: int = 160
+    same_people: bool = False
+    same_images: bool = False
+    spread: float = 0.3
+    accuracy: float = 0.75
+
+
+class Observers(NamedTuple):
+    """Abilities above the mean, and loadings (or shares of trials that follow difficulty)."""
+
+    ability: Floats
+    follows: Floats
+
+
+# The second and the last are one machine to the eye of the population: a true tie.
+FOUR_MACHINES = Observers(np.array([0.0, 0.2, -0.2, 0.2]), np.array([1.0, 0.7, 0.85, 0.7]))
+
+
+class Scores(NamedTuple):
+    """Scores of machines and of pairs of people, over a population of people."""
+
+    machines: Floats
+    human: float
+
+
+def people_of(design: BenchmarkDesign, ability: Floats, load: Floats) -> Observers:
+    """People from standard normal scores."""
+    if design.family == "guessing":
+        return Observers(design.spread * ability, np.ones_like(ability))
+    return Observers(
+        design.spread * ability, np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
+    )
+
+
+def _scaled(design: BenchmarkDesign, machines: Observers) -> Observers:
+    scale = 1.0 if design.family == "guessing" else LOADING
+    return Observers(machines.ability, scale * machines.follows)
+
+
+def right_answers(design: BenchmarkDesign, who: Observers, hardness: Floats) -> Floats:
+    """Probabilities of right answers: (observer, image)."""
+    level = _level(design.family, design.accuracy)
+    ability, follows = who.ability[:, None], who.follows[:, None]
+    if design.family == "guessing":
+        p = GUESS + (1 - GUESS) * special.expit(level + ability - hardness)
+        return np.asarray(follows * p + (1 - follows) * design.accuracy)
+    latent = level + ability - follows * hardness
+    return np.asarray(special.ndtr(latent / np.sqrt(1 - follows**2)))
+
+
+def hardness_at(design: BenchmarkDesign, share: Floats) -> Floats:
+    """Difficulty of images that stand at these shares of all."""
+    if design.family == "guessing":
+        return np.asarray(1.5 * stats.expon.ppf(share))
+    return np.asarray(special.ndtri(share))
+
+
+def _level(family: Family, accuracy: float) -> float:
+    """Ability at which the average person has this accuracy."""
+    if family == "probit":
+        return float(special.ndtri(accuracy))
+    hard = 1.5 * stats.expon.ppf(_midpoints(N_IMAGES))
+    return float(
+        optimize.brentq(
+            lambda x: (GUESS + (1 - GUESS) * special.expit(x - hard)).mean() - accuracy, -20, 20
+        )
+    )
+
+
+def _midpoints(n: int) -> Floats:
+    return (np.arange(n) + 0.5) / n
+
+
+@functools.cache
+def _population(design: BenchmarkDesign) -> tuple[Floats, float]:
+    """Right answers of very many people, (person, image), and their mean error consistency."""
+    grid = special.ndtri(_midpoints(N_PEOPLE))
+    ability, load = (axis.ravel() for axis in np.meshgrid(grid, grid))
+    crowd = _crowd(design, people_of(design, ability, load))
+    return crowd, float(_expected(crowd, crowd).mean())
+
+
+def population_scores(design: BenchmarkDesign, machines: Observers = FOUR_MACHINES) -> Scores:
+    """Scores over all people and images that there might be.
+
+    Parameters
+    ----------
+    design : BenchmarkDesign
+    machines : Observers
+        Ability above that of people; share of what people find hard that is hard for them.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> population_scores(BenchmarkDesign()).machines.round(2).tolist()
+    [0.39, 0.26, 0.31, 0.26]
+    """
+    # How much of it a benchmark saw is no matter.
+    crowd, human = _population(
+        design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
+    )
+    return Scores(_mixed(design, crowd, machines), human)
+
+
+def scores_of(
+    design: BenchmarkDesign, people: Observers, machines: Observers = FOUR_MACHINES
+) -> Scores:
+    """Scores over all images, of these people."""
+    crowd = _crowd(design, people)
+    alike, n = _expected(crowd, crowd), len(crowd)
+    human = (alike.sum() - np.trace(alike)) / (n * (n - 1))
+    return Scores(_mixed(design, crowd, machines), float(human))
+
+
+def _crowd(design: BenchmarkDesign, people: Observers) -> Floats:
+    return right_answers(design, people, hardness_at(design, _midpoints(N_IMAGES)))
+
+
+def _mixed(design: BenchmarkDesign, crowd: Floats, machines: Observers) -> Floats:
+    hardness = hardness_at(design, _midpoints(N_IMAGES))
+    own = right_answers(design, _scaled(design, machines), hardness)
+    return np.asarray(_expected(crowd, own).mean(axis=0))
+
+
+def _expected(first: Floats, second: Floats) -> Floats:
+    """Error consistency of all pairs who answer independently given the image."""
+    both = first @ second.T / first.shape[1]
+    a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
+    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
+    # What rounding leaves of a cell that is empty.
+    return error_consistency(np.maximum(cells, 0.0))
+
+
+def simulated_benchmark(
+    design: BenchmarkDesign,
+    generator: np.random.Generator,
+    machines: Observers = FOUR_MACHINES,
+) -> tuple[Trials, Scores]:
+    """Draw a benchmark.
+
+    Parameters
+    ----------
+    design : BenchmarkDesign
+    generator : numpy.random.Generator
+    machines : Observers
+        As in `population_scores`.
+
+    Returns
+    -------
+    Trials, Scores
+        What was seen, and what is true of these people over all images.
+
+    Examples
+    --------
+    >>> simulated_benchmark(BenchmarkDesign(), np.random.default_rng(1))[0].data.sizes["trial"]
+    160
+    """
+    h, d, c, n = design[1:5]
+    right, item, truths = [], [], []
+    people = people_of(design, *generator.standard_normal((2, h)))
+    for dataset in range(d):
+        if dataset and not design.same_people:
+            people = people_of(design, *generator.standard_normal((2, h)))
+        truths.append(scores_of(design, people, machines))
+        images = generator.random(n if design.same_images else n * c)
+        number = np.arange(n * c) % n if design.same_images else np.arange(n * c)
+        hardness = hardness_at(design, images)[number]
+        everyone = (people, _scaled(design, machines))
+        p = np.vstack([right_answers(design, who, hardness) for who in everyone])
+        right.append(generator.random(p.shape) < p)
+        item.append(number)
+    trials = Trials.from_correct(
+        np.concatenate(right, axis=1).astype(float),
+        kind=["human"] * h + ["model"] * len(machines.ability),
+        dataset=np.repeat(np.arange(d), n * c).astype(str).tolist(),
+        condition=np.tile(np.repeat(np.arange(c), n), d).astype(str).tolist(),
+        item=np.concatenate(item).astype(str).tolist(),
+    )
+    scores, human = (np.mean([t[i] for t in truths], axis=0) for i in (0, 1))
+    return trials, Scores(scores, float(human))

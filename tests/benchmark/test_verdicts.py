@@ -1,0 +1,205 @@
+"""One verdict on a difference: intervals, tests and probabilities that agree."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import alikely as al
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.contrasts import difference_table
+from alikely.benchmark.decomposition import Decomposition, Population
+from alikely.benchmark.probability import Scales, probability_positive, scales_of_differences
+from alikely.benchmark.verdicts import equality_of
+from alikely.calibration.benchmark_worlds import BenchmarkDesign
+from alikely.calibration.coverage_probability import order_calibration, order_summary
+
+
+@pytest.fixture(scope="module")
+def scores() -> Benchmark:
+    return al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
+
+
+def independent(scores: np.ndarray, n_images: int = 2_000) -> Decomposition:
+    """Scores of variance 1 that share no image, people who do not differ."""
+    n, zero = len(scores), np.zeros((len(scores),) * 2)
+    # The finite-sample factor of the variance of images is made up for.
+    total = n * n_images
+    images = np.kron(np.eye(n), np.full(n_images, 1 / np.sqrt(n_images)))
+    images *= np.sqrt((total - 1) / total)
+    return Decomposition(scores, images, zero, zero, zero, np.full(n, 9.0))
+
+
+@pytest.mark.parametrize("population", ["images", "crossed"])
+@pytest.mark.parametrize("ci_prob", [0.5, 0.95])
+def test_each_p_value_agrees_with_the_interval_beside_it(
+    scores: Benchmark, population: Population, ci_prob: float
+) -> None:
+    told = set()
+    for name in scores.models[1:]:
+        verdict = scores.verdict(scores.models[0], name, population, ci_prob=ci_prob)
+        for p, (lower, upper) in (
+            (verdict.p_value, verdict.interval),
+            (verdict.p_value_simultaneous, verdict.simultaneous),
+        ):
+            assert (p <= 1 - ci_prob) == (lower > 0 or upper < 0)
+            told.add(p <= 1 - ci_prob)
+        assert verdict.p_value_simultaneous >= verdict.p_value
+    if ci_prob == 0.5:
+        assert told == {True, False}
+
+
+def test_the_other_way_round_everything_changes_its_sign(scores: Benchmark) -> None:
+    one, other = (
+        scores.verdict(*pair) for pair in (("model_3", "model_6"), ("model_6", "model_3"))
+    )
+    assert one.difference == -other.difference
+    assert one.interval == tuple(-end for end in reversed(other.interval))
+    assert one.simultaneous == tuple(-end for end in reversed(other.simultaneous))
+    assert (one.p_value, one.se) == (other.p_value, other.se)
+    assert one.p_positive == pytest.approx(1 - other.p_positive)
+    assert one.difference == pytest.approx(
+        scores.contrast("model_3", "model_6").loc["analytic", "estimate"]
+    )
+
+
+def test_a_verdict_is_the_row_of_the_contrast_and_of_the_table(scores: Benchmark) -> None:
+    verdict = scores.verdict("model_1", "model_4", "images")
+    row = scores.contrast("model_1", "model_4", population="images").loc["analytic"]
+    assert verdict.interval == (row["eti95_lb"], row["eti95_ub"])
+    assert verdict.p_value == row["p_value"]
+    assert verdict.p_positive == pytest.approx(row["p_positive"])
+    groups = scores.verdict("convnet", "transformer", groups="family")
+    table = scores.group_differences("family")
+    assert groups.difference == table["difference"].iloc[0]
+    assert groups.n_differences == len(table)
+    # A mean is no difference, and of a person's row there is no table.
+    assert np.isnan(scores.contrast("model_1").loc["analytic", "p_positive"])
+    assert 0 < cast("float", scores.contrast("model_1", "ceiling")["p_positive"].iloc[0]) < 1
+
+
+def test_the_statement_names_what_is_drawn_and_what_is_compared(scores: Benchmark) -> None:
+    said = str(scores.verdict("model_1", "model_2", "images"))
+    assert "for new images and these humans" in said.lower()
+    assert "among all 15 differences" in said
+    assert "Probability that it is above 0" in said
+    assert "new images and new humans" in str(scores.verdict("model_1", "model_2")).lower()
+    two = al.benchmark_scores(
+        al.load_example().select(
+            observer=[*(f"human_{i}" for i in range(1, 5)), "model_1", "model_2"]
+        ),
+        n_resamples=0,
+        n_draws=0,
+    )
+    assert "among all 1 " not in str(two.verdict("model_1", "model_2"))
+
+
+def test_identical_answers_are_no_difference() -> None:
+    right = np.random.default_rng(1).integers(0, 2, (6, 80))
+    right[5] = right[4]
+    trials = al.Trials.from_correct(right, kind=["human"] * 4 + ["model"] * 2)
+    same = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+    assert "no difference to judge" in str(same.verdict("observer_4", "observer_5"))
+    with pytest.raises(ValueError, match="identical answers"):
+        same.equality()
+
+
+def test_equality_is_the_smallest_of_the_simultaneous_p_values(scores: Benchmark) -> None:
+    table, test = scores.differences("images"), scores.equality("images")
+    assert test.p_value == table["p_value_simultaneous"].min()
+    assert {test.system, test.other} == {"model_3", "model_6"}
+    pair = difference_table(["a", "b"], np.array([2.0, 0.0]), independent(np.array([2.0, 0.0])),
+                            "images", 0.1)  # fmt: skip
+    assert equality_of(pair).p_value == pytest.approx(pair["p_value"].iloc[0], rel=1e-6)
+
+
+def test_equality_holds_its_level_where_tukey_is_exact() -> None:
+    rng, n_sets, p = np.random.default_rng(5), 250, []
+    for drawn in rng.standard_normal((n_sets, 3)):
+        table = difference_table(["a", "b", "c"], drawn, independent(drawn), "images", 0.1)
+        p.append(equality_of(table).p_value)
+    assert stats.kstest(p, "uniform").pvalue > 1e-4
+
+
+@settings(deadline=None)
+@given(d=st.floats(-1, 1), v=st.floats(1e-4, 1), tau=st.floats(0.01, 2))
+def test_probability_is_the_conjugate_posterior(d: float, v: float, tau: float) -> None:
+    scales = Scales(np.array([tau]), np.ones(1))
+    many = np.array(np.inf)
+    found = float(probability_positive(np.array(d), np.array(v), many, scales))
+    mean, sd = d * tau**2 / (tau**2 + v), np.sqrt(tau**2 * v / (tau**2 + v))
+    assert found == pytest.approx(stats.norm.cdf(mean / sd), abs=1e-9)
+    # Never surer than without a prior, and never of the other sign.
+    assert abs(found - 0.5) <= abs(stats.norm.cdf(d / np.sqrt(v)) - 0.5) + 1e-12
+
+
+@settings(deadline=None)
+@given(d=st.floats(0.01, 5), df=st.floats(1, 1e6))
+def test_few_degrees_of_freedom_weigh_as_in_a_test(d: float, df: float) -> None:
+    flat = Scales(np.array([1e9]), np.ones(1))
+    found = float(probability_positive(np.array(d), np.array(1.0), np.array(df), flat))
+    assert found == pytest.approx(stats.t.cdf(d, df), abs=1e-9)
+
+
+def test_scale_of_differences_is_found() -> None:
+    rng, n, tau, sd = np.random.default_rng(2), 300, 0.08, 0.05
+    true = rng.normal(0, tau / np.sqrt(2), n)
+    seen = true + rng.normal(0, sd / np.sqrt(2), n)
+    j, k = np.triu_indices(n, 1)
+    many = np.full(len(j), np.inf)
+    scales = scales_of_differences(seen[j] - seen[k], np.full(len(j), sd**2), many, n, 0.1)
+    # The variance of n scores has a relative error of sqrt(2 / n).
+    found = scales.sd**2 @ scales.weight
+    assert found == pytest.approx(tau**2, abs=4 * np.sqrt(2 / n) * (tau**2 + sd**2))
+    assert scales.weight.sum() == pytest.approx(1)
+    # A difference that is unknown says nothing, and then the prior is all there is.
+    blank = scales_of_differences(np.array([np.nan]), np.array([np.nan]), np.ones(1), 2, 0.1)
+    np.testing.assert_allclose(blank.weight, 1 / len(blank.sd))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (("model_1", "modl_2"), "no machine with a score is named 'modl_2'.*model_2"),
+        (("model_1", "human-human"), "see Benchmark.contrast"),
+        (("model_1", "model_1"), "are the same"),
+    ],
+)
+def test_bad_names(scores: Benchmark, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scores.verdict(*call)
+
+
+def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark) -> None:
+    table: pd.DataFrame = scores.differences()
+    above = table["centre"] > 0
+    assert ((table["p_positive"] > 0.5) == above).all()
+    drawn = np.array([3.2, 0.0, 0.0])
+    table = difference_table(["a", "b", "c"], drawn, independent(drawn), "images", 4.0)
+    assert (table["p_value_simultaneous"] > 0.05).all()
+    claimed = np.maximum(table["p_positive"], 1 - table["p_positive"]) >= 0.8
+    assert claimed.tolist() == [True, True, False]
+    assert (table["note"].str.contains("leans on its prior") == claimed).all()
+    assert "leans on its prior" in str(scores.verdict("model_3", "model_6"))
+    sure = difference_table(["a", "b"], np.array([9.0, 0.0]), independent(np.array([9.0, 0.0])),
+                            "images", 1.0)  # fmt: skip
+    assert sure["note"].tolist() == [""]
+
+
+@pytest.mark.slow
+def test_claims_of_order_come_true() -> None:
+    """Two of four populations of machines, few benchmarks: within 4 Monte-Carlo errors and .05."""
+    sizes = {"8 machines": (8, BenchmarkDesign())}
+    table = order_summary(order_calibration(sizes, n_sets=60, rng=3))
+    told = table[table["machines"].isin(["varied", "two kinds"])]
+    assert len(told) == 12
+    assert ((told["right"] - told["claimed"]).abs() < 0.05 + 4 * told["right_mcse"]).all()
+    # Machines that hardly differ: few claims.
+    few = table[table["machines"] == "nearly equal"]["n_pairs"].sum()
+    assert few < 0.2 * told["n_pairs"].sum() / 2
