@@ -58,6 +58,7 @@ from .plots import plot_null as plot_null
 from .plots import plot_power as plot_power
 from .plots import plot_probability_greater as plot_probability_greater
 from .plots import plot_radar as plot_radar
+from .plots import plot_rank_by_metric as plot_rank_by_metric
 from .plots import plot_rank_ecdf as plot_rank_ecdf
 from .plots import plot_ranks as plot_ranks
 from .plots import plot_recovery as plot_recovery
@@ -133,6 +134,7 @@ __all__ = [
     "plot_power",
     "plot_probability_greater",
     "plot_radar",
+    "plot_rank_by_metric",
     "plot_rank_ecdf",
     "plot_ranks",
     "plot_recovery",

@@ -163,7 +163,7 @@ def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
     scores: Benchmark, trials: Trials
 ) -> None:
     table = al.benchmark.sensitivity(trials, exclude={"all": ["blur"]})
-    assert len(table) == 16 * 8
+    assert len(table) == 3 * 16 * 8
     plain = al.benchmark.sensitivity(trials)
     first = plain.head(8).set_index("system")["score"]
     expected = scores.estimates["estimate"].sel(level="overall")
@@ -173,7 +173,9 @@ def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
     assert (band["lowest"] <= band["score"]).all()
     assert (band["score"] <= band["highest"]).all()
     assert set(band["decides"]) <= {"no_response", "conditions", "grouping", "both_perfect"}
-    pooled = plain[plain["grouping"] == "per dataset"].groupby("system")["score"].mean()
+    assert band.loc[scores.models, "decides_rank"].isin([*band["decides"], "metric"]).all()
+    own = plain[plain["metric"] == "error_consistency"]
+    pooled = own[own["grouping"] == "per dataset"].groupby("system")["score"].mean()
     # Pooling conditions of unequal difficulty inflates error consistency.
     assert pooled["human-human"] > first["human-human"]
 
@@ -183,7 +185,8 @@ def test_both_perfect_counts_as_one_or_not_at_all() -> None:
     right[2:, :5] = 0
     right[3, 5:10] = 0
     trials = Trials.from_correct(right, kind=["human", "human", "human", "model"])
-    table = al.benchmark.sensitivity(trials).set_index(["both_perfect", "system"])["score"]
+    table = al.benchmark.sensitivity(trials, metrics=["error_consistency"])
+    table = table.set_index(["both_perfect", "system"])["score"]
     assert np.unique(table["one", "human-human"]).tolist() == pytest.approx([1 / 3])
     assert np.unique(table["undefined", "human-human"]).tolist() == [0]
 

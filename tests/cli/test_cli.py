@@ -162,7 +162,7 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert line.split()[1:3] == [f"{row['estimate']:.3f}", f"{row['se']:.3f}"]
     band = next(line for line in reversed(lines) if line.startswith("model_3"))
     assert band.split()[-1] in {"no_response", "grouping", "both_perfect"}
-    assert len(pd.read_csv(out / "sensitivity.csv")) == 8 * 8
+    assert len(pd.read_csv(out / "sensitivity.csv")) == 3 * 8 * 8
     assert pd.read_csv(out / "ceilings.csv")["consensus_lower"].notna().all()
     frame = pd.read_csv(out / "benchmark.csv")
     assert set(frame["level"]) == {"all", "overall"}

@@ -1,4 +1,5 @@
 from .benchmark import Benchmark as Benchmark
+from .by_metric import rank_by_metric as rank_by_metric
 from .ceilings import consensus_ceilings as consensus_ceilings
 from .ceilings import fieller_interval as fieller_interval
 from .choices import sensitivity as sensitivity
@@ -49,6 +50,7 @@ __all__ = [
     "percentile_ranks",
     "posterior_ranks",
     "probability_greater",
+    "rank_by_metric",
     "rank_correlations",
     "rank_sets",
     "reconstruct_score",

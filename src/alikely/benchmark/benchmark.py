@@ -22,6 +22,7 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.nesting import POPULATIONS
 from alikely.benchmark.tables import (
+    ACCURACIES,
     CONSENSUS,
     Population,
     School,
@@ -43,6 +44,7 @@ SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "n_humans": ("level",),
             "n_images": ("level",),
             "undefined_entries": ("level", "system"),
+            **dict.fromkeys(ACCURACIES, ("level", "system")),
             **dict.fromkeys(CONSENSUS, ("level",)),
         },
         "covariance": {"covariance": ("population", "level", "system", "system_other")},
@@ -72,13 +74,15 @@ class Benchmark(Tree):
     data : xarray.DataTree
         ``estimates``: ``estimate`` (level, system); ``n_humans, n_images`` (level; humans of
         different data sets are counted apart; images of a condition, on average);
-        ``undefined_entries`` (level, system); consensus ceilings ``lower, lower_se, upper,
-        upper_se`` (level); labels of the machines (system). ``covariance`` (population, level,
-        system, system_other); ``decomposition``: what intervals are made of, see
-        `alikely.benchmark.decomposition.Decomposition`; ``bootstrap``: ``images, humans,
-        crossed`` (resample, level, system); ``posterior`` and, if asked for, ``cohort``: ``score``
-        (chain, draw, level, system). A level is a data set, or ``overall``, their unweighted mean.
-        Systems are the machines, ``human-human``, and ``ceiling``: that where machines took part.
+        ``undefined_entries, accuracy, accuracy_humans, accuracy_gap`` and what the metric has
+        beside it, such as ``kappa_max`` (level, system: means over the entries of a score);
+        consensus ceilings ``lower, lower_se, upper, upper_se`` (level); labels of the machines
+        (system). ``covariance`` (population, level, system, system_other); ``decomposition``:
+        what intervals are made of, see `alikely.benchmark.decomposition.Decomposition`;
+        ``bootstrap``: ``images, humans, crossed`` (resample, level, system); ``posterior`` and, if
+        asked for, ``cohort``: ``score`` (chain, draw, level, system). A level is a data set, or
+        ``overall``, their unweighted mean. Systems are the machines, ``human-human``, and
+        ``ceiling``: that where machines took part.
     """
 
     SCHEMA = SCHEMA
@@ -162,7 +166,10 @@ class Benchmark(Tree):
             ``bootstrap_se`` (with ``"crossed"`` by the two-factor
             correction of `alikely.stats.two_factor_variance`); bounds of the schools; of machines
             ``ceiled`` (score over ceiling, neither clipped nor made absolute), its ``ceiled_se``
-            by the delta method and Fieller interval; ``note``.
+            by the delta method and Fieller interval; ``accuracy`` of the machine and
+            ``accuracy_humans``, their ``accuracy_gap`` (humans less machine) and what the metric
+            has beside it, as means over the entries of the score (of error consistency
+            ``kappa_min, kappa_max``, what the accuracies allow, and ``less_biased``); ``note``.
 
         Raises
         ------

@@ -9,21 +9,23 @@ References
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alikely.benchmark.by_metric import DEALT_WITH
 from alikely.benchmark.layout import CEILING, HUMANS, laid_out, refuse_own_names, require_balance
 from alikely.benchmark.nesting import nested_scores, with_overall
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
-from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics import Metric, get_metric
 
 __all__ = ["sensitivity", "sensitivity_band"]
 
-CHOICES = ["no_response", "conditions", "grouping", "both_perfect"]
+CHOICES = ["no_response", "conditions", "grouping", "both_perfect", "metric"]
 
 
 def sensitivity(
@@ -33,12 +35,14 @@ def sensitivity(
     humans: str = "human",
     exclude: str | Exclusions | None = None,
     missing: Literal["error", "available"] = "error",
+    metrics: Sequence[str | Metric] = DEALT_WITH,
 ) -> pd.DataFrame:
     """Score a benchmark under all choices that papers make without saying so.
 
     A missing response is an error, or dropped; conditions are excluded, or all kept; error
     consistency is taken per condition and averaged, as [G21]_ does, or conditions are pooled; two
-    observers without any error have error consistency 1, or none.
+    observers without any error have error consistency 1, or none; and accuracies are dealt with in
+    one way or another, by one metric or another.
 
     Parameters
     ----------
@@ -51,13 +55,16 @@ def sensitivity(
         away.
     missing : {"error", "available"}
         As in `alikely.benchmark_scores`.
+    metrics : sequence of str or Metric
+        Metrics of correctness, that which is meant first.
 
     Returns
     -------
     pandas.DataFrame
         One row per combination of choices and system: ``no_response, conditions, grouping,
-        both_perfect, system, score, ceiled`` (score over ceiling) and ``rank`` (of machines; 1
-        for the highest score). The combination that `alikely.benchmark_scores` uses comes first.
+        both_perfect, metric, system, score, ceiled`` (score over ceiling) and ``rank`` (of
+        machines; 1 for the highest score). The combination that `alikely.benchmark_scores` uses
+        comes first.
 
     Raises
     ------
@@ -68,9 +75,13 @@ def sensitivity(
     --------
     >>> import alikely as al
     >>> table = al.benchmark.sensitivity(al.load_example())
-    >>> len(table[["no_response", "grouping", "both_perfect"]].drop_duplicates())
-    8
+    >>> len(table[["no_response", "grouping", "both_perfect", "metric"]].drop_duplicates())
+    24
     """
+    chosen = [get_metric(metric) for metric in metrics]
+    other = [metric.name for metric in chosen if metric.counts != "correctness"]
+    if other or not chosen:
+        raise ValueError(f"metrics must be metrics of correctness; got {other or 'none'}")
     variants = {"all": trials}
     if exclude is not None:
         variants = {"excluded": exclude_conditions(trials, exclude), **variants}
@@ -81,15 +92,21 @@ def sensitivity(
         responses, variants.items(), groupings
     ):
         table, layout = laid_out(
-            part, models=models, humans=humans, grouping=grouping, no_response=no_response
+            part,
+            models=models,
+            humans=humans,
+            grouping=grouping,
+            no_response=no_response,
+            both_orders=not all(metric.symmetric for metric in chosen),
         )
         refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
         require_balance(layout, missing)
         cells = table["cells"].values
-        value = ERROR_CONSISTENCY.value(cells)
         perfect = (cells.sum(axis=1) > 0) & (cells[:, 0] == cells.sum(axis=1))
-        for both_perfect, values in (("undefined", value), ("one", np.where(perfect, 1.0, value))):
-            scores = with_overall(nested_scores(layout, values[None]))[0, -1]
+        for metric, both_perfect in itertools.product(chosen, ("undefined", "one")):
+            value = metric.value(cells)
+            value = np.where(perfect, 1.0, value) if both_perfect == "one" else value
+            scores = with_overall(nested_scores(layout, value[None]))[0, -1]
             ceiling = scores[-1]
             frames.append(
                 pd.DataFrame(
@@ -98,6 +115,7 @@ def sensitivity(
                         "conditions": conditions,
                         "grouping": f"per {grouping}",
                         "both_perfect": both_perfect,
+                        "metric": metric.name,
                         "system": layout.systems,
                         "score": scores,
                         "ceiled": scores / ceiling if ceiling else np.full(len(scores), np.nan),
@@ -125,9 +143,10 @@ def sensitivity_band(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per system: ``score`` of the first combination, ``lowest, highest``, ``rank,
-        best_rank, worst_rank``, and ``decides``: the choice whose change moves the score most, the
-        others held, with that ``largest_change``.
+        One row per system: ``score`` of the first combination, ``lowest, highest`` of the same
+        metric, ``rank``; ``decides``: the choice whose change moves that score most, the others
+        held, with that ``largest_change``; over all metrics ``best_rank, worst_rank`` and
+        ``decides_rank``, the choice whose change moves the rank most.
 
     Examples
     --------
@@ -138,24 +157,33 @@ def sensitivity_band(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for system, part in table.groupby("system", sort=False):
-        moves = {}
-        for choice in CHOICES:
-            others = [name for name in CHOICES if name != choice]
-            spans = part.groupby(others)["score"].agg(lambda x: x.max() - x.min())
-            moves[choice] = float(spans.max())
-        decides = max(moves, key=lambda name: moves[name])
         first = part.iloc[0]
+        own = part[part["metric"] == first["metric"]]
+        decides, change = _largest_move(own, "score")
+        ranked = part["rank"].notna().all() and part["rank"].nunique() > 1
         rows.append(
             {
                 "system": system,
                 "score": first["score"],
-                "lowest": part["score"].min(),
-                "highest": part["score"].max(),
+                "lowest": own["score"].min(),
+                "highest": own["score"].max(),
                 "rank": first["rank"],
                 "best_rank": part["rank"].min(),
                 "worst_rank": part["rank"].max(),
                 "decides": decides,
-                "largest_change": moves[decides],
+                "largest_change": change,
+                "decides_rank": _largest_move(part, "rank")[0] if ranked else "",
             }
         )
     return pd.DataFrame(rows)
+
+
+def _largest_move(part: pd.DataFrame, column: str) -> tuple[str, float]:
+    """The choice that moves a column most, the others held, and by how much."""
+    moves = {}
+    for choice in CHOICES:
+        others = [name for name in CHOICES if name != choice]
+        spans = part.groupby(others)[column].agg(lambda x: x.max() - x.min())
+        moves[choice] = float(spans.max())
+    best = max(moves, key=lambda name: moves[name])
+    return best, moves[best]

@@ -20,6 +20,7 @@ from alikely.stats.variance import mean_of_defined
 
 __all__ = [
     "FEWEST_PEOPLE",
+    "HUMAN_ROWS",
     "POPULATIONS",
     "HumanShifts",
     "human_shifts",
@@ -32,7 +33,7 @@ POPULATIONS: tuple[Population, ...] = ("images", "humans", "crossed")
 # With fewer nothing can be said of new people: leaving one out leaves no pair.
 FEWEST_PEOPLE = 3
 # Last rows of all arrays of scores, after the machines, as in `Layout.systems`.
-HUMAN_ROW, CEILING_ROW = -2, -1
+HUMAN_ROWS = HUMAN_ROW, CEILING_ROW = -2, -1
 
 
 def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.floating]:

@@ -42,6 +42,7 @@ from alikely.benchmark.layout import (
 )
 from alikely.benchmark.levels import Items, People, checked_labels, decompositions
 from alikely.benchmark.nesting import (
+    HUMAN_ROWS,
     POPULATIONS,
     nested_scores,
     undefined_entries,
@@ -57,6 +58,7 @@ from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
+from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 from alikely.stats.intervals import CiKind, check_interval
 
 __all__ = ["benchmark_scores"]
@@ -176,7 +178,7 @@ def benchmark_scores(
     bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
     value = estimate(table, estimand)["estimate"].values
-    estimates = _estimates(trials, layout, value)
+    estimates = _estimates(trials, table, layout, estimand, value)
     consensus = _consensus(trials, layout, estimand, humans, no_response)
     groups = {
         "estimates": estimates.assign(consensus),
@@ -232,8 +234,10 @@ def _levels(layout: Layout) -> list[str]:
     return [*(part.name for part in layout.parts), OVERALL]
 
 
-def _estimates(trials: Trials, layout: Layout, value: Floats) -> xr.Dataset:
-    """Scores, and what stands behind them: humans, images, entries that are undefined."""
+def _estimates(
+    trials: Trials, table: xr.Dataset, layout: Layout, metric: Metric, value: Floats
+) -> xr.Dataset:
+    """Scores, and what stands behind them: humans, images, accuracies, undefined entries."""
     scores = with_overall(nested_scores(layout, value[None]))[0]
     n_humans = [part.n_humans for part in layout.parts]
     variables = {
@@ -241,10 +245,30 @@ def _estimates(trials: Trials, layout: Layout, value: Floats) -> xr.Dataset:
         "n_humans": ("level", [*n_humans, sum(n_humans)]),
         "n_images": ("level", _images(trials, layout)),
         "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
+        **_behind(table["cells"].values, layout, metric),
     }
     own = {*variables, *CONSENSUS, "level", "system"}
     labels = system_labels(trials, layout.systems, own)
     return xr.Dataset(variables, {"level": _levels(layout), "system": layout.systems, **labels})
+
+
+def _behind(
+    cells: NDArray[np.number], layout: Layout, metric: Metric
+) -> dict[str, tuple[tuple[str, str], Floats]]:
+    """Means of accuracies and of what the metric has beside it, over the entries of each score."""
+    human, machine = accuracies(cells)
+    entries = {"accuracy": machine, "accuracy_humans": human}
+    beside = {**ACCURACY_COLUMNS, **metric.derived}
+    entries |= {name: function(cells) for name, function in beside.items()}
+    means = {
+        name: with_overall(nested_scores(layout, values[None]))[0]
+        for name, values in entries.items()
+    }
+    # Among themselves humans are both sides, and which is first is no matter.
+    alike = (means["accuracy"] + means["accuracy_humans"])[:, HUMAN_ROWS] / 2
+    means["accuracy"][:, HUMAN_ROWS] = means["accuracy_humans"][:, HUMAN_ROWS] = alike
+    means["accuracy_gap"] = means["accuracy_humans"] - means["accuracy"]
+    return {name: (("level", "system"), values) for name, values in means.items()}
 
 
 def _consensus(

@@ -21,6 +21,7 @@ from alikely.benchmark.decomposition import (
 )
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
+from alikely.metrics.consistency import ACCURACY_COLUMNS
 from alikely.stats.intervals import CiKind, bound_columns, bound_names, interval
 from alikely.stats.variance import two_factor_variance, variance_of_defined
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark
 
 __all__ = [
+    "ACCURACIES",
     "CONSENSUS",
     "Population",
     "School",
@@ -43,6 +45,10 @@ __all__ = [
 School = Literal["bootstrap", "posterior", "cohort"]
 
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
+# What stands behind every score, whatever its metric.
+ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
+# A score that accuracies bound below this says more of them than of errors.
+NARROW = 0.5
 # Up to this many the spread over humans is a rough guess.
 FEW_HUMANS = 6
 
@@ -123,7 +129,12 @@ def level_table(
     names = ("ceiled", "ceiled_se", *bound_names("ceiled", "ci", ci_prob))
     frame = frame.assign(**dict(zip(names, ceiled.T, strict=True)))
     undefined = estimates["undefined_entries"].values
-    frame["note"] = _notes(scores, population, level, ceiled, bounded, undefined)
+    behind = [*ACCURACIES, *(name for name in scores.metric.derived if name not in ACCURACIES)]
+    frame = frame.assign(**{name: estimates[name].values for name in behind})
+    # Of metrics that the accuracies bound.
+    bound = "kappa_max" in scores.metric.derived
+    allowed = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
+    frame["note"] = _notes(scores, population, level, ceiled, bounded, undefined, allowed)
     return frame[np.isfinite(value) | (undefined > 0)]
 
 
@@ -240,6 +251,7 @@ def _notes(
     ceiled: Floats,
     bounded: bool,
     undefined: NDArray[np.int64],
+    allowed: Floats,
 ) -> list[str]:
     """What to know about the score of each system; `ceiled`, `bounded` as from `_ceiled`."""
     ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
@@ -249,10 +261,14 @@ def _notes(
     if not bounded:
         shared.append("the ceiling can hardly be told from 0: shares of it are rough")
     notes = []
-    for share, holes in zip(ceiled[:, 0].tolist(), undefined.tolist(), strict=True):
+    for share, holes, most in zip(
+        ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True
+    ):
         own = list(shared)
         if holes:
             own.append(f"{holes} undefined entries left out of the estimate")
+        if most < NARROW:
+            own.append(f"the accuracies allow at most {most:.2f}: see al.benchmark.rank_by_metric")
         if share > 1 and bounded:
             own.append("above the ceiling: closer to the humans than they are to each other")
         notes.append("; ".join(own))

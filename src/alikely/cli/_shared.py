@@ -136,7 +136,7 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
 
 def note_lines(notes: pd.Series) -> list[str]:
     counts = notes[notes != ""].str.split("; ").explode().value_counts()
-    lines = [f"! {note} ({count} rows)" for note, count in counts.items()]
+    lines = [f"! {note} ({count} row{'s' * (count > 1)})" for note, count in counts.items()]
     return [textwrap.fill(line, 80, subsequent_indent="  ") for line in lines]
 
 

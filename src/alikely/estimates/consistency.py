@@ -16,7 +16,6 @@ from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.inference.sampling import Sampler, posterior
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.metrics.consistency import less_biased_error_consistency
 from alikely.models.priors import Prior
 from alikely.stats.intervals import CiKind
 
@@ -168,7 +167,7 @@ def _beside(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Found:
-    """Tests of independence of every pair, and the less biased form."""
+    """Tests of independence of every pair, and what the metric has beside it."""
     cells, value = table["cells"].values, estimates["estimate"].values
     found = {"p_fisher": null.fisher_exact(cells)}
     if ask.bayes_factor:
@@ -177,9 +176,7 @@ def _beside(
     if ask.n_null and metric.independent is not None:
         draws = null.null_draws(cells, ask.n_null, metric, seed)
         found["p_null"] = null.p_value(value - metric.independent, draws - metric.independent)
-    if "less_biased" in metric.beside:
-        n_trials = np.maximum(cells.sum(axis=1), 2)
-        found["less_biased"] = less_biased_error_consistency(value, n_trials)
+    found |= {name: function(cells) for name, function in metric.derived.items()}
     return Found({name: ("pair", values) for name, values in found.items()})
 
 

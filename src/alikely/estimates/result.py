@@ -143,7 +143,9 @@ class Result(Tree):
         -------
         pandas.DataFrame
             ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
-            estimate, se``; bounds of each school, with kind and probability in the column names;
+            estimate, se`` and what the metric has beside it (of error consistency ``accuracy_gap``,
+            first less second, ``kappa_min, kappa_max``, what the accuracies allow, and
+            ``less_biased``); bounds of each school, with kind and probability in the column names;
             ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
             test against independent observers; ``p_null_bh`` adjusted over all rows by Benjamini
             and Hochberg), ``p_fisher``, ``log_bf10`` (nats); ``note``: why something
@@ -171,7 +173,7 @@ class Result(Tree):
             estimate=estimates["estimate"].values,
             se=estimates["se"].values,
         )
-        for name in dict.fromkeys((*COUNTED, *self.metric.beside)):
+        for name in dict.fromkeys((*COUNTED, *self.metric.beside, *self.metric.derived)):
             if name in estimates:
                 frame[name] = estimates[name].values
         width: Floats | None = None

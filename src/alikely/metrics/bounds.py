@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide, probability
-from alikely.metrics.consistency import expected_agreement
+from alikely.metrics.consistency import consistency_bounds
 
 __all__ = [
     "accuracy_bounds",
@@ -78,9 +78,9 @@ def error_consistency_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tu
     >>> [round(float(bound), 3) for bound in error_consistency_bounds(0.9, 0.7)]
     [-0.176, 0.412]
     """
-    lower, upper = agreement_bounds(accuracy_a, accuracy_b)
-    expected = expected_agreement(accuracy_a, accuracy_b)
-    return divide(lower - expected, 1 - expected), divide(upper - expected, 1 - expected)
+    return consistency_bounds(
+        probability(accuracy_a, "accuracy_a"), probability(accuracy_b, "accuracy_b")
+    )
 
 
 def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:

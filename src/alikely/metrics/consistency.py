@@ -20,6 +20,7 @@ References
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,11 @@ from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
+    "ACCURACY_COLUMNS",
     "ERROR_CONSISTENCY",
     "accuracies",
+    "accuracy_gap",
+    "consistency_bounds",
     "error_consistency",
     "error_consistency_influence",
     "expected_agreement",
@@ -68,6 +72,33 @@ def accuracies(cells: ArrayLike) -> tuple[Floats, Floats]:
     n11, n10, n01, n00 = split(cells)
     total = n11 + n10 + n01 + n00
     return divide(n11 + n10, total), divide(n11 + n01, total)
+
+
+def accuracy_gap(cells: ArrayLike) -> Floats:
+    """Accuracy of the first observer less that of the second.
+
+    Parameters
+    ----------
+    cells : array_like, shape (..., 4)
+        Counts, weights or probabilities ``n11, n10, n01, n00``.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [-1, 1]; NaN for an empty table.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not hold four non-negative cells.
+
+    Examples
+    --------
+    >>> float(accuracy_gap([100, 20, 30, 10]))
+    -0.0625
+    """
+    p_a, p_b = accuracies(cells)
+    return p_a - p_b
 
 
 def observed_agreement(cells: ArrayLike) -> Floats:
@@ -279,6 +310,46 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
     return np.asarray(n * k / (n - 1 + k))
 
 
+def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest error consistency of two accuracies, unchecked [G20]_.
+
+    Parameters
+    ----------
+    accuracy_a, accuracy_b : ndarray
+        In [0, 1].
+
+    Returns
+    -------
+    lower, upper : ndarray
+        NaN where both accuracies are 0 or both are 1.
+
+    Examples
+    --------
+    >>> [round(float(bound), 3) for bound in consistency_bounds(np.array(0.9), np.array(0.7))]
+    [-0.176, 0.412]
+    """
+    expected = accuracy_a * accuracy_b + (1 - accuracy_a) * (1 - accuracy_b)
+    lower, upper = np.abs(accuracy_a + accuracy_b - 1), 1 - np.abs(accuracy_a - accuracy_b)
+    return divide(lower - expected, 1 - expected), divide(upper - expected, 1 - expected)
+
+
+def _least(cells: ArrayLike) -> Floats:
+    return consistency_bounds(*accuracies(cells))[0]
+
+
+def _greatest(cells: ArrayLike) -> Floats:
+    return consistency_bounds(*accuracies(cells))[1]
+
+
+def _less_biased(cells: ArrayLike) -> Floats:
+    n_trials = np.asarray(cells, dtype=np.float64).sum(axis=-1)
+    return less_biased_error_consistency(error_consistency(cells), np.maximum(n_trials, 2))
+
+
+# What accuracies do to agreement: their difference, and what they allow.
+ACCURACY_COLUMNS = MappingProxyType(
+    {"accuracy_gap": accuracy_gap, "kappa_min": _least, "kappa_max": _greatest}
+)
 ERROR_CONSISTENCY = register(
     Metric(
         "error_consistency",
@@ -288,6 +359,6 @@ ERROR_CONSISTENCY = register(
         undefined_reason,
         short="EC",
         independent=0.0,
-        beside=("less_biased",),
+        derived={**ACCURACY_COLUMNS, "less_biased": _less_biased},
     )
 )

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics.bounds import error_consistency_bounds
 from alikely.metrics.cells import divide, probability, split
-from alikely.metrics.consistency import expected_agreement
+from alikely.metrics.consistency import accuracy_gap, expected_agreement
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
@@ -322,6 +322,7 @@ COPY_PROBABILITY = register(
         copy_undefined_reason,
         short="copying",
         independent=0.0,
+        derived={"accuracy_gap": accuracy_gap},
         symmetric=False,
     )
 )

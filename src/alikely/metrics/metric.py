@@ -161,6 +161,9 @@ class Metric:
         of the prior behind the probability that one is above the other.
     beside : tuple of str
         Variables of a result that its tables show beside the estimate, where they are there.
+    derived : mapping of str to callable
+        Columns that tables show beside the estimate, by name, made of the cells of correctness
+        ``(..., 4)``; scores of benchmarks have their means.
     draws : str
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
         the labels of joint errors), ``"rows"`` (divergences of error rows), ``"margins"``, or
@@ -204,6 +207,7 @@ class Metric:
     scale: Scale = "identity"
     differences: float = 0.1
     beside: tuple[str, ...] = ()
+    derived: Mapping[str, Callable[[Any], Floats]] = NONE
     draws: str = BY_COUNTS
     posterior_label: str = "posterior"
     rests_on: tuple[str, str] = BY_COUNTS

@@ -25,6 +25,7 @@ from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide, split
 from alikely.metrics.consistency import (
     accuracies,
+    accuracy_gap,
     error_consistency,
     error_consistency_influence,
     observed_agreement,
@@ -253,6 +254,7 @@ NORMALISED_ERROR_CONSISTENCY = register(
         # Disagreement beyond chance is divided by a small number too.
         bounds=(-np.inf, 1.0),
         independent=0.0,
+        derived={"accuracy_gap": accuracy_gap},
         caution=_normalised_caution,
     )
 )
@@ -266,6 +268,7 @@ MIN_MID_MAX_AGREEMENT = register(
         label="min-mid-max agreement",
         short="min-mid-max",
         independent=0.0,
+        derived={"accuracy_gap": accuracy_gap},
         caution=_min_mid_max_caution,
     )
 )

@@ -22,7 +22,12 @@ from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.planning import plot_design_map, plot_item_precision, plot_power, plot_width
 from alikely.plots.regimes import plot_levels, plot_radar, plot_regime_ranks
 from alikely.plots.spectrum import plot_condition_map, plot_regime_numbers, plot_spectrum
-from alikely.plots.stability import plot_correlations, plot_sensitivity, plot_stability
+from alikely.plots.stability import (
+    plot_correlations,
+    plot_rank_by_metric,
+    plot_sensitivity,
+    plot_stability,
+)
 
 __all__ = [
     "plot_benchmark",
@@ -49,6 +54,7 @@ __all__ = [
     "plot_power",
     "plot_probability_greater",
     "plot_radar",
+    "plot_rank_by_metric",
     "plot_rank_ecdf",
     "plot_ranks",
     "plot_recovery",

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.ticker import MaxNLocator
 
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.tables import Population
-from alikely.plots._style import SCHOOLS, axes_or_new
+from alikely.metrics import get_metric
+from alikely.plots._style import SCHOOLS, axes_or_new, check_table
 
-__all__ = ["plot_correlations", "plot_sensitivity", "plot_stability"]
+__all__ = ["plot_correlations", "plot_rank_by_metric", "plot_sensitivity", "plot_stability"]
+
+# With more machines only those whose rank hangs on the metric are named, or have their sets drawn.
+NAMED, APART = 40, 6
 
 
 def plot_stability(
@@ -113,7 +121,8 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.benchmark.choices`.
+        As from `alikely.benchmark.sensitivity`; of its first metric, since others have scales of
+        their own (`plot_rank_by_metric`).
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -128,7 +137,8 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> len(ax.get_yticks())
     6
     """
-    machines = table[table["rank"].notna()]
+    metric = table["metric"].iloc[0]
+    machines = table[table["rank"].notna() & (table["metric"] == metric)]
     first = machines.groupby("system", sort=False)["score"].first().sort_values()
     ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)))
     position = {name: i for i, name in enumerate(first.index)}
@@ -139,7 +149,76 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
     ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="as scored here")
     ax.set_yticks(range(len(first)), first.index, fontsize=8)
-    ax.set_xlabel("mean error consistency with humans")
+    ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=7)
     ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the rank of each machine by each metric, with its rank sets, coloured by accuracy.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As from `alikely.benchmark.rank_by_metric`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Bold, with their simultaneous sets: machines whose rank hangs on the metric. Of up to 6
+        machines all sets are drawn, of up to 40 all are named.
+
+    Raises
+    ------
+    ValueError
+        If the table is empty or lacks a column.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> ax = plot_rank_by_metric(al.benchmark.rank_by_metric(al.load_example(), rng=1))
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['EC', 'copying', 'normalised']
+    """
+    needed = ("metric", "system", "rank", "rank_lb", "rank_ub", "accuracy", "note")
+    check_table(table, needed, "make it with alikely.benchmark.rank_by_metric")
+    metrics = list(dict.fromkeys(table["metric"]))
+    n = table["system"].nunique()
+    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)))
+    accuracy = table.groupby("system")["accuracy"].mean()
+    norm = Normalize(accuracy.min(), accuracy.max())
+    cmap = colormaps["viridis_r"]
+    x = np.arange(len(metrics))
+    for i, (name, own) in enumerate(table.groupby("system", sort=False)):
+        hangs = bool(own["note"].any())
+        named = hangs or n <= NAMED
+        color, top = cmap(norm(accuracy[name])), 4 if hangs else 3
+        ranks = own.set_index("metric").loc[metrics]
+        ax.plot(
+            x, ranks["rank"], "o-", color=color, markersize=3, lw=2.4 if hangs else 1.0,
+            alpha=1.0 if named else 0.35, zorder=top,
+        )  # fmt: skip
+        # Sets of many machines would cover one another.
+        if hangs or n <= APART:
+            aside = x + (0.03 * (i - (n - 1) / 2) if n <= APART else 0)
+            ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)
+        if named:
+            for at, side in ((0, "right"), (len(metrics) - 1, "left")):
+                ax.annotate(
+                    str(name), (at, ranks["rank"].iloc[at]), (-9 if at == 0 else 9, 0),
+                    textcoords="offset points", ha=side, va="center", fontsize=7,
+                    weight="bold" if hangs else "normal",
+                )  # fmt: skip
+    ax.set_xticks(range(len(metrics)), [get_metric(name).short for name in metrics])
+    ax.set_xlim(-1.0, len(metrics))
+    ax.set_ylim(n + 0.7, 0.3)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_ylabel("rank (bars: simultaneous sets)")
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.tick_params(axis="x", length=0)
+    bar = ScalarMappable(norm, cmap)
+    ax.figure.colorbar(bar, ax=ax, label="accuracy", shrink=0.5, aspect=30)
     return ax
