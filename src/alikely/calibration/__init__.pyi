@@ -1,4 +1,6 @@
 from .benchmark_worlds import BenchmarkDesign as BenchmarkDesign
+from .copying_recovery import copying_recovery as copying_recovery
+from .copying_recovery import sharing_cells as sharing_cells
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
@@ -30,6 +32,7 @@ __all__ = [
     "agreement_grid",
     "benchmark_coverage",
     "benchmark_summary",
+    "copying_recovery",
     "coverage_study",
     "coverage_summary",
     "default_grid",
@@ -47,5 +50,6 @@ __all__ = [
     "run_study",
     "sbc",
     "sbc_summary",
+    "sharing_cells",
     "verdict",
 ]

@@ -1,0 +1,139 @@
+"""Accuracy beside agreement: what accuracies allow, and ranks by metrics that deal with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.benchmark.benchmark import Benchmark
+from alikely.data.trials import Trials
+from alikely.metrics.bounds import error_consistency_bounds
+
+REAL = Path(__file__).parents[3] / "shared/data/model_vs_human/trials.parquet"
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    return al.load_example()
+
+
+@pytest.fixture(scope="module")
+def scores(trials: Trials) -> Benchmark:
+    return al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+
+
+def test_pairs_say_what_their_accuracies_allow(trials: Trials) -> None:
+    table = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()
+    lower, upper = error_consistency_bounds(table["accuracy_a"], table["accuracy_b"])
+    np.testing.assert_allclose(table["kappa_min"], lower)
+    np.testing.assert_allclose(table["kappa_max"], upper)
+    np.testing.assert_allclose(table["accuracy_gap"], table["accuracy_a"] - table["accuracy_b"])
+    inside = table["estimate"].between(table["kappa_min"] - 1e-12, table["kappa_max"] + 1e-12)
+    assert inside[table["estimate"].notna()].all()
+    other = al.compare(trials, metric="copy_probability", n_resamples=0, n_draws=0).summary()
+    assert "accuracy_gap" in other
+    assert "kappa_max" not in other
+
+
+def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: Benchmark) -> None:
+    table = scores.summary().set_index("system")
+    right = trials.data["correct"].values == 1
+    condition = trials.data["condition"].values
+    by_condition = np.stack([right[:, condition == c].mean(axis=1) for c in np.unique(condition)])
+    accuracy = dict(zip(trials.observers, by_condition.mean(axis=0), strict=True))
+    for name in scores.models:
+        assert table.loc[name, "accuracy"] == pytest.approx(accuracy[name])
+    humans = np.mean([accuracy[f"human_{i}"] for i in range(1, 5)])
+    np.testing.assert_allclose(table["accuracy_humans"], humans)
+    assert table.loc["human-human", "accuracy"] == pytest.approx(humans)
+    np.testing.assert_allclose(table["accuracy_gap"], table["accuracy_humans"] - table["accuracy"])
+    pairs = al.error_consistency(trials, pairs="human-model", n_resamples=0, n_draws=0).summary()
+    mean = pairs.groupby("observer_b")["kappa_max"].mean()
+    for name in scores.models:
+        assert table.loc[name, "kappa_max"] == pytest.approx(mean[name])
+
+
+def test_a_score_that_accuracies_hold_down_says_so(scores: Benchmark) -> None:
+    table = scores.summary().set_index("system")
+    said = table["note"].str.contains("the accuracies allow at most")
+    assert (said == (table["kappa_max"] < 0.5)).all()
+    assert said.any()
+    assert not said.all()
+    copying = al.benchmark_scores(
+        al.load_example(), metric="copy_probability", n_resamples=0, n_draws=0
+    )
+    assert not copying.summary()["note"].str.contains("accuracies allow").any()
+
+
+def test_ranks_are_those_of_each_benchmark(trials: Trials, scores: Benchmark) -> None:
+    table = al.benchmark.rank_by_metric(trials, rng=1)
+    assert table.groupby("metric").size().eq(6).all()
+    own = table[table["metric"] == "error_consistency"].set_index("system")
+    np.testing.assert_allclose(
+        own.loc[scores.models, "estimate"], scores.summary()["estimate"].head(6)
+    )
+    ranks = scores.ranks(rng=1).set_index("system")
+    assert (own["rank"] == ranks.loc[own.index, "rank"]).all()
+    assert (table["rank_lb"] <= table["rank"]).all()
+    assert (table["rank"] <= table["rank_ub"]).all()
+
+
+def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
+    """Six machines that copy: an accurate one copies least, and as much as its accuracy allows."""
+    rng, n = np.random.default_rng(1), 4_000
+    human = rng.random((6, n)) < 0.6
+    people = np.where(rng.random((6, n)) < 0.7, human[:1], human)
+    copying = np.array([0.25, *np.full(5, 0.4)])
+    own = np.array([0.999, *np.full(5, 0.6)])
+    machine = np.where(
+        rng.random((6, n)) < copying[:, None], human[:1], rng.random((6, n)) < own[:, None]
+    )
+    made = Trials.from_correct(
+        np.concatenate([people, machine]).astype(int),
+        kind=["human"] * 6 + ["model"] * 6,
+    )
+    table = al.benchmark.rank_by_metric(
+        made, ["error_consistency", "normalised_error_consistency"], population="images", rng=1
+    )
+    note = table.set_index("system")["note"]
+    noted = note[note != ""].index.unique().tolist()
+    ranks = table.pivot(index="system", columns="metric", values="rank")
+    for name in noted:
+        first, second = (
+            table[(table["system"] == name) & (table["metric"] == m)].iloc[0] for m in ranks
+        )
+        assert first["rank_ub"] < second["rank_lb"] or second["rank_ub"] < first["rank_lb"]
+    assert "observer_6" in noted
+    assert "by normalised error consistency" in note["observer_6"].iloc[0]
+
+
+@pytest.mark.parametrize("metrics", [["error_consistency"], ["error_consistency"] * 2, []])
+def test_one_metric_is_no_comparison(trials: Trials, metrics: list[str]) -> None:
+    with pytest.raises(ValueError, match="at least two metrics, each once"):
+        al.benchmark.rank_by_metric(trials, metrics)
+
+
+def test_the_plot_names_machines_whose_rank_hangs_on_the_metric(trials: Trials) -> None:
+    table = al.benchmark.rank_by_metric(trials, rng=1)
+    table.loc[table["system"] == "model_2", "note"] = "hangs"
+    ax = al.plot_rank_by_metric(table)
+    bold = {text.get_text() for text in ax.texts if text.get_fontweight() == "bold"}
+    assert bold == {"model_2"}
+    with pytest.raises(ValueError, match="lacks the column 'note'"):
+        al.plot_rank_by_metric(table.drop(columns="note"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.is_file(), reason="real data not here")
+def test_clip_is_last_by_agreement_and_first_by_what_its_accuracy_allows() -> None:
+    table = al.benchmark.rank_by_metric(
+        al.Trials.read(REAL), people="dataset", exclude="model-vs-human", rng=1
+    )
+    clip = table[table["system"] == "clip_v"].set_index("metric")
+    assert clip.loc["error_consistency", "rank"] == 22
+    assert clip.loc["copy_probability", "rank"] == 22
+    assert clip.loc["normalised_error_consistency", "rank"] == 1
+    assert clip["kappa_max"].iloc[0] == pytest.approx(0.423, abs=5e-4)
