@@ -402,7 +402,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
     assert (two.summary("crossed")["note"] == "only 2 humans: no statement about new ones").all()
     assert two.summary("images")["se"].notna().all()
     four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed")
-    assert (four["note"] == "only 4 humans: rough").all()
+    assert four["note"].str.startswith("only 4 humans: rough").all()
 
 
 @pytest.mark.parametrize(

@@ -265,10 +265,10 @@ def _notes(
         ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True
     ):
         own = list(shared)
-        if holes:
-            own.append(f"{holes} undefined entries left out of the estimate")
         if most < NARROW:
             own.append(f"the accuracies allow at most {most:.2f}: see al.benchmark.rank_by_metric")
+        if holes:
+            own.append(f"{holes} undefined entries left out of the estimate")
         if share > 1 and bounded:
             own.append("above the ceiling: closer to the humans than they are to each other")
         notes.append("; ".join(own))

@@ -160,16 +160,16 @@ def _sensitivity_table(band: pd.DataFrame) -> str:
         "",
         "Range of the score over silent choices (missing responses, conditions, pooling,",
         "perfection), of the rank over these and ways to deal with accuracy:",
-        f"{'system':<20}{'score':>6}{'range':>17}{'by':>13}{'rank':>5}{'ranks':>7}  by",
+        f"{'system':<19}{'score':>6}{'range':>17}{'by':>13}{'rank':>5}{'ranks':>7}  by",
     ]
     for row in band.sort_values("score", ascending=False).to_dict("records"):
         ranked = row["rank"] == row["rank"]
         own = f"{row['rank']:.0f}" if ranked else ""
         ranks = f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else ""
         span = f"[{row['lowest']:.3f}, {row['highest']:.3f}]"
-        name = shorten(row["system"], 20)
+        name = shorten(row["system"], 18)
         lines.append(
-            f"{name:<20}{row['score']:>6.3f}{span:>17}{row['decides']:>13}{own:>5}{ranks:>7}  "
+            f"{name:<19}{row['score']:>6.3f}{span:>17}{row['decides']:>13}{own:>5}{ranks:>7}  "
             f"{row['decides_rank']}"
         )
     return "\n".join(lines)
