@@ -20,7 +20,8 @@ mpl.use("Agg")
 
 COLUMNS = [
     "dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b",
-    "estimate", "se", "accuracy_gap", "kappa_min", "kappa_max", "less_biased", "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb",
+    "estimate", "se", "accuracy_gap", "kappa_min", "kappa_max", "less_biased",
+    "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb",
     "bootstrap_eti95_ub", "posterior_median", "posterior_eti95_lb", "posterior_eti95_ub",
     "undefined_share", "p_null", "p_null_bh", "p_fisher", "log_bf10", "note",
 ]  # fmt: skip
