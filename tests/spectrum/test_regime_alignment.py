@@ -67,7 +67,9 @@ def made(
     return xr.Dataset(
         {
             "estimate": (("metric", "condition", "system"), values[None]),
+            "centre": (("metric", "condition", "system"), values[None]),
             "se": (("metric", "condition", "system"), np.full((1, n, k), spread)),
+            "df": (("metric", "condition", "system"), np.full((1, n, k), np.inf)),
             "undefined": (("metric", "condition", "system"), 4 * missing[None].astype(int)),
             "replicates": (
                 ("metric", "resample", "condition", "system"),
@@ -188,8 +190,10 @@ def test_humans_who_saw_part_of_the_conditions() -> None:
     )
     found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=1)
     assert found["n_humans"].values.tolist() == [3, 4]
-    assert np.isnan(found["se"].sel(condition="all:x")).all()
-    assert np.isfinite(found["se"].sel(condition="all:y")).all()
+    assert np.isfinite(found["se"]).all()
+    # Two degrees of freedom of three people, three of four; images give more.
+    assert (found["df"].sel(condition="all:x") >= 2).all()
+    assert (found["df"].sel(condition="all:y") >= 3).all()
     reduced = al.condition_alignment(trials.select(condition="x"), metrics=EC, n_resamples=0)
     expected = reduced["estimate"].sel(condition="all:x")
     np.testing.assert_allclose(found["estimate"].sel(condition="all:x"), expected)
@@ -218,18 +222,19 @@ def test_conditions_without_machines_keep_the_humans() -> None:
 
 
 def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
-    """Against influence functions and the jackknife; the replicates alone are wider."""
-    ratio, plain = [], []
+    """Those of a benchmark of one condition; the replicates alone are wider."""
+    plain = []
     for c, (name, part) in enumerate([("one", "low"), ("one", "high"), ("two", "low")]):
         trials = two_data_sets().select(dataset=name, condition=part)
         scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-        analytic = np.sqrt(np.diag(scores.covariance("crossed", name)))[:4]
         own = alignment.sel(metric=EC).isel(condition=c)
-        ratio += (own["se"] / analytic).values.tolist()
-        plain += (own["replicates"].std("resample") / analytic).values.tolist()
-    # 400 replicates: a standard deviation to 3.5 %, the correction of three of them to twice that.
-    assert np.median(ratio) == pytest.approx(1, abs=0.1)
-    assert np.median(plain) > np.median(ratio)
+        table = scores.summary("crossed", name).set_index("system").loc[own["system"].values]
+        np.testing.assert_allclose(own["se"], table["se"])
+        np.testing.assert_allclose(own["df"], table["df"])
+        np.testing.assert_allclose(own["centre"], table["centre"])
+        plain += (own["replicates"].std("resample") / own["se"]).values.tolist()
+    # 400 replicates: a standard deviation to 3.5 %.
+    assert np.median(plain) > 1 - 4 * 0.035
 
 
 def test_a_copy_in_law_of_humans_has_ratio_one() -> None:
@@ -295,8 +300,9 @@ def test_table_of_conditions() -> None:
     labels = {"d0:x": "near", "d1:x": "far", "d2:x": "far", "elsewhere": "near"}
     table = al.spectrum.alignment_table(found, labels).set_index(["condition", "system"])
     assert table.columns.tolist() == [
-        "metric", "dataset", "level", "regime", "estimate", "se", "bootstrap_eti95_lb",
-        "bootstrap_eti95_ub", "ratio", "ratio_eti95_lb", "ratio_eti95_ub", "undefined_replicates",
+        "metric", "dataset", "level", "regime", "estimate", "centre", "se", "df",
+        "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb", "bootstrap_eti95_ub", "ratio",
+        "ratio_eti95_lb", "ratio_eti95_ub", "undefined_replicates",
         "note",
     ]  # fmt: skip
     assert table["regime"].tolist() == ["near"] * 3 + ["far"] * 6
@@ -305,10 +311,12 @@ def test_table_of_conditions() -> None:
     # Delta method, and the error of quantiles of 500 draws: about a tenth of the half-width.
     half = 1.96 * np.sqrt(0.01**2 + (0.5 * 0.01) ** 2) / 0.4
     assert first["ratio_eti95_ub"] - first["ratio_eti95_lb"] == pytest.approx(2 * half, rel=0.2)
-    assert first["note"] == ""
-    assert table.loc[("d0:x", "m1"), "note"].startswith("above 1: closer to the humans")
+    assert first["note"] == "only 4 humans: rough"
+    assert table.loc[("d0:x", "m1"), "note"].endswith(
+        "closer to the humans than they are to each other"
+    )
     assert table.loc["d1:x", "ratio"].isna().all()
-    assert table.loc[("d1:x", "m0"), "note"].startswith("the human-human value is not above 0")
+    assert table.loc[("d1:x", "m0"), "note"].endswith("human value is not above 0: no share of it")
     open_ended = table.loc[("d2:x", "m1")]
     assert open_ended["ratio"] == pytest.approx(0.2 / 0.012)
     assert [open_ended["ratio_eti95_lb"], open_ended["ratio_eti95_ub"]] == [-np.inf, np.inf]
@@ -330,11 +338,12 @@ def test_table_without_replicates_and_with_few_humans() -> None:
     found["undefined"][0, 0, 0] = 2
     table = al.spectrum.alignment_table(found)
     assert table.filter(like="eti95").isna().all(axis=None)
+    rough = "only 4 humans: rough"
     assert table["note"].tolist() == [
-        "only 3 humans: no statement about new ones; 2 undefined entries left out",
-        "only 3 humans: no statement about new ones",
-        "the human-human value is undefined: no share of it; undefined in all 4 entries",
-        "undefined in all 4 entries",
+        "only 3 humans: rough, and too few to draw from; 2 undefined entries left out",
+        "only 3 humans: rough, and too few to draw from",
+        f"{rough}; the human-human value is undefined: no share of it; undefined in all 4 entries",
+        f"{rough}; undefined in all 4 entries",
     ]
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "School",
     "ceiling_table",
     "contrast_se",
+    "few_notes",
     "human_notes",
     "level_table",
     "one_of",
@@ -280,8 +281,17 @@ def human_notes(scores: Benchmark, population: Population, level: str) -> list[s
     n_humans = int(scores.estimates["n_humans"].sel(level=level))
     # The mean over data sets has the humans of all of them, but each must have enough.
     fewest = int(scores.estimates["n_humans"].min()) if level == OVERALL else n_humans
-    if population == "images":
-        return []
+    return [] if population == "images" else few_notes(fewest, n_humans)
+
+
+def few_notes(fewest: int, n_humans: int) -> list[str]:
+    """What few humans allow: nothing, or one note.
+
+    Parameters
+    ----------
+    fewest, n_humans : int
+        In any part of the data, and in all of them.
+    """
     if fewest < FEWEST_PEOPLE:
         return [f"only {fewest} humans: no statement about new ones"]
     if fewest < FEWEST_HUMANS:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.decomposition import spread
 from alikely.benchmark.layout import (
-    FEWEST_HUMANS,
     HUMANS,
     Layout,
     kinds_of_observers,
@@ -29,20 +29,22 @@ from alikely.benchmark.layout import (
     refuse_own_names,
     system_labels,
 )
+from alikely.benchmark.levels import decompositions
 from alikely.benchmark.nesting import nested_scores, undefined_entries
 from alikely.data.blocks import Block, blocks
 from alikely.data.conditions import condition_labels
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
-from alikely.stats.variance import two_factor_variance, variance_of_defined
 
 __all__ = ["condition_alignment"]
 
 
 DIMS = {
     "estimate": ("metric", "condition", "system"),
+    "centre": ("metric", "condition", "system"),
     "se": ("metric", "condition", "system"),
+    "df": ("metric", "condition", "system"),
     "undefined": ("metric", "condition", "system"),
     "replicates": ("metric", "resample", "condition", "system"),
 }
@@ -87,7 +89,9 @@ def condition_alignment(
     xarray.Dataset
         By ``metric, condition`` (as ``dataset:condition``, in order of the data) and ``system``
         (the machines, then ``human-human``): ``estimate`` (mean over the humans of the metric
-        between machine and human; over pairs of humans), ``se`` for new images and new humans,
+        between machine and human; over pairs of humans), ``se`` for new images and new humans with
+        ``df``, the degrees of freedom of Student's intervals about ``centre``, the estimate with
+        something added to the cells of each pair (as in `alikely.benchmark_scores`),
         ``undefined`` (undefined entries left out of the mean) and, with a dim ``resample``,
         ``replicates`` (float32). NaN for a machine that took no part in a condition, and where
         every entry is undefined. Coords ``dataset, level, n_humans, n_images`` (condition) and the
@@ -109,12 +113,10 @@ def condition_alignment(
     Drawing both at once counts the noise of single answers more than once [O07]_; draws from n
     humans have ``(n - 1) / n`` of the variance of humans. In single conditions the former prevails:
     on the model-vs-human data (4 to 7 humans) replicates of error consistency spread 1.1 times as
-    much as the analytic standard errors of `alikely.benchmark_scores` for machines, 1.3 times for
-    human-human. In means over many conditions the latter may: over the 8 conditions of a data set
-    1.1 times for machines and for their differences, .9 to 1.5 times for human-human. `se` mends
-    both by `alikely.stats.two_factor_variance` (median ratio to the analytic ones 1.00; NaN
-    below 4 humans); the replicates are left as drawn. In simulations with 4 and 8 humans and two
-    conditions their 95 % intervals covered in 92 to 99.6 of 100.
+    much as `se` for machines, 1.3 times for human-human. In means over many conditions the latter
+    may: over the 8 conditions of a data set 1.1 times for machines and for their differences, .9 to
+    1.5 times for human-human. `se` is that of `alikely.benchmark_scores`, a condition for a data
+    set, and NaN below 3 humans; the replicates are left as drawn.
 
     Examples
     --------
@@ -145,7 +147,7 @@ def condition_alignment(
     found = []
     for metric, value, images in zip(chosen, values, replicates, strict=True):
         own = layout_of(table, kind, humans, "condition", both_orders=not metric.symmetric)
-        found.append(_of_metric(own, value, images, people, n_images))
+        found.append(_of_metric(table, metric, own, value, images, people))
     coords = {
         "metric": [metric.name for metric in chosen],
         "condition": np.array(names, dtype=object),
@@ -169,27 +171,31 @@ def condition_alignment(
 
 
 def _of_metric(
+    table: xr.Dataset,
+    metric: Metric,
     layout: Layout,
     value: Floats,
     images: NDArray[np.float32],
     people: list[Floats],
-    n_images: NDArray[np.intp],
 ) -> dict[str, NDArray[np.generic]]:
     """Variables of one metric; what machines took part in is no matter here: no ceiling."""
     estimate = nested_scores(layout, value[None])[0, :, :-1]
     both = np.empty((len(images), *estimate.shape), dtype=np.float32)
-    se = np.full(estimate.shape, np.nan)
     if len(images):
         both[:] = nested_scores(layout, images, people)[:, :, :-1]
-        variances = [
-            variance_of_defined(both),
-            variance_of_defined(nested_scores(layout, value[None], people)[:, :, :-1]),
-            variance_of_defined(nested_scores(layout, images)[:, :, :-1]),
-        ]
-        n_humans = np.array([part.n_humans for part in layout.parts])
-        se = _standard_errors(variances, n_humans, n_images)
     undefined = undefined_entries(layout, value)[:-1, :-1]
-    return {"estimate": estimate, "se": se, "undefined": undefined, "replicates": both}
+    # A person who is in one condition only is the same, whatever labels mean.
+    parts = decompositions(table, layout, metric, people="dataset", items="condition")[:-1]
+    rows = np.eye(len(layout.systems))[:-1]
+    spreads = [spread(part, rows, "crossed") for part in parts]
+    return {
+        "estimate": estimate,
+        "centre": np.stack([part.score[:-1] for part in parts]),
+        "se": np.sqrt(np.stack([found.variance for found in spreads])),
+        "df": np.stack([found.df for found in spreads]),
+        "undefined": undefined,
+        "replicates": both,
+    }
 
 
 def _metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[Metric]:
@@ -255,14 +261,3 @@ def _of_block(
             out[start : start + size] = each.values(times.astype(np.float32))
     plain = np.ones((1, n_trials))
     return [(each.values(plain)[0], out) for each, out in zip(ready, drawn, strict=True)]
-
-
-def _standard_errors(
-    variances: list[Floats], n_humans: NDArray[np.intp], n_images: NDArray[np.intp]
-) -> Floats:
-    out = np.full(variances[0].shape, np.nan)
-    for c in np.flatnonzero((n_humans >= FEWEST_HUMANS) & (n_images > 1)):
-        both, persons, images = (v[c] for v in variances)
-        variance = two_factor_variance(both, persons, images, int(n_humans[c]), int(n_images[c]))
-        out[c] = np.sqrt(variance)
-    return out

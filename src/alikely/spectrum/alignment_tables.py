@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.benchmark.layout import FEWEST_HUMANS, HUMANS
+from alikely.benchmark.decomposition import student_bounds
+from alikely.benchmark.layout import HUMANS
+from alikely.benchmark.tables import few_notes
 from alikely.stats.distances import Groups, group_mapping
 from alikely.stats.intervals import CiKind, bound_columns, check_interval
 from alikely.stats.shares import OPEN, bounds, share_bounds, shares
@@ -140,12 +142,14 @@ def alignment_table(
     Returns
     -------
     pandas.DataFrame
-        ``metric, condition, dataset, level, regime`` (with `labels`), ``system, estimate, se`` and
-        its bounds, as ``bootstrap_eti95_lb``; ``ratio``: machine and human over human and human,
-        neither clipped nor made absolute, NaN where the latter is not above 0, and its bounds, as
-        ``ratio_eti95_lb``; ``undefined_replicates``: share of replicates without that ratio (of
-        ``human-human``: without a value), left out of the bounds; ``note``. The ratio is taken in
-        each replicate; its bounds are infinite where the interval of ``human-human`` reaches 0.
+        ``metric, condition, dataset, level, regime`` (with `labels`), ``system, estimate``;
+        ``centre, se, df`` of the analytic interval and its bounds, as ``analytic_ci95_lb``; those
+        of the replicates, as ``bootstrap_eti95_lb``; ``ratio``: machine and human over human and
+        human, neither clipped nor made absolute, NaN where the latter is not above 0, and its
+        bounds, as ``ratio_eti95_lb``; ``undefined_replicates``: share of replicates without that
+        ratio (of ``human-human``: without a value), left out of the bounds; ``note``. The ratio is
+        taken in each replicate; its bounds are infinite where the interval of ``human-human``
+        reaches 0.
 
     Raises
     ------
@@ -173,6 +177,9 @@ def alignment_table(
             part = own.isel(condition=c)
             value, draws = part["estimate"].values, part["replicates"].values.astype(np.float64)
             limits = bounds(draws, ci_prob, ci_kind)
+            student = student_bounds(
+                part["centre"].values, part["se"].values ** 2, part["df"].values, ci_prob
+            )
             ceiling, reach = value[human], bool(limits[human, 0] <= 0)
             ratio_draws = shares(draws, draws[:, [human]])
             ratio_limits = share_bounds(ratio_draws, np.full(len(systems), reach), ci_prob, ci_kind)
@@ -192,7 +199,10 @@ def alignment_table(
                 | {
                     "system": systems,
                     "estimate": value,
+                    "centre": part["centre"].values,
                     "se": part["se"].values,
+                    "df": part["df"].values,
+                    **bound_columns("analytic", "ci", ci_prob, student),
                     **bound_columns("bootstrap", ci_kind, ci_prob, limits),
                     "ratio": ratio,
                     **bound_columns("ratio", ci_kind, ci_prob, ratio_limits),
@@ -207,9 +217,8 @@ def alignment_table(
 
 
 def _notes(part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool) -> list[str]:
-    shared = []
-    if int(part["n_humans"]) < FEWEST_HUMANS:
-        shared.append(f"only {int(part['n_humans'])} humans: no statement about new ones")
+    n_humans = int(part["n_humans"])
+    shared = few_notes(n_humans, n_humans)
     own = []
     if np.isnan(ceiling):
         own.append("the human-human value is undefined: no share of it")
