@@ -321,7 +321,8 @@ def test_table_of_conditions() -> None:
     assert open_ended["ratio"] == pytest.approx(0.2 / 0.012)
     assert [open_ended["ratio_eti95_lb"], open_ended["ratio_eti95_ub"]] == [-np.inf, np.inf]
     assert open_ended["note"] == (
-        "the humans' own agreement cannot be told from 0: a share of it may be anything"
+        "only 4 humans: rough; the humans' own agreement cannot be told from 0: a share of it may "
+        "be anything"
     )
     assert np.isnan(table.loc[("d0:x", HUMANS), "ratio"])
     shorter = al.spectrum.alignment_table(found, ci_prob=0.8, ci_kind="hdi").set_index(
