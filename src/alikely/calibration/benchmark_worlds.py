@@ -10,7 +10,7 @@ from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
 from alikely.data.trials import Trials
-from alikely.metrics import error_consistency
+from alikely.metrics import ERROR_CONSISTENCY, Metric
 
 __all__ = [
     "FOUR_MACHINES",
@@ -126,15 +126,19 @@ def _midpoints(n: int) -> Floats:
 
 
 @functools.cache
-def _population(design: BenchmarkDesign) -> tuple[Floats, float]:
-    """Right answers of very many people, (person, image), and their mean error consistency."""
+def _population(design: BenchmarkDesign, metric: Metric) -> tuple[Floats, float]:
+    """Right answers of very many people, (person, image), and the mean of their pairs."""
     grid = special.ndtri(_midpoints(N_PEOPLE))
     ability, load = (axis.ravel() for axis in np.meshgrid(grid, grid))
     crowd = _crowd(design, people_of(design, ability, load))
-    return crowd, float(_expected(crowd, crowd).mean())
+    return crowd, float(_expected(crowd, crowd, metric).mean())
 
 
-def population_scores(design: BenchmarkDesign, machines: Observers = FOUR_MACHINES) -> Scores:
+def population_scores(
+    design: BenchmarkDesign,
+    machines: Observers = FOUR_MACHINES,
+    metric: Metric = ERROR_CONSISTENCY,
+) -> Scores:
     """Scores over all people and images that there might be.
 
     Parameters
@@ -142,6 +146,8 @@ def population_scores(design: BenchmarkDesign, machines: Observers = FOUR_MACHIN
     design : BenchmarkDesign
     machines : Observers
         Ability above that of people; share of what people find hard that is hard for them.
+    metric : Metric
+        Of correctness.
 
     Returns
     -------
@@ -153,45 +159,48 @@ def population_scores(design: BenchmarkDesign, machines: Observers = FOUR_MACHIN
     [0.39, 0.26, 0.31, 0.26]
     """
     # How much of it a benchmark saw is no matter.
-    crowd, human = _population(
-        design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
-    )
-    return Scores(_mixed(design, crowd, machines), human)
+    unseen = design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
+    crowd, human = _population(unseen, metric)
+    return Scores(_mixed(design, crowd, machines, metric), human)
 
 
 def scores_of(
-    design: BenchmarkDesign, people: Observers, machines: Observers = FOUR_MACHINES
+    design: BenchmarkDesign,
+    people: Observers,
+    machines: Observers = FOUR_MACHINES,
+    metric: Metric = ERROR_CONSISTENCY,
 ) -> Scores:
     """Scores over all images, of these people."""
     crowd = _crowd(design, people)
-    alike, n = _expected(crowd, crowd), len(crowd)
+    alike, n = _expected(crowd, crowd, metric), len(crowd)
     human = (alike.sum() - np.trace(alike)) / (n * (n - 1))
-    return Scores(_mixed(design, crowd, machines), float(human))
+    return Scores(_mixed(design, crowd, machines, metric), float(human))
 
 
 def _crowd(design: BenchmarkDesign, people: Observers) -> Floats:
     return right_answers(design, people, hardness_at(design, _midpoints(N_IMAGES)))
 
 
-def _mixed(design: BenchmarkDesign, crowd: Floats, machines: Observers) -> Floats:
+def _mixed(design: BenchmarkDesign, crowd: Floats, machines: Observers, metric: Metric) -> Floats:
     hardness = hardness_at(design, _midpoints(N_IMAGES))
     own = right_answers(design, _scaled(design, machines), hardness)
-    return np.asarray(_expected(crowd, own).mean(axis=0))
+    return np.asarray(_expected(crowd, own, metric).mean(axis=0))
 
 
-def _expected(first: Floats, second: Floats) -> Floats:
-    """Error consistency of all pairs who answer independently given the image."""
+def _expected(first: Floats, second: Floats, metric: Metric) -> Floats:
+    """Values of all pairs who answer independently given the image."""
     both = first @ second.T / first.shape[1]
     a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
     cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
     # What rounding leaves of a cell that is empty.
-    return error_consistency(np.maximum(cells, 0.0))
+    return metric.value(np.maximum(cells, 0.0))
 
 
 def simulated_benchmark(
     design: BenchmarkDesign,
     generator: np.random.Generator,
     machines: Observers = FOUR_MACHINES,
+    metric: Metric = ERROR_CONSISTENCY,
 ) -> tuple[Trials, Scores]:
     """Draw a benchmark.
 
@@ -199,7 +208,7 @@ def simulated_benchmark(
     ----------
     design : BenchmarkDesign
     generator : numpy.random.Generator
-    machines : Observers
+    machines, metric
         As in `population_scores`.
 
     Returns
@@ -218,7 +227,7 @@ def simulated_benchmark(
     for dataset in range(d):
         if dataset and not design.same_people:
             people = people_of(design, *generator.standard_normal((2, h)))
-        truths.append(scores_of(design, people, machines))
+        truths.append(scores_of(design, people, machines, metric))
         images = generator.random(n if design.same_images else n * c)
         number = np.arange(n * c) % n if design.same_images else np.arange(n * c)
         hardness = hardness_at(design, images)[number]

@@ -38,7 +38,7 @@ from alikely.calibration.benchmark_worlds import (
 )
 from alikely.calibration.studies import run_study
 from alikely.data.trials import Trials
-from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 
 __all__ = ["BENCHMARK_DESIGNS", "BenchmarkDesign", "benchmark_coverage", "benchmark_summary"]
 
@@ -74,17 +74,20 @@ BENCHMARK_DESIGNS: dict[str, BenchmarkDesign] = {
 def benchmark_coverage(
     designs: dict[str, BenchmarkDesign] | None = None,
     *,
+    metric: str = ERROR_CONSISTENCY.name,
     n_sets: int = 200,
     folder: str | Path | None = None,
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Intervals of error consistency with humans, in simulated benchmarks of four machines.
+    """Intervals of agreement with humans, in simulated benchmarks of four machines.
 
     Parameters
     ----------
     designs : mapping of str to BenchmarkDesign, optional
         By name; `BENCHMARK_DESIGNS` if not given.
+    metric : str
+        A metric of correctness.
     n_sets : int
         Benchmarks of each design, a multiple of 20.
     folder, rng, progressbar
@@ -105,7 +108,7 @@ def benchmark_coverage(
     Raises
     ------
     ValueError
-        If `n_sets` is not a multiple of 20.
+        If `n_sets` is not a multiple of 20, or the metric is none of correctness.
 
     Examples
     --------
@@ -116,9 +119,11 @@ def benchmark_coverage(
     """
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
+    if get_metric(metric).counts != "correctness":
+        raise ValueError(f"metric must be one of correctness, got {metric!r}")
     chosen = BENCHMARK_DESIGNS if designs is None else designs
     cells = [
-        {"design": name, "batch": batch, **design._asdict()}
+        {"design": name, "batch": batch, "metric": metric, **design._asdict()}
         for name, design in chosen.items()
         for batch in range(n_sets // BATCH)
     ]
@@ -160,32 +165,34 @@ def benchmark_summary(study: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
 
 
-def _batch(design: str, batch: int, seed: Any, **setting: Any) -> list[dict[str, Any]]:
-    world = BenchmarkDesign(**setting)
+def _batch(design: str, batch: int, metric: str, seed: Any, **setting: Any) -> list[dict[str, Any]]:
+    world, estimand = BenchmarkDesign(**setting), get_metric(metric)
     generator = np.random.default_rng(seed)
-    truth = population_scores(world)
+    truth = population_scores(world, metric=estimand)
     rows = []
     for number in range(BATCH):
-        trials, these = simulated_benchmark(world, generator)
-        found = _statements(world, trials, truth, these)
+        trials, these = simulated_benchmark(world, generator, metric=estimand)
+        found = _statements(world, estimand, trials, truth, these)
         rows += [{"set": BATCH * batch + number, **row} for row in found]
     return rows
 
 
 def _statements(
-    design: BenchmarkDesign, trials: Trials, truth: Scores, these: Scores
+    design: BenchmarkDesign, metric: Metric, trials: Trials, truth: Scores, these: Scores
 ) -> list[dict[str, Any]]:
-    table, layout = laid_out(trials, models="model", humans="human")
+    table, layout = laid_out(
+        trials, models="model", humans="human", both_orders=not metric.symmetric
+    )
     people: Literal["label", "dataset"] = "label" if design.same_people else "dataset"
     rows = []
-    parts = decompositions(table, layout, ERROR_CONSISTENCY, people=people, items="dataset")[-1]
+    parts = decompositions(table, layout, metric, people=people, items="dataset")[-1]
     asked: tuple[tuple[Scores, Population], ...] = ((truth, "crossed"), (these, "images"))
     for own, population in asked:
         found = _of_decomposition(parts, own, population)
         rows += [{"method": "decomposition", **row} for row in found]
-    plain = decompositions(
-        table, layout, ERROR_CONSISTENCY, people="dataset", items="condition", added=0.0
-    )[-1]
+    plain = decompositions(table, layout, metric, people="dataset", items="condition", added=0.0)[
+        -1
+    ]
     images = joint_covariance(plain, "images")
     crossed = _two_way(images, plain.people, plain.shared)
     for matrix, (own, population) in zip((crossed, images), asked, strict=True):
