@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,16 @@ from alikely.cli._shared import (
     save_plot,
     shorten,
 )
+from alikely.metrics import find_metric, metrics
+
+if TYPE_CHECKING:
+    from alikely.metrics import Metric
 
 type Answer = tuple[str, list[str], pd.DataFrame, Callable[[], Any] | None]
+type Kind = Callable[[argparse.Namespace, Metric], Answer]
 
+# What tests are planned of.
+TESTED = "error_consistency"
 # Beside the number asked for: one condition of a common benchmark, and rounder ones.
 USUAL = (160, 400, 1_000, 2_500)
 
@@ -37,8 +44,10 @@ def add_parser(verbs: Verbs) -> Parser:
         "plan",
         help="how many trials do I need",
         description=(
-            "Number of trials for an interval of a width, for a test, or for a difference of two "
-            "models; from assumed accuracies and error consistency, or from a pilot."
+            "Number of trials for an interval of a width, for Fisher's exact test, or for a "
+            "difference of two models; from assumed accuracies and error consistency, or from a "
+            "pilot. Tests and differences are planned for error consistency, widths for other "
+            "metrics too: see --metric."
         ),
     )
     parser.add_argument(
@@ -55,6 +64,13 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="EC",
         help="error consistency; with --difference of each model with the human, and optionally "
         "of the models with each other",
+    )
+    parser.add_argument(
+        "--metric",
+        default="ec",
+        metavar="NAME",
+        help="whose interval: ec (default); with --width or --trials any metric of right and "
+        "wrong answers, with --pilot also of labels; one of your own as module:ATTRIBUTE",
     )
     parser.add_argument("--width", type=float, metavar="W", help="width of the interval wanted")
     parser.add_argument(
@@ -77,11 +93,11 @@ def add_parser(verbs: Verbs) -> Parser:
         "--pairs", default="all", metavar="KIND-KIND", help="pairs of the pilot (default all)"
     )
     parser.add_argument(
-        "--assured",
+        "--assurance",
         type=float,
-        default=0.8,
         metavar="P",
-        help="with --pilot: share of studies that are to reach the width (default 0.8)",
+        help="share of studies whose posterior interval is to be no wider; with --pilot 0.8 if not "
+        "given, else the width is an expected one",
     )
     parser.add_argument(
         "--keep-pilot", action="store_true", help="count the trials of the pilot as well"
@@ -109,12 +125,13 @@ def add_parser(verbs: Verbs) -> Parser:
 
 def run(options: argparse.Namespace) -> None:
     """Print the answer in one sentence, then the table."""
-    kind = _from_budget if options.budget is not None else _from_pilot
+    metric = _metric(options)
+    kind: Kind = _from_budget if options.budget is not None else _from_pilot
     if options.pilot is None:
         if options.budget is not None:
             raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
         kind = _from_difference if options.difference else _from_assumptions
-    sentence, lines, table, draw = kind(options)
+    sentence, lines, table, draw = kind(options, metric)
     print(sentence, *lines, sep="\n")
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table and plot.")
@@ -128,13 +145,43 @@ def run(options: argparse.Namespace) -> None:
     print(f"\nWritten to {options.out}: {written}")
 
 
-def _from_assumptions(options: argparse.Namespace) -> Answer:
+def _metric(options: argparse.Namespace) -> Metric:
+    """What is planned for; refuse what there is no plan of (`ValueError`)."""
+    metric = find_metric(options.metric)
+    if metric.counts == "margins":
+        raise ValueError(
+            f"--metric {options.metric} is planned in Python: al.planning.items_for_margins, "
+            "participants_for_reliability, power_of_margins"
+        )
+    if metric.counts == "rows":
+        raise ValueError(
+            f"--metric {options.metric} has no plan: its limits do not shrink with the root of "
+            "trials; plan ec or ma"
+        )
+    known = [name for name, other in metrics().items() if other.counts == "correctness"]
+    if options.pilot is None and metric.counts != "correctness":
+        raise ValueError(
+            f"--metric {options.metric} needs --pilot FILE; without one there are plans of "
+            f"{', '.join(known)}"
+        )
+    tested = options.width is None and options.trials is None and options.pilot is None
+    if metric.name != TESTED and (tested or options.difference):
+        raise ValueError(
+            f"a test is planned of {TESTED} only; for --metric {options.metric} give --width W or "
+            "--trials N, without --difference"
+        )
+    return metric
+
+
+def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
     """One pair of observers with stated accuracies and consistency."""
     a, b = _stated(options.accuracy, "--accuracy", (2,), "two accuracies, such as .75 .75")
     (ec,) = _stated(options.ec, "--ec", (1,), "one error consistency, such as .5")
-    study = {"ci_prob": options.ci_prob, "rng": options.seed}
+    study = {"ci_prob": options.ci_prob, "metric": metric, "rng": options.seed}
     if options.width is not None:
-        found = al.trials_for_width(a, b, ec, options.width, n_coverage=0, **study)
+        found = al.trials_for_width(
+            a, b, ec, options.width, assurance=options.assurance, n_coverage=0, **study
+        )
     elif options.trials is not None:
         found = al.planning.interval_width(a, b, ec, options.trials, **study)
     else:
@@ -152,11 +199,24 @@ def _from_assumptions(options: argparse.Namespace) -> Answer:
         right = f"each right on {_percent(a)}"
         if a != b:
             right = f"right on {_percent(a)} and {_percent(b)}"
+        share = _of_hundred(options.ci_prob)
+        what = "what you measure" if metric.name == TESTED else metric.label.lower()
         sentence = (
             f"Show {n:,} trials to both: if they are {right} of them and their error consistency "
-            f"is {ec:g}, what you measure will lie between about {row['lower']:.2f} and "
-            f"{row['upper']:.2f} in {_of_hundred(options.ci_prob)} such experiments."
+            f"is {ec:g}, {what} will lie between about {row['lower']:.2f} and "
+            f"{row['upper']:.2f} in {share} such experiments"
         )
+        if options.width is None:
+            sentence += "."
+        elif options.assurance is None:
+            sentence += (
+                ": a width that the interval of about every other one exceeds (--assurance)."
+            )
+        else:
+            sentence += (
+                f"; the {_percent(options.ci_prob)} posterior interval is no wider than "
+                f"{options.width:g} in {_of_hundred(options.assurance)}."
+            )
 
     def draw() -> None:
         span = np.geomspace(40, 2 * max(numbers), 25).astype(int)
@@ -166,7 +226,7 @@ def _from_assumptions(options: argparse.Namespace) -> Answer:
     return _wrapped(sentence), _width_lines(table, options.ci_prob), table, draw
 
 
-def _from_difference(options: argparse.Namespace) -> Answer:
+def _from_difference(options: argparse.Namespace, _: Metric) -> Answer:
     """Two models against one human."""
     human, a, b = _stated(
         options.accuracy, "--accuracy", (3,), "accuracies of the human and both models"
@@ -195,12 +255,14 @@ def _from_difference(options: argparse.Namespace) -> Answer:
     return _wrapped(sentence), lines, table, lambda: al.plot_power(table, hue="difference")
 
 
-def _from_pilot(options: argparse.Namespace) -> Answer:
+def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
     """Every pair of a pilot."""
     if options.width is None and options.trials is None:
         raise ValueError("--pilot needs --width W, --trials N or --budget COST: what is wanted?")
-    pilot = al.error_consistency(
+    assurance = 0.8 if options.assurance is None else options.assurance
+    pilot = al.compare(
         read_trials(options, options.pilot),
+        metric,
         options.pairs,
         n_resamples=0,
         n_null=0,
@@ -210,7 +272,7 @@ def _from_pilot(options: argparse.Namespace) -> Answer:
         pilot,
         options.trials,
         width=options.width,
-        assured=options.assured,
+        assurance=assurance,
         keep_pilot=options.keep_pilot,
         ci_prob=options.ci_prob,
         rng=options.seed,
@@ -222,23 +284,23 @@ def _from_pilot(options: argparse.Namespace) -> Answer:
         sentence = (
             f"Run {worst['n_trials']:,.0f} {more}trials: then even for {pair}, the pair that needs "
             f"most, the {_percent(options.ci_prob)} interval is no wider than {options.width:g} in "
-            f"{_of_hundred(options.assured)} such studies; half of all pairs need "
+            f"{_of_hundred(assurance)} such studies; half of all pairs need "
             f"{table['n_trials'].median():,.0f}."
         )
     else:
         sentence = (
             f"After {max(options.trials):,} {more}trials the {_percent(options.ci_prob)} interval "
             f"of {pair}, the least certain pair, is no wider than {worst['assured_width']:.2f} in "
-            f"{_of_hundred(options.assured)} such studies."
+            f"{_of_hundred(assurance)} such studies."
         )
-    return _wrapped(sentence), _pilot_lines(table, options.assured), table, None
+    return _wrapped(sentence), _pilot_lines(table, assurance, metric.short), table, None
 
 
-def _from_budget(options: argparse.Namespace) -> Answer:
+def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
     """People and images for the mean over people, from the components of a pilot."""
     if options.pilot is None:
         raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    components = al.planning.variance_components(read_trials(options, options.pilot))
+    components = al.planning.variance_components(read_trials(options, options.pilot), metric=metric)
     known = components[components["images"].notna()]
     names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []
@@ -262,7 +324,7 @@ def _from_budget(options: argparse.Namespace) -> Answer:
     best = tables[-1].iloc[0]
     sentence = (
         f"For {options.budget:g}, test {best['n_observers']:.0f} people with "
-        f"{best['n_images']:,.0f} images of each condition: then the mean error consistency "
+        f"{best['n_images']:,.0f} images of each condition: then the mean {metric.label.lower()} "
         f"({best['system']}, {best['dataset']}) is off by about {best['se']:.3f}."
     )
     lines += [
@@ -349,13 +411,13 @@ def _power_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
     return [*lines, *note_lines(table["note"])]
 
 
-def _pilot_lines(table: pd.DataFrame, assured: float) -> list[str]:
+def _pilot_lines(table: pd.DataFrame, assurance: float, short: str) -> list[str]:
     lines = [
         "",
         f"{'':<37} {'pilot':>12} {'':>6} {'width':>15} {'not 0':>5}",
         (
-            f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {'EC':>5} "
-            f"{'trials':>6} {'mean':>7} {_percent(assured):>7} {'in':>5}"
+            f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {short[:5]:>5} "
+            f"{'trials':>6} {'mean':>7} {_percent(assurance):>7} {'in':>5}"
         ),
     ]
     for _, row in table.head(ROWS_SHOWN).iterrows():

@@ -100,8 +100,8 @@ def trials_for_power(
     -------
     pandas.DataFrame
         One row per setting: the inputs, ``target``, ``n_trials``, ``power`` there of the ``test``
-        that is named, and the columns of `interval_width`; with `n_coverage` also ``<school>_power``, how often the
-        interval of each school excludes `against`.
+        that is named, and the columns of `interval_width`; with `n_coverage` also
+        ``<school>_power``, how often the interval of each school excludes `against`.
 
     Raises
     ------
@@ -180,8 +180,9 @@ def trials_for_difference(
     -------
     pandas.DataFrame
         One row per setting: the inputs, ``difference``, ``target``, ``n_trials``, ``power`` there
-        of the ``test`` (that of `alikely.difference`, by its analytic interval), and of the difference ``width, se, bias, undefined_share`` and, with `n_coverage`, coverage,
-        mean width and power of each school's interval.
+        of the ``test`` (that of `alikely.difference`, by its analytic interval), and of the
+        difference ``width, se, bias, undefined_share`` and, with `n_coverage`, coverage, mean
+        width and power of each school's interval.
 
     Raises
     ------
