@@ -54,7 +54,7 @@ COMPONENTS = (
 )
 PLANNED = ("n_observers", "n_images", "n_repeats")
 # Of the variance between humans, over which widths are averaged.
-N_QUANTILES = 100
+N_QUANTILES = 40
 # Designs with fewer images in a condition are not worth their name.
 FEWEST_IMAGES = 10
 
@@ -320,13 +320,15 @@ def best_design(
     most_images: int | None = None,
     most_observers: int = 1_000,
     most_repeats: int = 1,
+    ci_prob: float = 0.95,
 ) -> pd.DataFrame:
-    """How to spend a budget on humans, images and repeats.
+    """How to spend a budget on humans, images and repeats, for the narrowest interval.
 
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`; of several rows the root mean square of their errors counts.
+        As in `expected_errors`; of several rows the root mean squares of their errors and widths
+        count.
     budget : float
         What may be spent.
     cost_per_trial : float
@@ -337,12 +339,15 @@ def best_design(
         Images of each condition that exist.
     most_observers, most_repeats : int
         Humans that can be found, and times that an image may be shown to each.
+    ci_prob : float
+        Of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of humans and repeats, best first: ``n_observers, n_images`` (of each
-        condition), ``n_repeats``, ``trials_per_observer``, ``cost``, ``se``.
+        One row per number of humans and repeats, that of the narrowest interval first:
+        ``n_observers, n_images`` (of each condition), ``n_repeats``, ``trials_per_observer``,
+        ``cost``, ``se``, ``width``; last what is too few people for an interval.
 
     Raises
     ------
@@ -387,8 +392,9 @@ def best_design(
     images = np.minimum(affordable, limit)
     bought = images >= FEWEST_IMAGES
     humans, repeats, images = humans[bought], repeats[bought], images[bought].astype(int)
-    errors = expected_errors(components, humans, images, repeats)["se"].to_numpy()
-    se = np.sqrt((errors.reshape(len(components), -1) ** 2).mean(axis=0))
+    planned = expected_errors(components, humans, images, repeats, ci_prob=ci_prob)
+    squares = planned[["se", "width"]].to_numpy().reshape(len(components), -1, 2) ** 2
+    se, width = np.sqrt(squares.mean(axis=0)).T
     each = images * conditions * repeats
     table = pd.DataFrame(
         {
@@ -398,9 +404,10 @@ def best_design(
             "trials_per_observer": each,
             "cost": humans * (cost_per_observer + each * cost_per_trial),
             "se": se,
+            "width": width,
         }
     )
-    return table.sort_values(["se", "cost"], ignore_index=True)
+    return table.sort_values(["width", "se", "cost"], ignore_index=True)
 
 
 def _check_components(components: pd.DataFrame) -> None:
