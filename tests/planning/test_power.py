@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import ceil
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from house import ROOT
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
@@ -139,6 +141,26 @@ def test_pearsons_number_of_trials_is_not_enough_near_the_ceiling() -> None:
     row = pd.Series({"accuracy_a": 0.97, "accuracy_b": 0.97, "ec": ec, "n_trials": n})
     assert fisher_power(row, np.random.default_rng(4)) < 0.65
     assert trials_for_power(0.97, 0.97, ec, n_coverage=0, rng=1)["n_trials"].item() > 1.3 * n
+
+
+@pytest.mark.slow
+def test_the_table_of_the_page_is_what_plans_find() -> None:
+    rows = re.findall(
+        r"^\| (\.\d+) \| (\.\d) \| (\d+) \| (\.\d\d) \| (\d+) \|$",
+        (ROOT / "docs" / "planning.md").read_text(),
+        flags=re.MULTILINE,
+    )
+    assert len(rows) == 6
+    for accuracy, ec, pearsons, power, fishers in np.array(rows, dtype=float):
+        a = np.array([accuracy])
+        null, truth = (fleiss_variance(a, a, x)[0] for x in (0.0, ec))
+        n = ceil(((stats.norm.ppf(0.975) * null**0.5 + stats.norm.ppf(0.8) * truth**0.5) / ec) ** 2)
+        assert n == pearsons
+        row = pd.Series({"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": ec, "n_trials": n})
+        # Four errors of 20,000 data sets at a share of one half, and what two digits leave.
+        assert abs(fisher_power(row, np.random.default_rng(5)) - power) < 0.015 + 0.005
+        plan = trials_for_power(accuracy, accuracy, ec, n_coverage=0, rng=2)
+        assert plan["n_trials"].item() == pytest.approx(fishers, rel=0.03)
 
 
 @pytest.mark.parametrize(
