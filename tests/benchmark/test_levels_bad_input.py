@@ -53,8 +53,8 @@ def scored(frame: pd.DataFrame, **options: Any) -> al.Benchmark:
             lambda: scored(table(("cat", "dog"))),
             (
                 "item 'image_0' has the true class 'cat' in condition 'one' of data set 'd', and "
-                "'dog' in condition 'two' of data set 'd', but an image has one: say items='condition' if "
-                "labels recur by habit, or give images labels of their own"
+                "'dog' in condition 'two' of data set 'd', but an image has one: say "
+                "items='condition' if labels recur by habit, or give images labels of their own"
             ),
         ),
         (

@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely.benchmark.decomposition import Decomposition, only, spread
+from alikely.benchmark.decomposition import Decomposition, degrees_of_images, only
 from alikely.benchmark.layout import OVERALL
 from alikely.stats.intervals import bound_names
 
@@ -68,14 +68,26 @@ def score_noise(parts: Decomposition) -> tuple[float, float]:
     Returns
     -------
     variance : float
-        Mean variance of a score less the mean of all; what all share moves no correlation. NaN
-        where people are too few.
+        Mean variance of a score less the mean of all; what all share moves no correlation. What
+        people add is summed over machines before its positive part is taken. NaN where people are
+        too few.
     df : float
-        Its degrees of freedom, as those of one such contrast.
+        Its degrees of freedom, at least those of people.
     """
-    n = len(parts.score)
-    found = spread(parts, np.eye(n) - 1 / n, "crossed")
-    return float(found.variance.sum() / (n - 1)), float(np.mean(found.df))
+    n, n_images = parts.images.shape
+    centre = np.eye(n) - 1 / n
+    square = ((centre @ parts.images) ** 2).sum(axis=0)
+    invented, people, both = (
+        float(np.trace(centre @ matrix)) for matrix in (parts.invented, parts.people, parts.shared)
+    )
+    images = n_images / max(n_images - 1, 1) * float(square.sum()) + invented
+    total = images + max(people - both, 0.0)
+    if np.isnan(people):
+        return np.nan, np.nan
+    df_people = float(parts.df_people.min())
+    share = max(images - both, 0.0) ** 2 / degrees_of_images(np.sqrt(square))
+    df = total**2 / (people**2 / df_people + np.nan_to_num(share))
+    return total / (n - 1), float(max(df_people, df))
 
 
 def latent_correlation(

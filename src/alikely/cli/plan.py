@@ -86,6 +86,14 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--difference", action="store_true", help="compare two models with the same human"
     )
+    _add_pilot_options(parser)
+    add_reading_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def _add_pilot_options(parser: Parser) -> None:
+    """Add what is said of a pilot, and of what it may cost."""
     parser.add_argument(
         "--pilot", type=Path, metavar="FILE", help="plan from these trials, as for alikely compare"
     )
@@ -118,9 +126,6 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="COST",
         help="of one person before the first answer (default 0)",
     )
-    add_reading_options(parser)
-    add_output_options(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -193,8 +198,9 @@ def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
     table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
     if options.width is None and options.trials is None:
-        sentence = _tested(n, f"the two err {'more' if ec > 0 else 'less'} alike than chance has "
-                           "it", found["power"].iloc[0], "both")  # fmt: skip
+        what = f"the two err {'more' if ec > 0 else 'less'} alike than chance has it"
+        how = f", by {found['test'].iloc[0]} test,"
+        sentence = _tested(n, what, found["power"].iloc[0], "both", how)
     else:
         right = f"each right on {_percent(a)}"
         if a != b:
@@ -359,10 +365,10 @@ def _of_hundred(share: float) -> str:
     return f"{100 * share:.4g} of 100"
 
 
-def _tested(n: int, what: str, power: float, who: str) -> str:
+def _tested(n: int, what: str, power: float, who: str, how: str = "") -> str:
     return (
         f"Show {n:,} trials to {who}: if things are as you say, {100 * power:.0f} of 100 such "
-        f"experiments will find that {what}."
+        f"experiments will find{how} that {what}."
     )
 
 

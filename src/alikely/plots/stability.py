@@ -68,7 +68,8 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
     table : pandas.DataFrame
         As from `alikely.Benchmark.correlations`.
     latent : bool
-        Draw those with attenuation removed, without a colour of their own beyond 1.
+        Draw those with attenuation removed: without a colour of their own beyond 1, and with none
+        where their interval has no bounds.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -103,9 +104,10 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
     for row in table.to_dict("records"):
         i, j = position[row["level"]], position[row["other"]]
         value = row[column]
-        matrix[i, j] = matrix[j, i] = value
+        bounded = np.isfinite(row[lower]) and np.isfinite(row[upper])
+        matrix[i, j] = matrix[j, i] = value if bounded else np.nan
         open_sign = row[lower] <= 0 <= row[upper]
-        color = "white" if abs(value) > 0.6 else "black"
+        color = "white" if bounded and abs(value) > 0.6 else "black"
         # Without reliable variance there is no number.
         text = (
             "n/a"
