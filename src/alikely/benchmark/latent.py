@@ -116,7 +116,8 @@ def latent_correlation(
     -----
     The interval holds every correlation ``r`` at which ``cov(x, y) - r sqrt(v w)``, with `v` and
     `w` the reliable variances, is within its error of 0 [F54]_: what single machines do to it,
-    and how well the noise is known, with Student's quantile.
+    and how well the noise is known, with Student's quantile. Measured with 20 machines: holds the
+    truth in .92 to .98 of benchmarks, but where the truth is 1 and reliabilities near .9 in .83 only.
 
     Examples
     --------
