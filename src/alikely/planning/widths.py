@@ -181,7 +181,7 @@ def trials_for_width(
     >>> plan["n_trials"].tolist()
     [385, 1537]
     >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)["n_trials"][0]
-    np.int64(420)
+    np.int64(403)
     """
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, target=width)
     check_options(method, n_datasets, n_coverage)
