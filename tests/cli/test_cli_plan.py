@@ -34,7 +34,8 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.startswith(
         "Show 1,537 trials to both: if they are each right on 75 % of them and their error "
         "consistency is 0.5, what you measure will lie between about 0.45 and 0.55 in 95 of 100 "
-        "such experiments."
+        "such experiments: a width that the interval of about every other one exceeds "
+        "(--assurance)."
     )
     table = pd.read_csv(tmp_path / "plan.csv")
     assert table["n_trials"].tolist() == [160, 400, 1000, 1537, 2500]
@@ -51,12 +52,30 @@ def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
+def test_an_assured_width_and_other_metrics(
+    pilot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stated = "--accuracy .75 .75 --ec .5 --width .2"
+    printed = printed_by(f"{stated} --assurance .8", capsys)
+    plan = al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)
+    assert abs(int(printed.split()[1]) / plan["n_trials"][0] - 1) < 0.05
+    assert "; the 95 % posterior interval is no wider than 0.2 in 80 of 100." in printed
+    printed = printed_by(f"{stated} --metric copying", capsys)
+    expected = al.trials_for_width(0.75, 0.75, 0.5, 0.2, metric="copying", n_coverage=0)
+    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both")
+    assert "copy probability will lie between" in printed
+    assert " MA trials" in printed_by(
+        f"--pilot {pilot} --pairs human-human --width .3 --metric MA", capsys
+    )
+
+
+@pytest.mark.slow
 def test_a_test(capsys: pytest.CaptureFixture[str]) -> None:
     printed = printed_by("--accuracy .75 .75 --ec .1 --power .9", capsys)
-    n = al.trials_for_power(0.75, 0.75, 0.1, power=0.9, n_coverage=0)["n_trials"][0]
+    n = al.trials_for_power(0.75, 0.75, 0.1, power=0.9, n_coverage=0, rng=1)["n_trials"][0]
     assert printed.startswith(
         f"Show {n:,} trials to both: if things are as you say, 90 of 100 such experiments will "
-        "find that the two err more alike than chance has it."
+        "find, by Fisher's exact test, that the two err more alike than chance has it."
     )
     assert "less alike" in printed_by("--accuracy .5 .5 --ec -.2", capsys)
 
@@ -89,7 +108,7 @@ def test_a_pilot(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     one = pilot.with_name("one.csv")
     trials = al.Trials.read(pilot).select(observer=["human_1", "human_2"], condition=["noise"])
     trials.to_table().to_csv(one, index=False)
-    printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assured .9", capsys)
+    printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assurance .9", capsys)
     assert "more trials: then even for human_1 and human_2 in noise" in printed
     assert "in 90 of 100 such studies" in printed
 
@@ -121,6 +140,21 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("--difference --accuracy .7 .7 --ec .5 .3", "accuracies of the human and both models"),
         ("--difference --accuracy .7 .7 .7 --ec .5 .3 --width .1", "leave out --width"),
         ("--difference --accuracy .7 .7 .7 --ec .9 .1 .9", "model a and model b must lie in ["),
+        (
+            "--accuracy .7 .7 --ec .5 --width .2 --metric MA",
+            "--metric MA needs --pilot FILE; without one there are plans of error_consistency, ",
+        ),
+        (
+            "--accuracy .7 .7 --ec .5 --metric copying",
+            "a test is planned of error_consistency only; for --metric copying give --width W",
+        ),
+        ("--pilot {pilot} --width .2 --metric DMC", "is planned in Python: al.planning.items_for"),
+        ("--pilot {pilot} --width .2 --metric CLES", "--metric CLES has no plan"),
+        ("--accuracy .7 .7 --ec .5 --width .2 --metric no", "metric must be one of"),
+        (
+            "--accuracy .7 .7 --ec .5 --width .2 --assurance 1",
+            "assurance must lie strictly between 0 and 1, got 1; try 0.8",
+        ),
         ("--budget 100", "--budget needs --pilot FILE"),
         ("--pilot {pilot}", "--pilot needs --width W, --trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),

@@ -98,7 +98,7 @@ def test_draws_of_a_prior_serve_as_the_distribution_does() -> None:
 @pytest.mark.slow
 def test_the_number_found_assures_the_width() -> None:
     accuracy = stats.beta(30, 10)
-    plan = al.planning.assurance(accuracy, accuracy, 0.4, width=0.15, assured=0.9, rng=1)
+    plan = al.planning.assurance(accuracy, accuracy, 0.4, width=0.15, assurance=0.9, rng=1)
     again = al.planning.assurance(
         accuracy, accuracy, 0.4, [int(plan["n_trials"][0])], width=0.15, n_datasets=4_000, rng=2
     )
@@ -176,7 +176,7 @@ def test_same_seed_same_plan() -> None:
     [
         ({"n_trials": None}, "n_trials or width is needed"),
         ({"width": 2.5}, r"width must lie in \(0, 2\]"),
-        ({"assured": 1.0}, "assured must lie strictly between 0 and 1"),
+        ({"assurance": 1.0}, "assurance must lie strictly between 0 and 1"),
         ({"rope": (0.1, -0.1)}, "rope must be"),
         ({"n_datasets": 10}, "n_datasets and n_draws must be at least 100"),
         ({"accuracy_a": 1.0}, "accuracy_a must lie strictly between 0 and 1"),

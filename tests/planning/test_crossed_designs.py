@@ -95,6 +95,40 @@ def test_planned_errors_are_those_of_experiments(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("design", [(3, 200, 1), (5, 100, 1), (10, 200, 1), (20, 100, 1)])
+def test_planned_widths_are_those_of_crossed_intervals(
+    known: pd.DataFrame, design: tuple[int, int, int], figure: Callable[[str], None]
+) -> None:
+    rng, times = np.random.default_rng(5), 50
+    widths = []
+    for _ in range(times):
+        trials = as_trials(*experiment(*design, rng), design[2])
+        table = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed").iloc[:2]
+        lower, upper = (table[name] for name in table if str(name).startswith("analytic_"))
+        widths.append((upper - lower).to_numpy())
+    found, error = np.mean(widths, axis=0), np.std(widths, axis=0) / np.sqrt(times)
+    planned = al.planning.expected_errors(known, *design)["width"].to_numpy()
+    figure(
+        f"crossed design {design}: width of the interval of a machine {planned[0]:.4f} (benchmarks "
+        f"{found[0]:.4f}), of the ceiling {planned[1]:.4f} ({found[1]:.4f})"
+    )
+    # Four errors of the mean; components, and what is added to cells, another 5 %.
+    assert (np.abs(planned - found) <= 4 * error + 0.05 * found).all()
+
+
+def test_few_people_have_wide_intervals_whatever_the_error(known: pd.DataFrame) -> None:
+    plan = al.planning.expected_errors(known.head(1), [2, 3, 6, 500], 20_000)
+    assert np.isnan(plan["width"][0])
+    ratio = (plan["width"] / plan["se"])[1:].to_numpy()
+    # All images there are: Student's quantiles of so many people, which are at least normal.
+    assert (np.diff(ratio) < 0).all()
+    assert ratio[-1] == pytest.approx(2 * 1.96, rel=0.01)
+    assert ratio[0] > 2 * 2.5
+    best = al.planning.best_design(known.head(1), 2_000, 0.1, 10, most_images=400)
+    assert best["n_observers"][0] > 2
+
+
+@pytest.mark.slow
 def test_components_of_small_pilots_are_right_on_average(known: pd.DataFrame) -> None:
     rng, names = np.random.default_rng(3), list(COMPONENTS)
     pilots = np.array(
@@ -141,17 +175,18 @@ def test_the_best_design_is_the_best_of_all(known: pd.DataFrame) -> None:
     table = al.planning.best_design(known.tail(1), 400, 0.05, 8, most_repeats=3, most_images=300)
     best = min(
         (
-            al.planning.expected_errors(known.tail(1), people, images, repeats)["se"][0],
+            al.planning.expected_errors(known.tail(1), people, images, repeats)["width"][0],
             people * (8 + 0.05 * images * repeats),
         )
-        for people in range(2, 40, 1)
+        for people in range(3, 40, 1)
         for repeats in (1, 2, 3)
         for images in (min(300, int((400 / people - 8) / (0.05 * repeats) + 1e-9)),)
         if images >= 10
     )
-    assert table["se"][0] == pytest.approx(best[0])
+    assert table["width"][0] == pytest.approx(best[0])
     assert table["cost"].max() <= 400 * (1 + 1e-9)
-    assert table["se"].is_monotonic_increasing
+    assert table["width"].dropna().is_monotonic_increasing
+    assert (table.loc[table["width"].isna(), "n_observers"] == 2).all()
     assert (table["n_images"] <= 300).all()
     # Fewer repeats and more images, unless images run out.
     assert table["n_repeats"][0] == 1

@@ -515,6 +515,52 @@ def test_grids_seeds_and_lists() -> None:
     np.testing.assert_allclose(listed["upper"], listed["ec"] + half)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pair", "width", "assurance", "interval"),
+    [
+        ((0.75, 0.75, 0.5), 0.2, 0.8, "posterior"),
+        ((0.75, 0.75, 0.5), 0.2, 0.95, "analytic"),
+        ((0.95, 0.9, 0.4), 0.3, 0.8, "posterior"),
+        ((0.9, 0.9, 0.3), 0.3, 0.8, "bootstrap"),
+    ],
+)
+def test_widths_are_assured(
+    pair: tuple[float, float, float], width: float, assurance: float, interval: Any, figure: Figure
+) -> None:
+    """Intervals of new data sets, of which a share is no wider."""
+    plan = trials_for_width(
+        *pair, width, assurance=assurance, interval=interval, n_coverage=0, rng=1
+    )
+    row = next(_rows(plan))
+    assert (row.promise, row.assurance) == (interval, assurance)
+    n_sets, rng = 1_000, np.random.default_rng(2)
+    setting = operating.one_pair(simulate.cell_probabilities(*pair))
+    counts = rng.multinomial(row.n_trials, setting.probabilities, size=n_sets)
+    bounds = operating.intervals(counts, setting, interval, 4_000, 0.95, rng)
+    widths = bounds[:, 1] - bounds[:, 0]
+    found = float(np.mean(widths <= width))
+    figure(
+        f"{pair}, {interval} interval of {width}, assured {assurance}: {found:.3f}, {row.n_trials}"
+    )
+    # Four errors of the share here, and the share at numbers of trials 1.5 % off: the search
+    # knows log widths within .01 by 11 numbers of 200 data sets, less its slack.
+    error = 4 * np.sqrt(assurance * (1 - assurance) / n_sets)
+    near = [float(np.mean(widths <= width * (1 + off))) for off in (-0.015, 0.015)]
+    assert near[0] - error <= assurance <= near[1] + error
+
+
+@pytest.mark.slow
+def test_an_expected_width_is_kept_by_every_other_interval() -> None:
+    row = next(_rows(trials_for_width(0.75, 0.75, 0.5, 0.2, n_coverage=400, rng=1)))
+    assert row.promise == "expected"
+    assert np.isnan(row.assurance)
+    for school in ("analytic", "bootstrap", "posterior"):
+        share = getattr(row, f"{school}_assurance")
+        # Between the halves and what a spread of widths of 4 % makes of their being 1 % narrower.
+        assert abs(share - 0.55) < 0.06 + 4 * np.sqrt(0.25 / 400)
+
+
 def test_identical_observers_need_no_search() -> None:
     """Every estimate is 1: there is no width to draw a line through."""
     plan = trials_for_width(0.75, 0.75, 1.0, 0.2, n_coverage=0, rng=1)
@@ -613,6 +659,8 @@ PAIR = (0.75, 0.75, 0.5)
         (trials_call(*PAIR, 0), r"width must lie in \(0, 2\], .* got 0"),
         (trials_call(*PAIR, -1), r"width must lie in \(0, 2\], .* got -1"),
         (trials_call(*PAIR, [0.2, 2.1]), r"width must lie in \(0, 2\], .* got 2.1"),
+        (trials_call(*PAIR, 0.2, assurance=1), "assurance must lie .* got 1; try 0.8, or leave it"),
+        (trials_call(*PAIR, 0.2, interval="magic"), "interval must be .* got 'magic'"),
         (trials_call(*PAIR, np.nan), r"width must lie in \(0, 2\], .* got nan"),
         (width_call(*PAIR, 1), "n_trials must be whole numbers of at least 2, got 1"),
         (width_call(*PAIR, [100, 10.5]), "n_trials must be whole .* got 10.5"),

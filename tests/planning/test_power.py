@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import ceil
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from house import ROOT
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from alikely import simulate
+from alikely.inference import fisher_exact
 from alikely.metrics import bounds, consistency
 from alikely.planning.power import trials_for_difference, trials_for_power
 
@@ -26,13 +29,22 @@ N_SETS = 20_000
 POINTS = 0.02
 
 
-def pearson_rejects(counts: np.ndarray, alpha: float = 0.05) -> np.ndarray:
-    """Pearson's test of independence in each two-by-two table, without continuity correction."""
-    n11, n10, n01, n00 = np.moveaxis(counts.astype(float), -1, 0)
-    cross = counts.sum(axis=-1) * (n11 * n00 - n10 * n01) ** 2
-    sides = (n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00)
-    # Where a margin is empty both are 0: not rejected.
-    return np.asarray(cross > stats.chi2.isf(alpha, df=1) * sides)
+def fisher_power(
+    row: Any, rng: np.random.Generator, alpha: float = 0.05, alternative: str = "two-sided"
+) -> float:
+    """Share of simulated data sets in which Fisher's test rejects."""
+    n = row.n_trials
+    counts = rng.multinomial(n, cells_of(row), size=N_SETS)
+    tables, times = np.unique(counts, axis=0, return_counts=True)
+    n11, k_a, k_b = tables[:, 0], tables[:, :2].sum(axis=1), tables[:, [0, 2]].sum(axis=1)
+    # That the first is SciPy's is tested with it.
+    if alternative == "two-sided":
+        p = fisher_exact(tables)
+    elif alternative == "greater":
+        p = stats.hypergeom.sf(n11 - 1, n, k_a, k_b)
+    else:
+        p = stats.hypergeom.cdf(n11, n, k_a, k_b)
+    return float(times @ (p <= alpha) / N_SETS)
 
 
 def kappa(cells: np.ndarray) -> np.ndarray:
@@ -75,19 +87,16 @@ PAIRS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "powers"), [(0.05, [0.8, 0.95]), (0.01, [0.9])])
-def test_stated_power_is_that_of_pearsons_test(
+def test_stated_power_is_that_of_fishers_test(
     alpha: float, powers: list[float], figure: Figure
 ) -> None:
+    """The test whose p-value a summary shows."""
     a, b, ec = np.array(PAIRS)[:, None].T
     plan = trials_for_power(a.T, b.T, ec.T, power=powers, alpha=alpha, n_coverage=0, rng=1)
     assert len(plan) == 10 * len(powers)
+    assert set(plan["test"]) == {"Fisher's exact"}
     rng = np.random.default_rng(2)
-    found = np.array(
-        [
-            pearson_rejects(rng.multinomial(row.n_trials, cells_of(row), size=N_SETS), alpha).mean()
-            for row in plan.itertuples()
-        ]
-    )
+    found = np.array([fisher_power(row, rng, alpha) for row in plan.itertuples()])
     off = plan["power"] - found
     worst = plan.loc[off.abs().idxmax()]
     figure(
@@ -100,6 +109,58 @@ def test_stated_power_is_that_of_pearsons_test(
     assert (plan["power"] >= plan["target"] - 0.01).all()
     # Nor many more trials than needed.
     assert (plan["power"] <= plan["target"] + POINTS).all()
+
+
+@pytest.mark.parametrize(
+    ("copying", "accuracy", "alternative"),
+    [
+        (0.2, 0.75, "two-sided"),
+        (0.3, 0.97, "two-sided"),
+        (0.5, 0.98, "greater"),
+        (0.4, 0.5, "two-sided"),
+        (-0.3, 0.7, "less"),
+    ],
+)
+def test_stated_power_holds_near_the_ceiling_too(
+    copying: float, accuracy: float, alternative: Any
+) -> None:
+    plan = trials_for_power(
+        accuracy, accuracy, copying, alternative=alternative, n_coverage=0, rng=1
+    )
+    row = next(plan.itertuples())
+    found = fisher_power(row, np.random.default_rng(3), alternative=alternative)
+    assert abs(found - row.power) <= POINTS
+    assert row.power >= 0.79
+
+
+def test_pearsons_number_of_trials_is_not_enough_near_the_ceiling() -> None:
+    """Cantor's formula promises Pearson's test .8; what a summary shows has a good deal less."""
+    ec, accuracy = 0.3, np.array([0.97])
+    null, truth = (fleiss_variance(accuracy, accuracy, x)[0] for x in (0.0, ec))
+    n = ceil(((1.96 * np.sqrt(null) + 0.8416 * np.sqrt(truth)) / ec) ** 2)
+    row = pd.Series({"accuracy_a": 0.97, "accuracy_b": 0.97, "ec": ec, "n_trials": n})
+    assert fisher_power(row, np.random.default_rng(4)) < 0.65
+    assert trials_for_power(0.97, 0.97, ec, n_coverage=0, rng=1)["n_trials"].item() > 1.3 * n
+
+
+@pytest.mark.slow
+def test_the_table_of_the_page_is_what_plans_find() -> None:
+    rows = re.findall(
+        r"^\| (\.\d+) \| (\.\d) \| (\d+) \| (\.\d\d) \| (\d+) \|$",
+        (ROOT / "docs" / "planning.md").read_text(),
+        flags=re.MULTILINE,
+    )
+    assert len(rows) == 6
+    for accuracy, ec, pearsons, power, fishers in np.array(rows, dtype=float):
+        a = np.array([accuracy])
+        null, truth = (fleiss_variance(a, a, x)[0] for x in (0.0, ec))
+        n = ceil(((stats.norm.ppf(0.975) * null**0.5 + stats.norm.ppf(0.8) * truth**0.5) / ec) ** 2)
+        assert n == pearsons
+        row = pd.Series({"accuracy_a": accuracy, "accuracy_b": accuracy, "ec": ec, "n_trials": n})
+        # Four errors of 20,000 data sets at a share of one half, and what two digits leave.
+        assert abs(fisher_power(row, np.random.default_rng(5)) - power) < 0.015 + 0.005
+        plan = trials_for_power(accuracy, accuracy, ec, n_coverage=0, rng=2)
+        assert plan["n_trials"].item() == pytest.approx(fishers, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -136,15 +197,17 @@ def test_stated_power_against_other_values(
 
 @pytest.mark.parametrize("pair", [PAIRS[2], PAIRS[5]])
 def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
-    """Of the formula; simulated numbers are known within noise only."""
+    """Of the formula, with Yates' correction; other numbers are known within noise only."""
     z = stats.norm.ppf(0.975)
     row = next(trials_for_power(*pair, method="analytic", n_coverage=0).itertuples())
     a, b = np.array([pair[0]]), np.array([pair[1]])
     null, truth = (fleiss_variance(a, b, ec)[0] for ec in (0.0, pair[2]))
 
     def power(n: int) -> float:
-        ends = [(sign * pair[2] * np.sqrt(n) - z * np.sqrt(null)) for sign in (1, -1)]
-        return float(stats.norm.cdf(np.array(ends) / np.sqrt(truth)).sum())
+        # Half a trial off the overlap is so much off kappa.
+        half = 1 / (n * (a + b - 2 * a * b)[0])
+        ends = [sign * pair[2] - half - z * np.sqrt(null / n) for sign in (1, -1)]
+        return float(stats.norm.cdf(np.array(ends) / np.sqrt(truth / n)).sum())
 
     assert row.power == pytest.approx(power(row.n_trials), rel=1e-9)
     assert power(row.n_trials) >= 0.8 > power(row.n_trials - 1)
@@ -203,7 +266,7 @@ def test_same_seed_same_table_and_rows_in_c_order() -> None:
     pd.testing.assert_frame_equal(one, two)
     assert one["accuracy_a"].tolist() == [0.75, 0.75, 0.95, 0.95]
     assert one["ec"].tolist() == [0.15, 0.2, 0.15, 0.2]
-    start = ["accuracy_a", "accuracy_b", "ec", "target", "n_trials", "power"]
+    start = ["accuracy_a", "accuracy_b", "ec", "target", "n_trials", "power", "test"]
     assert list(one)[: len(start)] == start
 
 
@@ -334,10 +397,14 @@ def test_perfect_copies_are_found_at_once() -> None:
     """No spread at all: whatever the number of trials, no division by it."""
     plan = trials_for_power(0.75, 0.75, 1.0, n_coverage=0, rng=1)
     row = next(plan.itertuples())
-    # Pearson's statistic of identical answers is the number of trials: above 3.84 from 4 on, unless
-    # all are right (or wrong), for which four trials leave 32 % and six leave 18 %.
+    # Identical answers have a p-value of one over the number of ways to choose who is right.
+    right = np.arange(row.n_trials + 1)
+    rare = special.comb(row.n_trials, right) >= 20
+    assert row.power == pytest.approx(
+        stats.binom(row.n_trials, 0.75).pmf(right)[rare].sum(), abs=POINTS
+    )
     assert row.power >= 0.79
-    assert 4 <= row.n_trials <= 8
+    assert 9 <= row.n_trials <= 13
 
 
 def power_call(*args: Any, **options: Any) -> Callable[[], Any]:

@@ -19,6 +19,7 @@ from alikely.benchmark.decomposition import (
     normal_deviates,
     only,
 )
+from alikely.benchmark.latent import latent_columns
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.nesting import POPULATIONS
 from alikely.benchmark.tables import (
@@ -370,12 +371,17 @@ class Benchmark(Tree):
         return contrasts.difference_table(*scores, population, expected, prob), prob
 
     def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
-        """Do data sets rank the machines alike? Spearman correlations of all pairs of data sets.
+        """Do data sets order the machines alike? Correlations of all pairs of data sets.
 
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.rank_correlations`, over new images.
+            As from `alikely.benchmark.rank_correlations`, over new images; beside them ``pearson``
+            of the scores that intervals lie about, ``reliability`` and ``reliability_other``
+            (share of their variance over machines that is not the noise of images and people),
+            ``latent``, the correlation with attenuation removed, neither clipped nor, without
+            reliable variance, given; its interval over machines; and ``note``. See
+            `alikely.benchmark.latent.latent_correlation`.
 
         Raises
         ------
@@ -385,7 +391,8 @@ class Benchmark(Tree):
         names, (prob, _) = self.datasets, self.interval_options(ci_prob, None)
         estimates = self.estimates["estimate"].sel(level=names, system=self.models).values
         draws = np.stack([contrasts.machine_draws(self, "images", x) for x in names], axis=1)
-        return ranking.rank_correlations(names, estimates, draws, prob)
+        table = ranking.rank_correlations(names, estimates, draws, prob)
+        return table.join(latent_columns(self, table, prob))
 
     def stability(self, population: Population = "images") -> NDArray[np.float64]:
         """Kendall's tau between the ranking and that of each bootstrap replicate.

@@ -84,7 +84,8 @@ def checked_labels(
     Raises
     ------
     ValueError
-        If an option is unknown, or `people` is not said and a label recurs in several data sets.
+        If an option is unknown, `people` is not said and a label recurs in several data sets, or
+        what is said to be one image has several true classes.
 
     Examples
     --------
@@ -95,6 +96,7 @@ def checked_labels(
     if people is not None:
         one_of("people", people, ("label", "dataset"))
     one_of("items", items, tuple(SAME_IMAGE))
+    _check_truths(trials, cast("Items", items))
     said = people or trials.data.attrs.get(PEOPLE)
     if said is None:
         name, places = _most_places(trials, humans)
@@ -105,6 +107,37 @@ def checked_labels(
                 "each data set has people of its own"
             )
     return cast("People", said or "label"), cast("Items", items)
+
+
+def _check_truths(trials: Trials, items: Items) -> None:
+    """Refuse one image with several true classes: then a label is several images."""
+    data = trials.data
+    if "truth" not in data:
+        return
+    keys = [name.removeprefix("trial_") for name in SAME_IMAGE[items]]
+    frame = pd.DataFrame(
+        {name: data[name].values for name in ("dataset", "condition", "item", "truth")}
+    )
+    first = frame.groupby(keys, sort=False)["truth"].transform("first")
+    odd = np.flatnonzero(frame["truth"] != first)
+    if not len(odd):
+        return
+    here = frame.iloc[odd[0]]
+    other = frame[(frame[keys] == here[keys]).all(axis=1)].iloc[0]
+    names = data["class"].values
+    said = [
+        f"{names[row['truth']]!r} in condition {row['condition']!r} of data set {row['dataset']!r}"
+        for row in (other, here)
+    ]
+    ways = {
+        "label": "say items='dataset' or 'condition' if labels recur by habit, or ",
+        "dataset": "say items='condition' if labels recur by habit, or ",
+        "condition": "",
+    }
+    raise ValueError(
+        f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
+        f"{ways[items]}give images labels of their own"
+    )
 
 
 def _most_places(trials: Trials, humans: str) -> tuple[str, int]:

@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,16 @@ from alikely.cli._shared import (
     save_plot,
     shorten,
 )
+from alikely.metrics import find_metric, metrics
+
+if TYPE_CHECKING:
+    from alikely.metrics import Metric
 
 type Answer = tuple[str, list[str], pd.DataFrame, Callable[[], Any] | None]
+type Kind = Callable[[argparse.Namespace, Metric], Answer]
 
+# What tests are planned of.
+TESTED = "error_consistency"
 # Beside the number asked for: one condition of a common benchmark, and rounder ones.
 USUAL = (160, 400, 1_000, 2_500)
 
@@ -37,8 +44,10 @@ def add_parser(verbs: Verbs) -> Parser:
         "plan",
         help="how many trials do I need",
         description=(
-            "Number of trials for an interval of a width, for a test, or for a difference of two "
-            "models; from assumed accuracies and error consistency, or from a pilot."
+            "Number of trials for an interval of a width, for Fisher's exact test, or for a "
+            "difference of two models; from assumed accuracies and error consistency, or from a "
+            "pilot. Tests and differences are planned for error consistency, widths for other "
+            "metrics too: see --metric."
         ),
     )
     parser.add_argument(
@@ -56,6 +65,13 @@ def add_parser(verbs: Verbs) -> Parser:
         help="error consistency; with --difference of each model with the human, and optionally "
         "of the models with each other",
     )
+    parser.add_argument(
+        "--metric",
+        default="ec",
+        metavar="NAME",
+        help="whose interval: ec (default); with --width or --trials any metric of right and "
+        "wrong answers, with --pilot also of labels; one of your own as module:ATTRIBUTE",
+    )
     parser.add_argument("--width", type=float, metavar="W", help="width of the interval wanted")
     parser.add_argument(
         "--trials", type=int, nargs="+", metavar="N", help="what these numbers of trials give"
@@ -70,6 +86,14 @@ def add_parser(verbs: Verbs) -> Parser:
     parser.add_argument(
         "--difference", action="store_true", help="compare two models with the same human"
     )
+    _add_pilot_options(parser)
+    add_reading_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def _add_pilot_options(parser: Parser) -> None:
+    """Add what is said of a pilot, and of what it may cost."""
     parser.add_argument(
         "--pilot", type=Path, metavar="FILE", help="plan from these trials, as for alikely compare"
     )
@@ -77,11 +101,11 @@ def add_parser(verbs: Verbs) -> Parser:
         "--pairs", default="all", metavar="KIND-KIND", help="pairs of the pilot (default all)"
     )
     parser.add_argument(
-        "--assured",
+        "--assurance",
         type=float,
-        default=0.8,
         metavar="P",
-        help="with --pilot: share of studies that are to reach the width (default 0.8)",
+        help="share of studies whose posterior interval is to be no wider; with --pilot 0.8 if not "
+        "given, else the width is an expected one",
     )
     parser.add_argument(
         "--keep-pilot", action="store_true", help="count the trials of the pilot as well"
@@ -102,19 +126,17 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="COST",
         help="of one person before the first answer (default 0)",
     )
-    add_reading_options(parser)
-    add_output_options(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the answer in one sentence, then the table."""
-    kind = _from_budget if options.budget is not None else _from_pilot
+    metric = _metric(options)
+    kind: Kind = _from_budget if options.budget is not None else _from_pilot
     if options.pilot is None:
         if options.budget is not None:
             raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
         kind = _from_difference if options.difference else _from_assumptions
-    sentence, lines, table, draw = kind(options)
+    sentence, lines, table, draw = kind(options, metric)
     print(sentence, *lines, sep="\n")
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table and plot.")
@@ -128,13 +150,43 @@ def run(options: argparse.Namespace) -> None:
     print(f"\nWritten to {options.out}: {written}")
 
 
-def _from_assumptions(options: argparse.Namespace) -> Answer:
+def _metric(options: argparse.Namespace) -> Metric:
+    """What is planned for; refuse what there is no plan of (`ValueError`)."""
+    metric = find_metric(options.metric)
+    if metric.counts == "margins":
+        raise ValueError(
+            f"--metric {options.metric} is planned in Python: al.planning.items_for_margins, "
+            "participants_for_reliability, power_of_margins"
+        )
+    if metric.counts == "rows":
+        raise ValueError(
+            f"--metric {options.metric} has no plan: its limits do not shrink with the root of "
+            "trials; plan ec or ma"
+        )
+    known = [name for name, other in metrics().items() if other.counts == "correctness"]
+    if options.pilot is None and metric.counts != "correctness":
+        raise ValueError(
+            f"--metric {options.metric} needs --pilot FILE; without one there are plans of "
+            f"{', '.join(known)}"
+        )
+    tested = options.width is None and options.trials is None and options.pilot is None
+    if metric.name != TESTED and (tested or options.difference):
+        raise ValueError(
+            f"a test is planned of {TESTED} only; for --metric {options.metric} give --width W or "
+            "--trials N, without --difference"
+        )
+    return metric
+
+
+def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
     """One pair of observers with stated accuracies and consistency."""
     a, b = _stated(options.accuracy, "--accuracy", (2,), "two accuracies, such as .75 .75")
     (ec,) = _stated(options.ec, "--ec", (1,), "one error consistency, such as .5")
-    study = {"ci_prob": options.ci_prob, "rng": options.seed}
+    study = {"ci_prob": options.ci_prob, "metric": metric, "rng": options.seed}
     if options.width is not None:
-        found = al.trials_for_width(a, b, ec, options.width, n_coverage=0, **study)
+        found = al.trials_for_width(
+            a, b, ec, options.width, assurance=options.assurance, n_coverage=0, **study
+        )
     elif options.trials is not None:
         found = al.planning.interval_width(a, b, ec, options.trials, **study)
     else:
@@ -146,17 +198,31 @@ def _from_assumptions(options: argparse.Namespace) -> Answer:
     table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
     if options.width is None and options.trials is None:
-        sentence = _tested(n, f"the two err {'more' if ec > 0 else 'less'} alike than chance has "
-                           "it", found["power"].iloc[0], "both")  # fmt: skip
+        what = f"the two err {'more' if ec > 0 else 'less'} alike than chance has it"
+        how = f", by {found['test'].iloc[0]} test,"
+        sentence = _tested(n, what, found["power"].iloc[0], "both", how)
     else:
         right = f"each right on {_percent(a)}"
         if a != b:
             right = f"right on {_percent(a)} and {_percent(b)}"
+        share = _of_hundred(options.ci_prob)
+        what = "what you measure" if metric.name == TESTED else metric.label.lower()
         sentence = (
             f"Show {n:,} trials to both: if they are {right} of them and their error consistency "
-            f"is {ec:g}, what you measure will lie between about {row['lower']:.2f} and "
-            f"{row['upper']:.2f} in {_of_hundred(options.ci_prob)} such experiments."
+            f"is {ec:g}, {what} will lie between about {row['lower']:.2f} and "
+            f"{row['upper']:.2f} in {share} such experiments"
         )
+        if options.width is None:
+            sentence += "."
+        elif options.assurance is None:
+            sentence += (
+                ": a width that the interval of about every other one exceeds (--assurance)."
+            )
+        else:
+            sentence += (
+                f"; the {_percent(options.ci_prob)} posterior interval is no wider than "
+                f"{options.width:g} in {_of_hundred(options.assurance)}."
+            )
 
     def draw() -> None:
         span = np.geomspace(40, 2 * max(numbers), 25).astype(int)
@@ -166,7 +232,7 @@ def _from_assumptions(options: argparse.Namespace) -> Answer:
     return _wrapped(sentence), _width_lines(table, options.ci_prob), table, draw
 
 
-def _from_difference(options: argparse.Namespace) -> Answer:
+def _from_difference(options: argparse.Namespace, _: Metric) -> Answer:
     """Two models against one human."""
     human, a, b = _stated(
         options.accuracy, "--accuracy", (3,), "accuracies of the human and both models"
@@ -195,12 +261,14 @@ def _from_difference(options: argparse.Namespace) -> Answer:
     return _wrapped(sentence), lines, table, lambda: al.plot_power(table, hue="difference")
 
 
-def _from_pilot(options: argparse.Namespace) -> Answer:
+def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
     """Every pair of a pilot."""
     if options.width is None and options.trials is None:
         raise ValueError("--pilot needs --width W, --trials N or --budget COST: what is wanted?")
-    pilot = al.error_consistency(
+    assurance = 0.8 if options.assurance is None else options.assurance
+    pilot = al.compare(
         read_trials(options, options.pilot),
+        metric,
         options.pairs,
         n_resamples=0,
         n_null=0,
@@ -210,7 +278,7 @@ def _from_pilot(options: argparse.Namespace) -> Answer:
         pilot,
         options.trials,
         width=options.width,
-        assured=options.assured,
+        assurance=assurance,
         keep_pilot=options.keep_pilot,
         ci_prob=options.ci_prob,
         rng=options.seed,
@@ -222,23 +290,23 @@ def _from_pilot(options: argparse.Namespace) -> Answer:
         sentence = (
             f"Run {worst['n_trials']:,.0f} {more}trials: then even for {pair}, the pair that needs "
             f"most, the {_percent(options.ci_prob)} interval is no wider than {options.width:g} in "
-            f"{_of_hundred(options.assured)} such studies; half of all pairs need "
+            f"{_of_hundred(assurance)} such studies; half of all pairs need "
             f"{table['n_trials'].median():,.0f}."
         )
     else:
         sentence = (
             f"After {max(options.trials):,} {more}trials the {_percent(options.ci_prob)} interval "
             f"of {pair}, the least certain pair, is no wider than {worst['assured_width']:.2f} in "
-            f"{_of_hundred(options.assured)} such studies."
+            f"{_of_hundred(assurance)} such studies."
         )
-    return _wrapped(sentence), _pilot_lines(table, options.assured), table, None
+    return _wrapped(sentence), _pilot_lines(table, assurance, metric.short), table, None
 
 
-def _from_budget(options: argparse.Namespace) -> Answer:
+def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
     """People and images for the mean over people, from the components of a pilot."""
     if options.pilot is None:
         raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    components = al.planning.variance_components(read_trials(options, options.pilot))
+    components = al.planning.variance_components(read_trials(options, options.pilot), metric=metric)
     known = components[components["images"].notna()]
     names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []
@@ -262,7 +330,7 @@ def _from_budget(options: argparse.Namespace) -> Answer:
     best = tables[-1].iloc[0]
     sentence = (
         f"For {options.budget:g}, test {best['n_observers']:.0f} people with "
-        f"{best['n_images']:,.0f} images of each condition: then the mean error consistency "
+        f"{best['n_images']:,.0f} images of each condition: then the mean {metric.label.lower()} "
         f"({best['system']}, {best['dataset']}) is off by about {best['se']:.3f}."
     )
     lines += [
@@ -297,10 +365,10 @@ def _of_hundred(share: float) -> str:
     return f"{100 * share:.4g} of 100"
 
 
-def _tested(n: int, what: str, power: float, who: str) -> str:
+def _tested(n: int, what: str, power: float, who: str, how: str = "") -> str:
     return (
         f"Show {n:,} trials to {who}: if things are as you say, {100 * power:.0f} of 100 such "
-        f"experiments will find that {what}."
+        f"experiments will find{how} that {what}."
     )
 
 
@@ -349,13 +417,13 @@ def _power_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
     return [*lines, *note_lines(table["note"])]
 
 
-def _pilot_lines(table: pd.DataFrame, assured: float) -> list[str]:
+def _pilot_lines(table: pd.DataFrame, assurance: float, short: str) -> list[str]:
     lines = [
         "",
         f"{'':<37} {'pilot':>12} {'':>6} {'width':>15} {'not 0':>5}",
         (
-            f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {'EC':>5} "
-            f"{'trials':>6} {'mean':>7} {_percent(assured):>7} {'in':>5}"
+            f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {short[:5]:>5} "
+            f"{'trials':>6} {'mean':>7} {_percent(assurance):>7} {'in':>5}"
         ),
     ]
     for _, row in table.head(ROWS_SHOWN).iterrows():

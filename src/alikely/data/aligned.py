@@ -68,6 +68,8 @@ def table_aligned(
                 ["observer" if role == "kind" else DEFAULT_LABEL],
                 "text",
             )
+    # Before duplicates: a person and a machine of one name are two observers, not one twice.
+    kinds = per_observer(source, "kind", columns["kind"], columns["observer"])
     repeats = read_repeat(source, repeat)
 
     trial_keys = [columns[role].codes for role in ("dataset", "condition", "item")]
@@ -98,9 +100,10 @@ def table_aligned(
         coords[role] = ("trial", texts[columns[role].codes[first]])
     coords["repeat"] = ("trial", repeats[first])
     coords["observer"] = np.array(columns["observer"].labels, dtype=object)
-    described = {"kind": columns["kind"], **{name: source.read(name) for name in labels}}
-    for name, column in described.items():
-        coords[name] = ("observer", per_observer(source, name, column, columns["observer"]))
+    coords["kind"] = ("observer", kinds)
+    for name in labels:
+        described = per_observer(source, name, source.read(name), columns["observer"])
+        coords[name] = ("observer", described)
     notes = list(source.notes.values())
     return xr.Dataset(variables, coords=coords, attrs={NOTES: notes} if notes else None)
 

@@ -263,6 +263,6 @@ def per_observer(
         )
         raise ValueError(
             f"observer {who!r} has {name} {one!r} and {other!r} ({source.where(row)}); it must be "
-            "the same in all rows of an observer"
+            "the same in all rows of an observer, and two observers need two names"
         )
     return np.array(column.labels, dtype=object)[column.codes[first]]

@@ -25,6 +25,8 @@ from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.result import LABELS, Result
 from alikely.inference.influence import covariance
+from alikely.inference.null import log_bayes_factor
+from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import CiKind, bound_names, describe_draws
@@ -45,6 +47,8 @@ Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 NEAR_CEILING, ENOUGH_TRIALS = 0.9, 640
 # Likewise of labels, by joint errors of each pair: means hold from so many on, differences.
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
+# Share of independent observers for whom copying may seem to predict better.
+CHANCE = 0.05
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
 # Whoever of the pair it is.
@@ -289,9 +293,9 @@ def contrast(
 def compare_models(result: Result) -> pd.DataFrame:
     """Copy model against independent observers, by leave-one-trial-out cross-validation.
 
-    Both models are conjugate under their default priors, so the predictive density of a left-out
-    trial [VGG17]_ is a ratio of counts: no draws, and no importance sampling, which fails where a
-    cell holds a single trial.
+    The difference of the expected log predictive densities [VGG17]_ is judged by how often
+    independent observers with the same numbers of right answers reach it: exactly, since the
+    difference hangs on their overlap alone. Two of its standard errors are no such measure.
 
     Parameters
     ----------
@@ -303,47 +307,72 @@ def compare_models(result: Result) -> pd.DataFrame:
     pandas.DataFrame
         One row per entry: its labels, ``elpd_copying`` and ``elpd_independence`` (sums of log
         predictive densities over the trials, in nats), ``elpd_difference`` (positive: copying
-        predicts better) and its standard error ``se_difference``.
+        predicts better), its standard error ``se_difference``; ``mid_p`` (see
+        `alikely.inference.elpd_mid_p`); ``favours``: ``"copying"`` or, of fewer common errors than
+        chance has, ``"inverting"`` where the difference is positive and ``mid_p`` at most .05,
+        else ``"neither"``; ``log_bf10``, of association against independence. Where an observer
+        is always right or always wrong difference and ``mid_p`` are NaN, ``favours`` is empty,
+        and ``note`` says why.
 
     See Also
     --------
     alikely.estimates.independent_observers : the null model as a DataTree, for `arviz.compare`.
 
+    Notes
+    -----
+    How often "copying" is found, by exact enumeration, by two standard errors of the difference
+    (in either direction) and by this rule, of two observers of the same accuracy:
+
+    ====== ======== ============= ================= =========
+    trials accuracy copying       2 standard errors this rule
+    ====== ======== ============= ================= =========
+    40     .99      0 (false)     .448              .004
+    160    .90      0 (false)     .177              .018
+    1,280  .97      0 (false)     .315              .027
+    160    .75      .2 (power)    .021              .676
+    ====== ======== ============= ================= =========
+
+    Near the ceiling often no error is a common one. Then no trial is left out that copying
+    predicts badly, each adds next to nothing to the difference, and nothing to its standard error.
+
     Examples
     --------
     >>> import alikely as al
     >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
-    >>> bool((al.compare_models(result)["elpd_difference"] > 0).any())
-    True
+    >>> al.compare_models(result)["favours"].value_counts().to_dict()
+    {'copying': 13, 'neither': 5}
     """
-    cells = correctness_cells(result).astype(np.float64)
-    n = cells.sum(axis=1, keepdims=True)
-    # The trial left out of each cell: what remains, plus the prior's share.
-    others = np.maximum(cells - 1, 0)
-    copying = np.log(others + 0.5) - np.log(n - 1 + 2)
-    right_a = cells[:, [0]] + cells[:, [1]] - [1, 1, 0, 0]
-    right_b = cells[:, [0]] + cells[:, [2]] - [1, 0, 1, 0]
-    margins = [
-        np.where(is_right, right + 1, n - 1 - right + 1)
-        for right, is_right in (
-            (right_a, np.array([True, True, False, False])),
-            (right_b, np.array([True, False, True, False])),
-        )
-    ]
-    occupied = cells > 0
-    product = np.where(occupied, margins[0] * margins[1], 1.0)
-    independence = np.log(product) - 2 * np.log(n - 1 + 2)
-    scores = [np.where(occupied, score, 0.0) for score in (copying, independence)]
-    gain = scores[0] - scores[1]
-    total = (cells * gain).sum(axis=1)
-    # All trials of one cell have the same score, so the spread over trials is one over cells.
-    spread = (cells * (gain - total[:, None] / np.maximum(n, 1)) ** 2).sum(axis=1)
+    cells = correctness_cells(result)
+    copying, independence, se = elpd(cells)
+    p = elpd_mid_p(cells)
+    open_ = np.isfinite(p)
+    total = np.where(open_, copying - independence, np.nan)
+    n11, n10, n01, n00 = cells.T.astype(np.float64)
+    sign = np.sign(n11 * n00 - n10 * n01)
+    found = np.array(["inverting", "neither", "copying"])[sign.astype(int) + 1]
+    found = np.where((total > 0) & (p <= CHANCE), found, "neither")
     return result.pairs.assign(
-        elpd_copying=(cells * scores[0]).sum(axis=1),
-        elpd_independence=(cells * scores[1]).sum(axis=1),
+        elpd_copying=copying,
+        elpd_independence=independence,
         elpd_difference=total,
-        se_difference=np.sqrt(spread),
+        se_difference=np.where(open_, se, np.nan),
+        mid_p=p,
+        favours=np.where(open_, found, ""),
+        log_bf10=log_bayes_factor(cells),
+        note=[_one_overlap(table) for table in cells],
     )
+
+
+def _one_overlap(cells: NDArray[np.int64]) -> str:
+    """Why the overlap of right answers tells nothing; empty where it does."""
+    n11, n10, n01, n00 = cells
+    if not cells.any():
+        return "no common trials"
+    for name, right, wrong in (("a", n11 + n10, n01 + n00), ("b", n11 + n01, n10 + n00)):
+        if not (right and wrong):
+            which = "right" if right else "wrong"
+            return f"observer_{name} always {which}: copying cannot be told from independence"
+    return ""
 
 
 def _scores(result: Any) -> Scores:

@@ -18,6 +18,8 @@ from .null import log_bayes_factor as log_bayes_factor
 from .null import null_draws as null_draws
 from .null import null_percentiles as null_percentiles
 from .null import p_value as p_value
+from .predictive import elpd as elpd
+from .predictive import elpd_mid_p as elpd_mid_p
 from .resampling import bca_interval as bca_interval
 from .resampling import bca_of_table as bca_of_table
 from .resampling import bootstrap as bootstrap
@@ -34,6 +36,8 @@ __all__ = [
     "bootstrap",
     "bootstrap_counts",
     "covariance",
+    "elpd",
+    "elpd_mid_p",
     "estimate",
     "evaluator",
     "extended",

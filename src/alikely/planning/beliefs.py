@@ -49,7 +49,7 @@ Belief = float | Distribution | ArrayLike
 
 class _Goals(NamedTuple):
     width: float | None
-    assured: float
+    assurance: float
     against: float
     rope: tuple[float, float] | None
     ci_prob: float
@@ -63,7 +63,7 @@ def assurance(
     n_trials: ArrayLike | None = None,
     *,
     width: float | None = None,
-    assured: float = 0.8,
+    assurance: float = 0.8,
     against: float = 0.0,
     rope: tuple[float, float] | None = None,
     ci_prob: float = 0.95,
@@ -82,10 +82,10 @@ def assurance(
         What is believed of each: a value, a distribution such as ``scipy.stats.beta(30, 10)``, or
         draws of it. Independent of each other, but for what cannot exist together.
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2. If not given, the one at which `width` is `assured`.
+        Numbers of trials, at least 2. If not given, the one at which `width` has the `assurance`.
     width : float, optional
         Interval width wanted, in (0, 2].
-    assured : float
+    assurance : float
         Share of studies that are to reach the width, in (0, 1).
     against : float
         Value that an interval should exclude.
@@ -102,7 +102,7 @@ def assurance(
     -------
     pandas.DataFrame
         One row per number of trials: ``expected_width`` of the interval, and ``assured_width``
-        that the share `assured` of studies stays below [JWB95]_; shares of studies: ``p_width``
+        that the share `assurance` of studies stays below [JWB95]_; shares of studies: ``p_width``
         (not wider than `width`), ``p_excludes`` (`against`), ``p_outside_rope``,
         ``p_inside_rope``; ``coverage`` of the truth; ``undefined_share`` of the estimate;
         ``mc_error``, the largest Monte-Carlo error of a share; ``impossible_share`` of the prior
@@ -123,7 +123,7 @@ def assurance(
     >>> plan["expected_width"].round(1).tolist()
     [0.3, 0.2]
     """
-    goals = _Goals(width, assured, against, rope, ci_prob, n_draws)
+    goals = _Goals(width, assurance, against, rope, ci_prob, n_draws)
     _check(goals, n_trials, n_datasets)
     priors, studies = seed_sequence(rng).spawn(2)
     beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
@@ -139,7 +139,7 @@ def plan_from(
     n_trials: ArrayLike | None = None,
     *,
     width: float | None = None,
-    assured: float = 0.8,
+    assurance: float = 0.8,
     keep_pilot: bool = False,
     against: float = 0.0,
     rope: tuple[float, float] | None = None,
@@ -159,8 +159,9 @@ def plan_from(
         The pilot, of any metric. For metrics of correctness counts whole studies are simulated;
         for others the pilot's posterior draws and standard error stand for them.
     n_trials : array_like of int, optional
-        Numbers of new trials, at least 2. If not given, the one at which `width` is `assured`.
-    width, assured, against, rope, ci_prob, n_datasets, n_draws, rng
+        Numbers of new trials, at least 2. If not given, the one at which `width` has the
+        `assurance`.
+    width, assurance, against, rope, ci_prob, n_datasets, n_draws, rng
         As in `assurance`.
     keep_pilot : bool
         Whether the new trials are added to those of the pilot, or stand alone.
@@ -186,7 +187,7 @@ def plan_from(
     >>> plan.groupby("n_trials")["expected_width"].mean().round(1).tolist()
     [0.3, 0.2]
     """
-    goals = _Goals(width, assured, against, rope, ci_prob, n_draws)
+    goals = _Goals(width, assurance, against, rope, ci_prob, n_draws)
     _check(goals, n_trials, n_datasets)
     n_pilot = result.summary(intervals=())["n_trials"].to_numpy()
     value, se = (result.estimates[name].values for name in ("estimate", "se"))
@@ -229,8 +230,8 @@ def _check(goals: _Goals, n_trials: ArrayLike | None, n_datasets: int) -> None:
         raise ValueError("n_trials or width is needed: a number of trials, or what it should reach")
     if goals.width is not None:
         check_width(goals.width)
-    if not 0 < goals.assured < 1:
-        raise ValueError(f"assured must lie strictly between 0 and 1, got {goals.assured:g}")
+    if not 0 < goals.assurance < 1:
+        raise ValueError(f"assurance must lie strictly between 0 and 1, got {goals.assurance:g}")
     if goals.rope is not None and not goals.rope[0] < goals.rope[1]:
         raise ValueError(f"rope must be (lower, upper) with lower < upper, got {goals.rope}")
     if min(n_datasets, goals.n_draws) < 100:
@@ -305,7 +306,7 @@ def _number(
     z = special.ndtri((1 + goals.ci_prob) / 2)
     # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
     variance = np.nan_to_num(unit_variance(few))
-    needed = (2 * z / goals.width) ** 2 * np.quantile(variance, goals.assured)
+    needed = (2 * z / goals.width) ** 2 * np.quantile(variance, goals.assurance)
     return smallest_number(
         narrowness,
         max(needed - pilot.sum(), 2),
@@ -339,7 +340,7 @@ def _shares(both: Floats, truth: Floats, goals: _Goals) -> dict[str, float]:
     width = upper - lower
     found = {
         "expected_width": float(width.mean()),
-        "assured_width": float(np.quantile(width, goals.assured)),
+        "assured_width": float(np.quantile(width, goals.assurance)),
         "p_excludes": float(((lower > goals.against) | (upper < goals.against)).mean()),
     }
     if goals.width is not None:

@@ -6,6 +6,8 @@ References
    theory of generalizability for scores and profiles. Wiley.
 .. [WK79] Warner, Kenny, Stoto (1979). A new round robin analysis of variance for social interaction
    data. doi:10.1037/0022-3514.37.10.1742
+.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
+   doi:10.2307/3002019
 .. [H48] Hoeffding (1948). A class of statistics with asymptotically normal distribution.
    doi:10.1214/aoms/1177730196
 """
@@ -18,6 +20,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely.benchmark.layout import (
@@ -36,6 +39,7 @@ from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
 from alikely.metrics import Metric
+from alikely.stats.intervals import check_interval
 
 __all__ = ["COMPONENTS", "best_design", "expected_errors", "variance_components"]
 
@@ -49,6 +53,8 @@ COMPONENTS = (
     "pair_noise",
 )
 PLANNED = ("n_observers", "n_images", "n_repeats")
+# Of the variance between humans, over which widths are averaged.
+N_QUANTILES = 40
 # Designs with fewer images in a condition are not worth their name.
 FEWEST_IMAGES = 10
 
@@ -198,8 +204,14 @@ def expected_errors(
     n_observers: ArrayLike,
     n_images: ArrayLike,
     n_repeats: ArrayLike = 1,
+    *,
+    ci_prob: float = 0.95,
 ) -> pd.DataFrame:
-    """Standard error of a mean over humans in a planned experiment.
+    """Standard error of a mean over humans in a planned experiment, and its interval's width.
+
+    The interval is the crossed analytic one of `alikely.benchmark_scores`: Student's, with degrees
+    of freedom [S46]_ that are few where people are few and differ. So an experiment of least error
+    is not always one of the narrowest interval.
 
     Parameters
     ----------
@@ -212,13 +224,16 @@ def expected_errors(
         Images of each condition, at least 2.
     n_repeats : array_like of int
         Times that each human sees each image. All three broadcast.
+    ci_prob : float
+        Of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
         One row per row of `components` and design: ``n_observers, n_images, n_repeats``, ``se``
-        over new humans and new images, and its squared parts ``from_observers, from_images,
-        from_both`` (humans with images, and noise).
+        over new humans and new images, its squared parts ``from_observers, from_images,
+        from_both`` (humans with images, and noise), and the mean ``width`` of the interval (NaN
+        with 2 humans, for whom benchmarks give none).
 
     Raises
     ------
@@ -235,6 +250,7 @@ def expected_errors(
     True
     """
     _check_components(components)
+    check_interval(ci_prob, "eti")
     designs = [np.asarray(x).ravel() for x in np.broadcast_arrays(n_observers, n_images, n_repeats)]
     for name, numbers, fewest in zip(PLANNED, designs, (2, 2, 1), strict=True):
         if (numbers < fewest).any() or (numbers % 1 != 0).any():
@@ -251,10 +267,12 @@ def expected_errors(
         sigma = {name: max(float(row[name]), 0.0) for name in COMPONENTS[:5]}
         for name in COMPONENTS[5:]:
             sigma[name] = 0.0 if np.isnan(row[name]) else max(float(row[name]), 0.0)
-        one, two = 1 / humans, np.zeros_like(humans)
+        one, two, seen = 1 / humans, np.zeros_like(humans), np.zeros_like(humans)
         if row["system"] == HUMANS:
-            # Every human is in n - 1 of the n (n - 1) / 2 pairs.
+            # Every human is in n - 1 of the n (n - 1) / 2 pairs, so that the variance between
+            # humans that an interval sees has more of that between pairs.
             one, two = 4 / humans, 2 / (humans * (humans - 1))
+            seen = 4 / (humans * np.maximum(humans - 2, 1))
         trials = row["n_conditions"] * images
         both = one * (sigma["observer_images"] + sigma["observer_noise"] / repeats)
         both = both + two * (sigma["pair_images"] + sigma["pair_noise"] / repeats)
@@ -263,10 +281,34 @@ def expected_errors(
             "from_images": sigma["images"] / trials,
             "from_both": both / trials,
         }
+        between = one * sigma["observers"] + seen * sigma["observer_pairs"]
+        answers = one * (sigma["observer_images"] + sigma["observer_noise"] / repeats)
+        answers = answers + seen * (sigma["pair_images"] + sigma["pair_noise"] / repeats)
+        images_alone = parts["from_images"] + parts["from_both"]
+        width = _mean_width(humans, between, answers / trials, images_alone, ci_prob)
         plan = pd.DataFrame(dict(zip(PLANNED, designs, strict=True)))
-        plan = plan.assign(se=np.sqrt(np.sum(list(parts.values()), axis=0)), **parts)
+        se = np.sqrt(np.sum(list(parts.values()), axis=0))
+        plan = plan.assign(se=se, **parts, width=width)
         plans.append(row[names].to_frame().T.merge(plan, how="cross"))
     return pd.concat(plans, ignore_index=True)
+
+
+def _mean_width(
+    humans: Floats, between: Floats, answers: Floats, images: Floats, ci_prob: float
+) -> Floats:
+    """Mean width of crossed intervals, over what the variance between humans may come out as.
+
+    As in `alikely.benchmark.decomposition.spread`: the variance of images, and what humans add to
+    the noise of their answers, if anything. That of images is known much better than the other.
+    """
+    df = np.maximum(humans - 1, 1)[:, None]
+    share = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+    people = (between + answers)[:, None] * stats.chi2.ppf(share, df) / df
+    variance = images[:, None] + np.maximum(people - answers[:, None], 0.0)
+    with np.errstate(divide="ignore"):
+        own = np.maximum(df, df * (variance / people) ** 2)
+    width = 2 * stats.t.ppf((1 + ci_prob) / 2, own) * np.sqrt(variance)
+    return np.where(humans > 2, width.mean(axis=1), np.nan)
 
 
 def best_design(
@@ -278,13 +320,15 @@ def best_design(
     most_images: int | None = None,
     most_observers: int = 1_000,
     most_repeats: int = 1,
+    ci_prob: float = 0.95,
 ) -> pd.DataFrame:
-    """How to spend a budget on humans, images and repeats.
+    """How to spend a budget on humans, images and repeats, for the narrowest interval.
 
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`; of several rows the root mean square of their errors counts.
+        As in `expected_errors`; of several rows the root mean squares of their errors and widths
+        count.
     budget : float
         What may be spent.
     cost_per_trial : float
@@ -295,12 +339,15 @@ def best_design(
         Images of each condition that exist.
     most_observers, most_repeats : int
         Humans that can be found, and times that an image may be shown to each.
+    ci_prob : float
+        Of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of humans and repeats, best first: ``n_observers, n_images`` (of each
-        condition), ``n_repeats``, ``trials_per_observer``, ``cost``, ``se``.
+        One row per number of humans and repeats, that of the narrowest interval first:
+        ``n_observers, n_images`` (of each condition), ``n_repeats``, ``trials_per_observer``,
+        ``cost``, ``se``, ``width``; last what is too few people for an interval.
 
     Raises
     ------
@@ -345,8 +392,9 @@ def best_design(
     images = np.minimum(affordable, limit)
     bought = images >= FEWEST_IMAGES
     humans, repeats, images = humans[bought], repeats[bought], images[bought].astype(int)
-    errors = expected_errors(components, humans, images, repeats)["se"].to_numpy()
-    se = np.sqrt((errors.reshape(len(components), -1) ** 2).mean(axis=0))
+    planned = expected_errors(components, humans, images, repeats, ci_prob=ci_prob)
+    squares = planned[["se", "width"]].to_numpy().reshape(len(components), -1, 2) ** 2
+    se, width = np.sqrt(squares.mean(axis=0)).T
     each = images * conditions * repeats
     table = pd.DataFrame(
         {
@@ -356,9 +404,10 @@ def best_design(
             "trials_per_observer": each,
             "cost": humans * (cost_per_observer + each * cost_per_trial),
             "se": se,
+            "width": width,
         }
     )
-    return table.sort_values(["se", "cost"], ignore_index=True)
+    return table.sort_values(["width", "se", "cost"], ignore_index=True)
 
 
 def _check_components(components: pd.DataFrame) -> None:

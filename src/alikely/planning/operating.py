@@ -28,6 +28,7 @@ from alikely.stats.variance import mean_of_defined, variance_of_defined
 
 __all__ = [
     "FEWEST_EXPECTED",
+    "N_DRAWS_FOR_WIDTH",
     "SCHOOLS",
     "Method",
     "Setting",
@@ -61,6 +62,8 @@ FEWEST_EXPECTED = 10
 OFTEN_UNDEFINED = 1e-3
 # Replicates or draws behind each interval of a coverage study.
 N_DRAWS = 1_000
+# The same where widths are assured: as many as a result has, since draws add to their spread.
+N_DRAWS_FOR_WIDTH = 4_000
 # Numbers held at a time.
 CHUNK = 8_000_000
 # Of a central difference, as a share of a pattern's probability.
@@ -99,6 +102,7 @@ class Study(NamedTuple):
     n_datasets: int
     n_coverage: int
     against: float = 0.0
+    n_draws: int = N_DRAWS
 
 
 def one_pair(probabilities: Floats, metric: str | Metric = ERROR_CONSISTENCY) -> Setting:
@@ -401,6 +405,7 @@ def interval_study(
     ci_prob: float,
     against: float,
     seed: np.random.SeedSequence,
+    goal: float | None = None,
 ) -> dict[str, float]:
     """Coverage, mean width and power of each school's interval, by simulation.
 
@@ -418,12 +423,15 @@ def interval_study(
         Value that an interval should exclude.
     seed : numpy.random.SeedSequence
         Source of randomness.
+    goal : float, optional
+        Width that intervals should not exceed.
 
     Returns
     -------
     dict of str to float
-        ``<school>_coverage``, ``<school>_width`` and ``<school>_power`` of each school. A data set
-        without an interval counts as one that misses, and excludes nothing.
+        ``<school>_coverage``, ``<school>_width`` and ``<school>_power`` of each school, and with a
+        goal ``<school>_assurance``, the share of intervals that are no wider. A data set without
+        an interval counts as one that misses, excludes nothing and is too wide.
     """
     first, second = seed.spawn(2)
     counts = draw_tables(setting, n_trials, n_datasets, first)
@@ -435,6 +443,8 @@ def interval_study(
         found[f"{school}_coverage"] = float(np.mean((lower <= truth) & (truth <= upper)))
         found[f"{school}_width"] = float(mean_of_defined(upper - lower))
         found[f"{school}_power"] = float(np.mean((lower > against) | (upper < against)))
+        if goal is not None:
+            found[f"{school}_assurance"] = float(np.mean(upper - lower <= goal))
     return found
 
 
@@ -471,6 +481,7 @@ def describe(
     simulated: NDArray[np.bool_],
     study: Study,
     rng: RandomState,
+    goals: Floats | None = None,
 ) -> pd.DataFrame:
     """What a plan says of the number of trials in each of its rows.
 
@@ -488,6 +499,8 @@ def describe(
         How to simulate.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
+    goals : ndarray, shape (row,), optional
+        Widths that intervals should not exceed.
 
     Returns
     -------
@@ -519,7 +532,7 @@ def describe(
         undefined_share=share,
     )
     if study.n_coverage:
-        table = table.join(coverage_table(setting, n_trials, study, second))
+        table = table.join(coverage_table(setting, n_trials, study, second, goals))
     few = smallest_expected(setting, n_trials) < FEWEST_EXPECTED
     what = np.where(simulated, "simulated", "the formula may be off")
     notes = [
@@ -543,11 +556,19 @@ def _spread(
 
 
 def coverage_table(
-    setting: Setting, n_trials: NDArray[np.int64], study: Study, seed: np.random.SeedSequence
+    setting: Setting,
+    n_trials: NDArray[np.int64],
+    study: Study,
+    seed: np.random.SeedSequence,
+    goals: Floats | None = None,
 ) -> pd.DataFrame:
     """What the intervals of each school do, row by row."""
+    wanted = [None] * len(n_trials) if goals is None else goals.tolist()
+    every = study.n_coverage, study.n_draws, study.ci_prob, study.against
     jobs = [
-        (setting.row(i), n, study.n_coverage, N_DRAWS, study.ci_prob, study.against, own)
-        for i, (n, own) in enumerate(zip(n_trials, seed.spawn(len(n_trials)), strict=True))
+        (setting.row(i), n, *every, own, goal)
+        for i, (n, own, goal) in enumerate(
+            zip(n_trials, seed.spawn(len(n_trials)), wanted, strict=True)
+        )
     ]
     return pd.DataFrame(list(in_parallel(interval_study, jobs)))

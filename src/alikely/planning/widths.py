@@ -5,11 +5,15 @@ References
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
+.. [KM03] Kelley, Maxwell (2003). Sample size for multiple regression: obtaining regression
+   coefficients that are accurate, not simply significant. doi:10.1037/1082-989X.8.3.305
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -20,6 +24,8 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.planning.operating import (
+    N_DRAWS_FOR_WIDTH,
+    SCHOOLS,
     Method,
     Setting,
     Study,
@@ -28,6 +34,7 @@ from alikely.planning.operating import (
     describe,
     draw_tables,
     estimates,
+    intervals,
     is_simulated,
     one_pair,
     unit_variance,
@@ -46,6 +53,9 @@ __all__ = [
     "trials_for_width",
 ]
 
+School = Literal["posterior", "bootstrap", "analytic"]
+# Data sets behind each number of trials that a search for an assurance tries.
+N_SEARCH = 200
 STATED = ("accuracy_a", "accuracy_b", "ec")
 
 
@@ -122,6 +132,8 @@ def trials_for_width(
     ec: ArrayLike,
     width: ArrayLike,
     *,
+    assurance: float | None = None,
+    interval: School = "posterior",
     method: Method = "auto",
     ci_prob: float = 0.95,
     metric: str | Metric = ERROR_CONSISTENCY,
@@ -131,19 +143,31 @@ def trials_for_width(
 ) -> pd.DataFrame:
     """Number of trials that gives an interval of a width.
 
+    Without `assurance` the width is an expected one: that of the range in which estimates lie. The
+    interval of a single experiment is wider than that about as often as not. With `assurance` it
+    is the width of the interval that a result will show, and not exceeded in that share of
+    experiments [KM03]_.
+
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
         As in `interval_width`.
     width : array_like
         Width wanted, in (0, 2]. All four broadcast.
+    assurance : float, optional
+        Share of experiments whose interval is to be no wider, in (0, 1).
+    interval : {"posterior", "bootstrap", "analytic"}
+        Whose interval that is.
     method, ci_prob, metric, n_datasets, n_coverage, rng
-        As in `interval_width`.
+        As in `interval_width`; `method` of the expected width.
 
     Returns
     -------
     pandas.DataFrame
-        As from `interval_width` at the number of trials found, with ``target`` before it.
+        As from `interval_width` at the number of trials found, with ``target``, ``promise``
+        (``"expected"``, or the school whose interval is assured) and ``assurance`` (NaN of an
+        expected width) before it; with `n_coverage` also ``<school>_assurance``, the share of
+        data sets in which the interval of each school is no wider than the target.
 
     Raises
     ------
@@ -156,25 +180,33 @@ def trials_for_width(
     >>> plan = al.trials_for_width(0.75, 0.75, 0.5, [0.2, 0.1], n_coverage=0)
     >>> plan["n_trials"].tolist()
     [385, 1537]
+    >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)["n_trials"][0]
+    np.int64(403)
     """
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, target=width)
     check_options(method, n_datasets, n_coverage)
     check_interval(ci_prob, "eti")
     check_width(rows["target"])
+    _check_assurance(assurance, interval)
     study = Study(ci_prob, n_datasets, n_coverage)
+    if assurance is not None:
+        study = study._replace(n_draws=N_DRAWS_FOR_WIDTH)
     searching, describing = seed_sequence(rng).spawn(2)
+    goals = rows["target"].to_numpy()
     z = special.ndtri((1 + ci_prob) / 2)
     # Rounding must not cost a trial where the formula gives a whole number.
-    exact = (2 * z / rows["target"].to_numpy()) ** 2 * unit_variance(setting)
+    exact = (2 * z / goals) ** 2 * unit_variance(setting)
     n = np.maximum(np.ceil(exact - 1e-9), 2).astype(np.int64)
     simulated = is_simulated(setting, n, method)
-    at = np.flatnonzero(simulated).tolist()
+    at = np.flatnonzero(simulated | (assurance is not None)).tolist()
     jobs = [
-        (setting.row(i), rows["target"][i], n[i], study, seed)
+        (setting.row(i), goals[i], n[i], study, assurance, interval, seed)
         for i, seed in zip(at, searching.spawn(len(at)), strict=True)
     ]
     n[at] = list(in_parallel(_number_for_width, jobs))
-    return describe(rows, setting, n, simulated, study, describing)
+    rows["promise"] = "expected" if assurance is None else interval
+    rows["assurance"] = np.nan if assurance is None else assurance
+    return describe(rows, setting, n, is_simulated(setting, n, method), study, describing, goals)
 
 
 def check_accuracies(values: NDArray[np.float64], name: str) -> None:
@@ -235,13 +267,44 @@ def stated_pairs(
     return rows, one_pair(cell_probabilities(*(rows[name].to_numpy() for name in STATED)), metric)
 
 
+def _check_assurance(assurance: float | None, interval: str) -> None:
+    if assurance is not None and not 0 < assurance < 1:
+        raise ValueError(
+            f"assurance must lie strictly between 0 and 1, got {assurance:g}; try 0.8, or leave it "
+            "out for an expected width"
+        )
+    if interval not in SCHOOLS:
+        raise ValueError(
+            f"interval must be 'posterior', 'bootstrap' or 'analytic', got {interval!r}"
+        )
+
+
 def _number_for_width(
-    setting: Setting, goal: float, start: int, study: Study, seed: np.random.SeedSequence
+    setting: Setting,
+    goal: float,
+    start: int,
+    study: Study,
+    assurance: float | None,
+    interval: School,
+    seed: np.random.SeedSequence,
 ) -> int:
     def narrowness(n: int) -> float:
-        counts = draw_tables(setting, n, study.n_datasets, own_seed(seed, n))
-        lower, upper = central_range(estimates(counts, setting), study.ci_prob)
+        own = own_seed(seed, n)
+        if assurance is None:
+            counts = draw_tables(setting, n, study.n_datasets, own)
+            lower, upper = central_range(estimates(counts, setting), study.ci_prob)
+            width = upper - lower
+        else:
+            n_datasets = study.n_datasets if interval == "analytic" else N_SEARCH
+            counts = draw_tables(setting, n, n_datasets, own)
+            rng = np.random.default_rng(own.spawn(1)[0])
+            bounds = intervals(counts, setting, interval, study.n_draws, study.ci_prob, rng)
+            # An experiment without an interval keeps no promise.
+            widths = np.nan_to_num(bounds[:, 1] - bounds[:, 0], nan=np.inf)
+            width = float(np.quantile(widths, assurance, method="inverted_cdf"))
         # All estimates alike: nothing narrower is to be had.
-        return -float(np.log(upper - lower)) if upper != lower else np.inf
+        return -float(np.log(width)) if width != 0 else np.inf
 
-    return smallest_number(narrowness, start, -np.log(goal), np.log, np.exp, slack=0.02)
+    rounds = 4 if assurance is None else 2
+    slack = 0.02 if assurance is None else 0.01
+    return smallest_number(narrowness, start, -np.log(goal), np.log, np.exp, slack, rounds)

@@ -68,19 +68,27 @@ def plot_stability(
     return ax
 
 
-def plot_correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the rank correlations of data sets as a map; those that may be 0 in pale figures.
+def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
+    """Draw the correlations of data sets as a map; those that may be 0 in pale figures.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As from `alikely.Benchmark.correlations`.
+    latent : bool
+        Draw those with attenuation removed: without a colour of their own beyond 1, and with none
+        where their interval has no bounds.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If `latent` is asked for and the table has none.
 
     Examples
     --------
@@ -92,26 +100,40 @@ def plot_correlations(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> ax.images[0].get_array().shape
     (3, 3)
     """
+    column = "latent" if latent else "correlation"
+    if column not in table:
+        raise ValueError("latent=True needs the column 'latent'; give Benchmark.correlations()")
     names = list(dict.fromkeys([*table["level"], *table["other"]]))
     position = {name: i for i, name in enumerate(names)}
     matrix = np.full((len(names), len(names)), np.nan)
-    lower, upper = (str(c) for c in table if str(c).endswith(("_lb", "_ub")))
+    bounds = [str(c) for c in table if str(c).endswith(("_lb", "_ub"))]
+    lower, upper = (c for c in bounds if c.startswith("latent_") == latent)
     ax = axes_or_new(ax, (2.0 + 0.42 * len(names), 1.5 + 0.4 * len(names)))
     for row in table.to_dict("records"):
         i, j = position[row["level"]], position[row["other"]]
-        matrix[i, j] = matrix[j, i] = row["correlation"]
+        value = row[column]
+        bounded = np.isfinite(row[lower]) and np.isfinite(row[upper])
+        matrix[i, j] = matrix[j, i] = value if bounded else np.nan
         open_sign = row[lower] <= 0 <= row[upper]
-        strong = abs(row["correlation"]) > 0.6
-        color = "white" if strong else "black"
+        color = "white" if bounded and abs(value) > 0.6 else "black"
+        # Without reliable variance there is no number.
+        text = (
+            "n/a"
+            if np.isnan(value)
+            else f"{value:.2f}".replace("0.", ".")
+            if abs(value) < 0.995
+            else f"{value:.2f}"
+        )
         for x, y in ((i, j), (j, i)):
             ax.text(
-                x, y, f"{row['correlation']:.2f}".replace("0.", "."), ha="center", va="center",
-                fontsize=6, color=color, alpha=0.4 if open_sign else 1.0,
+                x, y, text, ha="center", va="center", fontsize=6, color=color,
+                alpha=0.4 if open_sign else 1.0,
             )  # fmt: skip
     image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
     ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.figure.colorbar(image, ax=ax, label="Spearman correlation of scores", shrink=0.8)
+    label = "latent correlation of scores" if latent else "Spearman correlation of scores"
+    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8)
     return ax
 
 

@@ -1,0 +1,215 @@
+"""How alike data sets order machines once the noise of their scores is taken off.
+
+References
+----------
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+.. [F54] Fieller (1954). Some problems in interval estimation.
+   doi:10.1111/j.2517-6161.1954.tb00159.x
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely.benchmark.decomposition import Decomposition, degrees_of_images, only
+from alikely.benchmark.layout import OVERALL
+from alikely.stats.intervals import bound_names
+
+if TYPE_CHECKING:
+    from alikely.benchmark.benchmark import Benchmark
+
+__all__ = ["Latent", "latent_columns", "latent_correlation", "score_noise"]
+
+# Below, noise is most of what machines differ by.
+RELIABLE = 0.5
+
+
+class Latent(NamedTuple):
+    """A correlation freed of noise.
+
+    Attributes
+    ----------
+    pearson : float
+        Of the scores as they are.
+    reliability, reliability_other : float
+        Share of the variance of either's scores over machines that is no noise; may be below 0.
+    correlation : float
+        The correlation over the root of both; may be beyond 1. NaN without reliable variance.
+    lower, upper : float
+        Of the machines that these are a sample of; infinite where a reliability cannot be told
+        from 0.
+    note : str
+        What cannot be trusted, and why.
+    """
+
+    pearson: float
+    reliability: float
+    reliability_other: float
+    correlation: float
+    lower: float
+    upper: float
+    note: str
+
+
+def score_noise(parts: Decomposition) -> tuple[float, float]:
+    """Noise of scores that tells machines apart, for new images and new people.
+
+    Parameters
+    ----------
+    parts : Decomposition
+        Of machines only, all with a score.
+
+    Returns
+    -------
+    variance : float
+        Mean variance of a score less the mean of all; what all share moves no correlation. What
+        people add is summed over machines before its positive part is taken. NaN where people are
+        too few.
+    df : float
+        Its degrees of freedom, at least those of people.
+    """
+    n, n_images = parts.images.shape
+    centre = np.eye(n) - 1 / n
+    square = ((centre @ parts.images) ** 2).sum(axis=0)
+    invented, people, both = (
+        float(np.trace(centre @ matrix)) for matrix in (parts.invented, parts.people, parts.shared)
+    )
+    images = n_images / max(n_images - 1, 1) * float(square.sum()) + invented
+    total = images + max(people - both, 0.0)
+    if np.isnan(people):
+        return np.nan, np.nan
+    df_people = float(parts.df_people.min())
+    share = max(images - both, 0.0) ** 2 / degrees_of_images(np.sqrt(square))
+    df = total**2 / (people**2 / df_people + np.nan_to_num(share))
+    return total / (n - 1), float(max(df_people, df))
+
+
+def latent_correlation(
+    x: Floats,
+    y: Floats,
+    noise: tuple[float, float],
+    noise_other: tuple[float, float],
+    ci_prob: float = 0.95,
+) -> Latent:
+    """Correlation of two sets of scores with attenuation removed [S04]_.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape (machine,)
+        Scores in two data sets, of at least 4 machines.
+    noise, noise_other : (float, float)
+        As from `score_noise`; errors of the two are taken as independent.
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    Latent
+
+    Notes
+    -----
+    The interval holds every correlation ``r`` at which ``cov(x, y) - r sqrt(v w)``, with `v` and
+    `w` the reliable variances, is within its error of 0 [F54]_: what single machines do to it,
+    and how well the noise is known, with Student's quantile. Measured with 20 machines: holds the
+    truth in .93 to .98 of benchmarks, but where it is 1 and reliabilities near .9 in .83 only.
+
+    Examples
+    --------
+    >>> x, y = np.array([0.1, 0.2, 0.3, 0.4, 0.5]), np.array([0.2, 0.1, 0.35, 0.4, 0.45])
+    >>> found = latent_correlation(x, y, (0.005, 20), (0.005, 20))
+    >>> round(found.pearson, 2), round(found.reliability, 2), round(found.correlation, 2)
+    (0.87, 0.8, 1.11)
+    """
+    n = len(x)
+    x, y = x - x.mean(), y - y.mean()
+    raw = np.array([x @ x, y @ y, x @ y]) / (n - 1)
+    (v, df), (w, df_other) = noise, noise_other
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pearson = raw[2] / np.sqrt(raw[0] * raw[1])
+        shares = 1 - v / raw[0], 1 - w / raw[1]
+    known = float(pearson), float(shares[0]), float(shares[1])
+    reliable = raw[:2] - (v, w)
+    if not (reliable > 0).all():
+        why = (
+            "noise is all that machines differ by"
+            if np.isfinite(reliable).all()
+            else ("too few humans to know the noise")
+        )
+        return Latent(*known, np.nan, np.nan, np.nan, why)
+    scale = float(np.sqrt(reliable.prod()))
+    estimate = float(raw[2] / scale)
+    product = x * y - x @ y / n
+    ratio = np.sqrt(reliable[1] / reliable[0])
+    square = ((x**2 - x @ x / n) * ratio + (y**2 - y @ y / n) / ratio) / 2
+    t2 = stats.t.ppf((1 + ci_prob) / 2, n - 2) ** 2
+    each = t2 * n / (n - 1) ** 3
+    # Twice the squared noise over its degrees of freedom is the variance of a variance.
+    unsure = (v / reliable[0]) ** 2 / df + (w / reliable[1]) ** 2 / df_other
+    a = scale**2 * (1 - t2 * unsure / 2) - each * square @ square
+    b = raw[2] * scale - each * product @ square
+    c = raw[2] ** 2 - each * product @ product
+    notes = []
+    if a > 0:
+        root = np.sqrt(max(b**2 - a * c, 0.0))
+        lower, upper = (b - root) / a, (b + root) / a
+    else:
+        lower, upper = -np.inf, np.inf
+        notes.append("a reliability can hardly be told from 0: no bounds")
+    if abs(estimate) > 1:
+        notes.append("beyond 1: noise taken off by its mean, not clipped")
+    if min(shares) < RELIABLE:
+        notes.append("scores are mostly noise")
+    return Latent(*known, estimate, float(lower), float(upper), "; ".join(notes))
+
+
+def latent_columns(scores: Benchmark, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
+    """Latent correlations of pairs of data sets, for a table of them.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    pairs : pandas.DataFrame
+        With columns ``level`` and ``other``.
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``pearson, reliability, reliability_other, latent``, its bounds and ``note``, one row per
+        pair.
+    """
+    machines = [scores.estimates["system"].values.tolist().index(name) for name in scores.models]
+    parts = {name: only(scores.decomposition(name), machines) for name in scores.datasets}
+    shared = _shared(scores)
+    bounds = bound_names("latent", "ci", ci_prob)
+    names = ["pearson", "reliability", "reliability_other", "latent", *bounds, "note"]
+    rows = []
+    for level, other in zip(pairs["level"], pairs["other"], strict=True):
+        known = np.isfinite(parts[level].score) & np.isfinite(parts[other].score)
+        sides = [only(parts[name], np.flatnonzero(known).tolist()) for name in (level, other)]
+        noise = [score_noise(side) for side in sides]
+        found = latent_correlation(sides[0].score, sides[1].score, noise[0], noise[1], ci_prob)
+        note = "; ".join(filter(None, (found.note, shared)))
+        rows.append((*found[:-1], note))
+    return pd.DataFrame(rows, columns=names, index=pairs.index)
+
+
+def _shared(scores: Benchmark) -> str:
+    """What data sets have in common whose noise then goes together."""
+    attrs = scores.data.attrs
+    found = ["images"] if attrs.get("items") == "label" else []
+    df = scores.data["decomposition"].to_dataset()["df_people"].sel(system=scores.models)
+    each = df.sel(level=scores.datasets).sum("level", skipna=False)
+    # The same people have the degrees of freedom of one crowd.
+    if bool((df.sel(level=OVERALL) < each - 0.5).any()):
+        found.insert(0, "people")
+    if not found:
+        return ""
+    return f"{' and '.join(found)} of several data sets: their noise counts as agreement"

@@ -1,0 +1,176 @@
+"""Correlations of data sets with attenuation removed: algebra, bias, coverage, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+import alikely as al
+from alikely.benchmark.decomposition import joint_covariance, only
+from alikely.benchmark.latent import latent_correlation, score_noise
+from alikely.data.trials import Trials
+
+Figure = Callable[[str], None]
+MANY = 10**9
+
+
+def two_datasets(
+    rng: np.random.Generator, rho: float, *, machines: int = 20, humans: int = 6, images: int = 150
+) -> tuple[Trials, np.ndarray]:
+    """Machines whose liking for what is hard for people correlates between two data sets by rho.
+
+    A probit of one factor: also what each machine's mean consistency would be without noise.
+    """
+    z = rng.normal(size=machines)
+    other = rho * z + np.sqrt(1 - rho**2) * rng.normal(size=machines)
+    blocks, truths = [], []
+    for liking in (z, other):
+        load = np.r_[np.full(humans, 0.8), 0.5 + 0.13 * np.clip(liking, -2.5, 2.5)]
+        hardness = rng.normal(size=images)
+        own = rng.normal(size=(humans + machines, images))
+        blocks.append(load[:, None] * hardness + np.sqrt(1 - load[:, None] ** 2) * own + 0.6 > 0)
+        truths.append(expected_consistency(load[humans:] * 0.8, special.ndtr(0.6)))
+    trials = Trials.from_correct(
+        np.concatenate(blocks, axis=1).astype(int),
+        kind=["human"] * humans + ["model"] * machines,
+        dataset=["x"] * images + ["y"] * images,
+    )
+    return trials, np.array(truths)
+
+
+def expected_consistency(correlation: np.ndarray, p: float) -> np.ndarray:
+    """Kappa of two thresholded normals of equal accuracy."""
+    cut = special.ndtri(p)
+    both = [
+        stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([cut, cut]) for r in correlation
+    ]
+    return (np.array(both) - p**2) / (p * (1 - p))
+
+
+def latent_row(trials: Trials) -> pd.Series:
+    scores = al.benchmark_scores(trials, people="dataset", n_resamples=60, n_draws=0, rng=1)
+    return scores.correlations().iloc[0]
+
+
+def test_without_noise_it_is_the_correlation() -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 12))
+    found = latent_correlation(x, y, (0.0, MANY), (0.0, MANY))
+    assert found.correlation == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert found.reliability == found.reliability_other == 1
+    # Errors that are known: the classical formula, for any noise and whatever the units.
+    noisy = latent_correlation(3 * x, y / 7, (0.5, MANY), (0.001, MANY))
+    r = np.sqrt(noisy.reliability * noisy.reliability_other)
+    assert noisy.reliability == pytest.approx(1 - 0.5 / (9 * x.var(ddof=1)))
+    assert noisy.correlation == pytest.approx(found.pearson / r)
+    # The other way round, and turned, it is the same.
+    back = latent_correlation(-y / 7, 3 * x, (0.001, MANY), (0.5, MANY))
+    np.testing.assert_allclose(
+        [back.correlation, back.lower, back.upper], [-noisy.correlation, -noisy.upper, -noisy.lower]
+    )
+
+
+def test_what_is_not_known_says_why() -> None:
+    x, y = np.random.default_rng(2).normal(size=(2, 8))
+    none = latent_correlation(x, y, (10.0, 5), (0.1, 5))
+    assert np.isnan([none.correlation, none.lower, none.upper]).all()
+    assert none.reliability < 0
+    assert none.note == "noise is all that machines differ by"
+    few = latent_correlation(x, y, (np.nan, np.nan), (0.1, 5))
+    assert few.note == "too few humans to know the noise"
+    z, w = np.random.default_rng(3).normal(size=(2, 40))
+    beyond = latent_correlation(z, z + 0.01 * w, (0.1 * z.var(ddof=1), 50), (0.0, MANY))
+    assert beyond.correlation > 1
+    assert beyond.note == "beyond 1: noise taken off by its mean, not clipped"
+    unsure = latent_correlation(x, y, (0.6 * x.var(ddof=1), 2), (0.1, 2))
+    assert np.isinf([unsure.lower, unsure.upper]).all()
+    assert unsure.note == (
+        "a reliability can hardly be told from 0: no bounds; scores are mostly noise"
+    )
+
+
+def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
+    trials, _ = two_datasets(np.random.default_rng(3), 0.6, machines=6, images=120)
+    scores = al.benchmark_scores(trials, people="dataset", n_resamples=60, n_draws=0, rng=1)
+    parts = only(scores.decomposition("x"), range(6))
+    centre = np.eye(6) - 1 / 6
+    matrix = joint_covariance(parts, "images")
+    noise, df = score_noise(parts)
+    # People can but add to what images do.
+    assert noise >= np.trace(centre @ matrix) / 5 * (1 - 1e-9)
+    assert df >= 5
+    table = scores.correlations(ci_prob=0.9)
+    assert list(table)[-7:] == [
+        "pearson", "reliability", "reliability_other", "latent", "latent_ci90_lb",
+        "latent_ci90_ub", "note",
+    ]  # fmt: skip
+    row = table.iloc[0]
+    assert row["reliability"] == pytest.approx(1 - noise / parts.score.var(ddof=1))
+    bounds = ["latent_ci90_lb", "latent_ci90_ub"]
+    for ends, colour in (((0.1, 1.3), 0.8), ((-np.inf, np.inf), np.nan)):
+        table[bounds], table["latent"] = ends, 0.8
+        drawn = np.ma.filled(al.plot_correlations(table, latent=True).images[0].get_array(), np.nan)
+        np.testing.assert_allclose(drawn[0, 1], colour)
+    with pytest.raises(ValueError, match="needs the column 'latent'"):
+        al.plot_correlations(table.drop(columns="latent"), latent=True)
+
+
+def test_noise_of_the_same_people_is_told() -> None:
+    trials, _ = two_datasets(np.random.default_rng(4), 0.6, machines=5, humans=4, images=60)
+    notes = {
+        people: al.benchmark_scores(trials, people=people, n_resamples=40, n_draws=0, rng=1)
+        .correlations()["note"]
+        .iloc[0]
+        for people in ("label", "dataset")
+    }
+    assert "people of several data sets: their noise counts as agreement" in notes["label"]
+    assert "people" not in notes["dataset"]
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
+def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure) -> None:
+    """Twenty machines, reliabilities .9 and .8, noise known with 30 degrees of freedom."""
+    rng, times, n, df = np.random.default_rng(5), 400, 20, 30
+    noise = 1 / 0.9 - 1, 1 / 0.8 - 1
+    found, held = [], []
+    for _ in range(times):
+        z = rng.normal(size=n)
+        pair = np.stack([z, rho * z + np.sqrt(1 - rho**2) * rng.normal(size=n)])
+        pair += rng.normal(size=(2, n)) * np.sqrt(noise)[:, None]
+        said = [(v * rng.chisquare(df) / df, float(df)) for v in noise]
+        row = latent_correlation(pair[0], pair[1], said[0], said[1])
+        found.append((row.pearson, row.correlation))
+        held.append(row.lower <= rho <= row.upper)
+    raw, latent = np.median(found, axis=0)
+    cover = float(np.mean(held))
+    figure(f"latent correlation {rho}: median {latent:.3f} (raw {raw:.3f}), covers {cover:.3f}")
+    # The median of 400 whose spread is about 1.3 / sqrt(20) at most.
+    assert abs(latent - rho) < 4 * 1.25 * 1.3 / np.sqrt(n * times) + 0.01
+    assert abs(raw - rho * np.sqrt(0.72)) < 4 * 1.25 / np.sqrt(n * times) + 0.02
+    assert cover > 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
+def test_bias_and_coverage_of_benchmarks(rho: float, figure: Figure) -> None:
+    """Trials of 20 machines and 6 people in each of two data sets."""
+    rng, times = np.random.default_rng(6), 60
+    rows, truths = [], []
+    for _ in range(times):
+        trials, truth = two_datasets(rng, rho)
+        rows.append(latent_row(trials))
+        truths.append(np.corrcoef(truth)[0, 1])
+    table = pd.DataFrame(rows)
+    held = table["latent_ci95_lb"].le(rho) & table["latent_ci95_ub"].ge(rho)
+    known = table["latent"].notna()
+    figure(
+        f"benchmarks of latent correlation {rho} (these machines {np.mean(truths):.2f}): median "
+        f"{table['latent'].median():.3f}, raw {table['pearson'].median():.3f}, covers "
+        f"{held[known].mean():.3f}, {1 - known.mean():.3f} without, reliability "
+        f"{table['reliability'].median():.2f}"
+    )
+    assert held[known].mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
+    assert abs(table["latent"].median() - rho) < 4 * 1.25 * 1.6 / np.sqrt(20 * times) + 0.05
