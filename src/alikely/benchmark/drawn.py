@@ -48,7 +48,7 @@ class DrawnScores(Tree):
     Attributes
     ----------
     data : xarray.DataTree
-        ``estimates``: ``estimate``, ``ceiling``, ``n_entries``, ``n_missing`` and ``reason`` (level,
+        ``estimates``: ``estimate``, ``ceiling``, ``n_entries``, ``n_missing``, ``reason`` (level,
         system); ``posterior``: ``score`` (chain, draw, level, system). A level is a data set, or
         ``overall``, their unweighted mean. Systems are the machines and, where members of the
         reference are compared with one another, ``human-human``.

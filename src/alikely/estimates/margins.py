@@ -383,6 +383,7 @@ def _draw_strengths(
         4 * -(-ask.n_draws // 4),
         m=table.attrs["n_alternatives"],
         link=(DEFAULTS | ask.options)["link"],
+        ci_prob=ask.ci_prob,
         cluster=ask.cluster,
         rng=seed,
     )

@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from alikely._base.arrays import Floats
 from alikely.margins.importance import positive, scores_of_items, second_derivatives
 from alikely.margins.laws import strength_of
 from alikely.margins.likelihoods import log_likelihood
-from alikely.margins.moments import FEWEST_CLASSES
+from alikely.margins.moments import FEWEST_CLASSES, same_correlation
 from alikely.margins.strengths import (
     MOST_INFLATED,
     PERFECT,
@@ -31,7 +32,7 @@ from alikely.margins.strengths import (
     standard_scores,
 )
 
-__all__ = ["WithinClasses", "within_classes"]
+__all__ = ["WithinClasses", "classes_differ", "varied_within", "within_classes"]
 
 # Normal scores on which likelihoods of items are laid out, and the least spread that they resolve.
 SCORES = np.linspace(-6, 6, 241)
@@ -142,9 +143,7 @@ def within_classes(
     log_p = log_likelihood(group.likelihoods, strength_of(law, nodes), stable)[0]
     theta, sites = _fitted(items, log_p, group, float(np.tanh(fit.mode.at[-1])))
 
-    def by_class(points: Floats) -> Floats:
-        return _log_likelihood(points, items, sites)
-
+    by_class = functools.partial(_log_likelihood, items=items, sites=sites)
     slopes = scores_of_items(by_class, theta, np.ones(5))
     second = second_derivatives(lambda x: by_class(x).sum(axis=1) + _log_prior(x), theta, REACH)
     # At a perfect correlation the likelihood is flat.
@@ -166,6 +165,49 @@ def within_classes(
     return WithinClasses(
         float(np.tanh(theta[ETA])), lower, upper, _between(theta, items), influence, inflation
     )
+
+
+def classes_differ(fit: StrengthFit, within: WithinClasses, classes: NDArray[np.intp]) -> float:
+    """Test whether the correlation in all is that within classes.
+
+    Parameters
+    ----------
+    fit : StrengthFit
+        As from `alikely.margins.fit_machine`.
+    within : WithinClasses
+        As from `within_classes`.
+    classes : ndarray of int, shape (item,)
+        Class of each item, from 0.
+
+    Returns
+    -------
+    float
+        p-value, as from `alikely.margins.moments.same_correlation`; NaN of fewer than 5 classes.
+    """
+    if len(within.slopes) < FEWEST_CLASSES:
+        return np.nan
+    total = float(np.tanh(fit.mode.at[-1]))
+    of_total = (1 - total**2) * np.bincount(classes, fit.slopes)
+    return same_correlation((total, within.rho), (of_total, (1 - within.rho**2) * within.slopes))
+
+
+def varied_within(margins: ArrayLike, classes: NDArray[np.intp]) -> bool:
+    """Whether margins differ within classes at all.
+
+    Parameters
+    ----------
+    margins : array_like, shape (item,)
+        Of a machine.
+    classes : ndarray of int, shape (item,)
+        Class of each item, from 0.
+
+    Returns
+    -------
+    bool
+    """
+    scores = standard_scores(margins)
+    mean = np.bincount(classes, scores) / np.bincount(classes)
+    return bool(np.abs(scores - mean[classes]).max() > 1e-9)
 
 
 def _laid_out(scores: Floats, classes: NDArray[np.intp]) -> _Items:
@@ -202,10 +244,15 @@ def _log_likelihood(theta: Floats, items: _Items, sites: _Sites) -> Floats:
     spread = own + 1 / sites.precision
     left = sites.at - expected
     weight, pull, square, log = (
-        part @ items.member for part in (1 / spread, left / spread, left**2 / spread, np.log(spread))
+        part @ items.member
+        for part in (1 / spread, left / spread, left**2 / spread, np.log(spread))
     )
     shrunk = 1 + of_class * weight
     return np.asarray(-(log + np.log(shrunk) + square - of_class * pull**2 / shrunk) / 2)
+
+
+def _total(theta: Floats, items: _Items, sites: _Sites) -> Floats:
+    return np.asarray(_log_likelihood(theta, items, sites).sum(axis=1))
 
 
 def _fitted(
@@ -218,7 +265,7 @@ def _fitted(
     free = np.ones(5, dtype=bool)
     for _ in range(SWEEPS):
         before = theta
-        theta = _climbed(lambda x: _log_likelihood(x, items, sites).sum(axis=1), theta, free)
+        theta = _climbed(functools.partial(_total, items=items, sites=sites), theta, free)
         sites = _matched(theta, items, sites, log_p)
         if np.abs(theta - before).max() < SETTLED:
             break
@@ -322,6 +369,8 @@ def _between(theta: Floats, items: _Items) -> float:
     _, own, of_class = (part.ravel()[0] for part in _parts(theta[None], items)[0:3])
     count = items.member.sum(axis=0)
     mean = items.mean
-    line = theta[SLOPE] ** 2 * np.average((mean - np.average(mean, weights=count)) ** 2, weights=count)
+    line = theta[SLOPE] ** 2 * np.average(
+        (mean - np.average(mean, weights=count)) ** 2, weights=count
+    )
     rest = of_class + own * len(count) / count.sum()
     return float(np.sign(theta[SLOPE]) * np.sqrt(line / (line + rest)))

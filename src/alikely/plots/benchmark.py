@@ -78,7 +78,9 @@ def plot_benchmark(
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
-    told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
+    told = (
+        f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
+    )
     freed = ", freed of noise" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label} {told}{freed}")
     ax.spines[["top", "right"]].set_visible(False)
