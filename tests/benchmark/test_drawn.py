@@ -143,9 +143,7 @@ def test_order_of_entries_does_not_matter(
     apart, back = one.differences().iloc[0], other.differences()
     same = back[(back["system"] == apart["other"]) & (back["other"] == apart["system"])].iloc[0]
     assert same["difference"] == pytest.approx(-apart["difference"], abs=SINGLE)
-    assert same["simultaneous_ci95_lb"] == pytest.approx(
-        -apart["simultaneous_ci95_ub"], abs=SINGLE
-    )
+    assert same["simultaneous_ci95_lb"] == pytest.approx(-apart["simultaneous_ci95_ub"], abs=SINGLE)
 
 
 def test_a_perfect_score_stays_possible(result: al.Result) -> None:
@@ -219,7 +217,7 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
     apart["posterior"].attrs["joint"] = 0
     loose = scores_of(al.Result(apart))
     assert len(loose.summary()) == 3
-    with pytest.raises(ValueError, match="posterior drawn pair by pair.*model='moments'"):
+    with pytest.raises(ValueError, match=r"posterior drawn pair by pair.*model='moments'"):
         loose.ranks()
     with pytest.raises(ValueError, match="at least 100 draws of 2 systems"):
         al.benchmark.rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))

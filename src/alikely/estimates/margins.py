@@ -142,14 +142,17 @@ def decision_margin_consistency(
         says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
         machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
         deviations from the means of classes, and ``share_between``, of these means (of two machines
-        both are of normal scores of margins); and in
+        both are of normal scores of margins), with ``"strengths"``, of machine and group,
+        ``strength_within`` and ``strength_between`` alike; and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
-        checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
-        raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
-        margins tell) and ``p_repeats`` (people have something of their own on items). With
+        checks, which the column ``note`` reports below .02: ``p_bend`` (strengths are no line in
+        raw margins), ``p_skew`` (they are skewed), ``p_within`` (the correlation within classes is
+        another one than in all) and ``p_repeats`` (people have something of their own on items);
+        and ``p_classes`` (classes differ beyond what margins tell), of which no note speaks. With
         ``"strengths"`` these are ``p_line`` (margins are a line in skewed strengths), ``p_law``
-        (strengths have two humps), ``p_residuals`` (classes) and ``p_skew``, reported below .025,
-        and ``p_repeats``; ``inflation`` is the variance that items show over that by the model.
+        (strengths have two humps), ``p_within`` and ``p_skew``, and ``p_residuals`` (classes) and
+        ``p_repeats`` without a note; ``inflation`` is the variance that items show over that by the
+        model.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
