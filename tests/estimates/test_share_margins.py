@@ -89,7 +89,7 @@ def test_between_is_of_means_of_classes() -> None:
     result = analysed(*tables(world, 5))
     row = result.summary().iloc[0]
     assert row["share_between"] < 0 < row["share_within"]
-    assert "classes matter: " in row["note"]
+    assert "classes matter (" in row["note"]
     data = al.simulate.margin_data(world, 5)
     kinds = data.classes == np.arange(16)[:, None]
     from alikely.margins.sides import normal_scores

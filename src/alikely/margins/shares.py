@@ -363,9 +363,9 @@ def classes_matter(total: float, within: float) -> str:
     Examples
     --------
     >>> classes_matter(0.47, 0.15)
-    'classes matter: 0.47 in all, 0.15 within'
+    'classes matter (0.47 in all, 0.15 within)'
     """
-    return f"classes matter: {total:.2f} in all, {within:.2f} within"
+    return f"classes matter ({total:.2f} in all, {within:.2f} within)"
 
 
 def tied_draws(

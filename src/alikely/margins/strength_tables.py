@@ -46,10 +46,10 @@ LEVEL = 0.08
 # Of 512 points, the share below which fewer than 50 count.
 SETTLED = 0.1
 SAYS = {
-    "p_line": "margins are a line in skewed strengths: too high; model='moments' assumes neither",
+    "p_line": "margins are a line in skewed strengths: too high, model='moments' assumes neither",
     "p_law": "strengths of no single hump: model='moments' assumes none",
     "p_within": "classes matter",
-    "p_skew": "strengths are skewed: too high unless margins bend with them; see model='moments'",
+    "p_skew": "strengths are skewed: too high unless margins bend with them, see model='moments'",
 }
 REMARKED = LEVEL / len(SAYS)
 WITHIN = ("strength_within", "strength_within_lb", "strength_within_ub", "strength_between")
