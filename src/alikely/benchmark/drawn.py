@@ -25,7 +25,6 @@ from scipy import special
 import alikely
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import pair_contrasts
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
@@ -247,9 +246,7 @@ class DrawnScores(Tree):
             }
         )
 
-    def ranks(
-        self, level: str = OVERALL, *, ci_prob: float | None = None, rng: RandomState = None
-    ) -> pd.DataFrame:
+    def ranks(self, level: str = OVERALL, *, ci_prob: float | None = None) -> pd.DataFrame:
         """Ranking of the machines with confidence sets that admit ties [MRSW24]_.
 
         Parameters
@@ -258,8 +255,6 @@ class DrawnScores(Tree):
             A data set, or ``"overall"``.
         ci_prob : float, optional
             Probability of the sets; as in the analysis if not given.
-        rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-            Unused where draws are given; kept for the same call as of `Benchmark.ranks`.
 
         Returns
         -------
@@ -276,7 +271,7 @@ class DrawnScores(Tree):
         names, draws = self._machines(level)
         centre = np.median(draws, axis=0)
         return ranking.rank_sets(
-            centre, np.cov(draws.T), names, ci_prob=prob, deviations=draws - centre, rng=rng
+            centre, np.cov(draws.T), names, ci_prob=prob, deviations=draws - centre
         )
 
     def _machines(self, level: str) -> tuple[list[str], Floats]:

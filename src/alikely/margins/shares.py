@@ -35,6 +35,7 @@ __all__ = [
     "pair_moments",
     "share_draws",
     "tied_draws",
+    "without_bound",
 ]
 
 # Where all holds, a remark in less than one of ten data sets: the checks share its probability.
@@ -159,7 +160,7 @@ def share_draws(
     lost = interval(values, ci_prob, "eti")
     within = np.stack([beside["share_within_lb"], beside["share_within_ub"]], axis=1)
     remarks = [
-        _remark(entry, bool((bounds == [-1, 1]).all()), bool(np.prod(np.sign(ends)) == 1))
+        _remark(entry, bounds, bool(np.prod(np.sign(ends)) == 1))
         for entry, bounds, ends in zip(entries, lost, within, strict=True)
     ]
     return ShareDraws(values, beside, np.array(remarks, dtype=object))
@@ -326,15 +327,14 @@ def _checks(
     return found
 
 
-def _remark(entry: _Entry, unbounded: bool, sure_within: bool) -> str:
+def _remark(entry: _Entry, bounds: Floats, sure_within: bool) -> str:
     """What a reader should know; `sure_within`: whether the interval within excludes 0."""
     if entry.total.reason:
         return entry.total.reason
     told = [entry.remark]
     if abs(entry.total.rho) > 1:
         told.append(f"freed of noise the estimate is {entry.total.rho:.2f}")
-    if unbounded:
-        told.append("no bound: the group's reliability may be 0")
+    told.append(without_bound(entry.total.rho, bounds))
     said = {name: text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < REMARKED}
     if entry.within is not None and not entry.within.reason:
         values = entry.total.rho, entry.within.rho
@@ -346,6 +346,36 @@ def _remark(entry: _Entry, unbounded: bool, sure_within: bool) -> str:
     else:
         told += said.values()
     return "; ".join(filter(None, told))
+
+
+def without_bound(rho: float, bounds: Floats) -> str:
+    """What to say of limits that are those of any correlation, on the side where 0 is or on both.
+
+    Parameters
+    ----------
+    rho : float
+        The estimate.
+    bounds : ndarray, shape (2,)
+        Its limits.
+
+    Returns
+    -------
+    str
+        Empty where there is nothing to say.
+
+    Examples
+    --------
+    >>> without_bound(0.6, np.array([-1.0, 0.9]))
+    "no lower bound: the group's reliability may be 0"
+    """
+    below, above = bounds[0] <= -1 and rho > 0, bounds[1] >= 1 and rho < 0
+    if bounds[0] <= -1 and bounds[1] >= 1:
+        side = ""
+    elif below or above:
+        side = "lower " if below else "upper "
+    else:
+        return ""
+    return f"no {side}bound: the group's reliability may be 0"
 
 
 def classes_matter(total: float, within: float) -> str:

@@ -21,7 +21,13 @@ from alikely.margins.residuals import (
     residuals,
     skew_check,
 )
-from alikely.margins.shares import FEWEST_OF_STRATUM, OPPOSITE, classes_matter, pair_moments
+from alikely.margins.shares import (
+    FEWEST_OF_STRATUM,
+    OPPOSITE,
+    classes_matter,
+    pair_moments,
+    without_bound,
+)
 from alikely.margins.sides import lists_of_items
 from alikely.margins.strengths import (
     MOST_INFLATED,
@@ -175,7 +181,9 @@ def strength_draws(
         for name, value in checks.items():
             beside[name][pair] = value
         checks["total"] = float(np.tanh(fit.mode.at[-1]))
-        reasons[pair] = _remark(table, job, checks, fit.draws.efficiency)
+        ends = strength_limits(fit, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+        told_of = _remark(table, job, checks, fit.draws.efficiency)
+        reasons[pair] = "; ".join(filter(None, (without_bound(checks["total"], ends), told_of)))
         parts.append(Influence(job.items, fit.slopes, job.clusters))
     ranks = tied_ranks(n_trials, parts, n_draws, tie_seed)
     values = np.take_along_axis(limits, ranks, axis=0).astype(np.float32)

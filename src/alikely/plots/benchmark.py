@@ -103,7 +103,7 @@ def plot_ranks(
     population : {"images", "humans", "crossed"}
         What is thought of as drawn anew, of a benchmark of trials.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the rank sets.
+        Source of randomness of the rank sets, of a benchmark of trials.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -125,7 +125,7 @@ def plot_ranks(
     'rank'
     """
     if isinstance(scores, DrawnScores):
-        table = scores.ranks(rng=rng).iloc[::-1]
+        table = scores.ranks().iloc[::-1]
     else:
         table = scores.ranks(population, rng=rng).iloc[::-1]
     ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)))
