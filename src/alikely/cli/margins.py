@@ -27,7 +27,6 @@ from alikely.stats.intervals import percent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alikely.benchmark.drawn import DrawnScores
     from alikely.estimates.result import Result
 
 # By what a correlation freed of noise is of.
@@ -100,6 +99,15 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="M",
         help="alternatives of the task (default: the number of classes)",
     )
+    _add_estimators(parser)
+    add_reading_options(parser)
+    add_inference_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def _add_estimators(parser: Parser) -> None:
+    """Options of what is freed of noise, and what is made of it."""
     parser.add_argument(
         "--model",
         default="moments",
@@ -118,10 +126,6 @@ def add_parser(verbs: Verbs) -> Parser:
         help="also the mean of each machine over conditions and data sets, freed of noise, and its "
         "rank among them",
     )
-    add_reading_options(parser)
-    add_inference_options(parser)
-    add_output_options(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -205,7 +209,7 @@ def _scales(result: Result) -> str:
     return "\n" + textwrap.fill(told, 80)
 
 
-def _score_table(scores: DrawnScores, ci_prob: float) -> str:
+def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> str:
     """Means of machines, best first, with ranks where there are two and more."""
     frame = scores.summary().sort_values("posterior_median", ascending=False)
     ranked = len(scores.models) > 1 and frame["posterior_median"].notna().all()

@@ -61,6 +61,8 @@ class WithinClasses(NamedTuple):
         Change of the inverse hyperbolic tangent of `rho` with the weight of each class.
     inflation : float
         Variance by what classes do over that by the model, from 1 to 6.
+    p_total : float
+        p-value of the correlation in all, as it was found, for that within classes.
     """
 
     rho: float
@@ -69,6 +71,7 @@ class WithinClasses(NamedTuple):
     between: float
     slopes: Floats
     inflation: float
+    p_total: float
 
 
 class _Items(NamedTuple):
@@ -162,9 +165,10 @@ def within_classes(
         _limit(by_class, theta, side, bound, float(np.sqrt(2 * bound * inverse[ETA, ETA])))
         for side in (-1, 1)
     )
-    return WithinClasses(
-        float(np.tanh(theta[ETA])), lower, upper, _between(theta, items), influence, inflation
-    )
+    root = np.sqrt(max(2 * _loss(by_class, theta, fit.mode.at[-1]) / inflation, 0.0))
+    p_total = float(2 * stats.t.sf(root, max(n_classes, FEWEST_CLASSES) - 1))
+    rho, between = float(np.tanh(theta[ETA])), _between(theta, items)
+    return WithinClasses(rho, lower, upper, between, influence, inflation, p_total)
 
 
 def classes_differ(fit: StrengthFit, within: WithinClasses, classes: NDArray[np.intp]) -> float:
@@ -182,13 +186,16 @@ def classes_differ(fit: StrengthFit, within: WithinClasses, classes: NDArray[np.
     Returns
     -------
     float
-        p-value, as from `alikely.margins.moments.same_correlation`; NaN of fewer than 5 classes.
+        p-value, the greater of that of their difference, as from
+        `alikely.margins.moments.same_correlation`, and of ``p_total``: near a perfect correlation
+        errors are small and the prior pulls at that in all. NaN of fewer than 5 classes.
     """
     if len(within.slopes) < FEWEST_CLASSES:
         return np.nan
     total = float(np.tanh(fit.mode.at[-1]))
     of_total = (1 - total**2) * np.bincount(classes, fit.slopes)
-    return same_correlation((total, within.rho), (of_total, (1 - within.rho**2) * within.slopes))
+    slopes = of_total, (1 - within.rho**2) * within.slopes
+    return max(same_correlation((total, within.rho), slopes), within.p_total)
 
 
 def varied_within(margins: ArrayLike, classes: NDArray[np.intp]) -> bool:
@@ -334,24 +341,26 @@ def _matched(theta: Floats, items: _Items, sites: _Sites, log_p: Floats) -> _Sit
     return _Sites(at, precision)
 
 
-def _limit(
-    by_class: Callable[[Floats], Floats], theta: Floats, side: int, bound: float, first: float
-) -> float:
-    """Where the log likelihood, the other parameters fitted, is so far below its greatest."""
-    free = np.arange(5) != ETA
+def _loss(by_class: Callable[[Floats], Floats], theta: Floats, eta: float) -> float:
+    """What the log likelihood loses at a correlation, the other parameters fitted."""
 
     def log_p(points: Floats) -> Floats:
         return np.asarray(by_class(points).sum(axis=1))
 
-    def greatest(at: Floats) -> float:
-        return float(log_p(at[None])[0] + _log_prior(at[None])[0])
+    start = theta.copy()
+    start[ETA] = eta
+    found = np.stack([theta, _climbed(log_p, start, np.arange(5) != ETA)])
+    best, there = log_p(found) + _log_prior(found)
+    return float(best - there)
 
-    best = greatest(theta)
+
+def _limit(
+    by_class: Callable[[Floats], Floats], theta: Floats, side: int, bound: float, first: float
+) -> float:
+    """Where the log likelihood, the other parameters fitted, is so far below its greatest."""
 
     def excess(eta: float) -> float:
-        start = theta.copy()
-        start[ETA] = eta
-        return best - greatest(_climbed(log_p, start, free)) - bound
+        return _loss(by_class, theta, eta) - bound
 
     near, far = theta[ETA], theta[ETA]
     while True:
