@@ -345,5 +345,5 @@ def test_groups_of_margins_have_the_kind_that_names_them() -> None:
         al.Trials.from_table(both), margins, n_resamples=0, n_draws=0, rng=1
     )
     al.plot_matrix(result, kinds=al.Trials.from_table(both))
-    with pytest.raises(ValueError, match="no entry for 'net'.*name each in a mapping$"):
+    with pytest.raises(ValueError, match=r"no entry for 'net'.*name each in a mapping$"):
         al.plot_matrix(result, kinds=trials)
