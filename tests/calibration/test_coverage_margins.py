@@ -77,3 +77,25 @@ def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) 
     assert (total.loc[CLASSES_DIFFER, "p_classes"] > 0.95).all()
     stable = ["45 people twice", "5 people twice, stable"]
     assert (total.loc[stable, "p_repeats"] > 0.95).all()
+
+
+@pytest.mark.slow
+def test_strengths_within_classes_and_what_notes_say(figure: Callable[[str], None]) -> None:
+    """Classes with biases of their own, and worlds in which all holds."""
+    n, holds = 60, ["10 people", "10 people, perfect"]
+    worlds = {name: al.simulate.MARGIN_WORLDS[name] for name in [*CLASSES_DIFFER, *holds]}
+    table = al.calibration.margin_coverage(worlds, n_datasets=n, strengths=True, rng=20)
+    figure(table.round(3).to_string())
+    rows = table.set_index(["scope", "world"])
+    within = rows.loc["strengths within"]
+    assert (within["coverage"] > 0.92 - 3 * np.sqrt(0.92 * 0.08 / n)).all()
+    assert (within["width_ratio"] <= 1.5).all()
+    for scope in ("total", "strengths"):
+        noted = rows.loc[scope, "noted"]
+        assert noted["opposite classes"] > 0.95
+        # In at most a tenth of data sets: three errors of both worlds together.
+        assert noted[holds].mean() < 0.1 + 3 * np.sqrt(0.1 * 0.9 / (2 * n))
+    told = rows.loc["total"]
+    for name in ("p_within", "p_within_strengths"):
+        assert told.loc[holds, name].mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / (2 * n))
+        assert (told.loc[CLASSES_DIFFER, name] > 0.4).all()

@@ -67,6 +67,27 @@ def test_the_design_may_choose(
     assert max(map(len, printed.splitlines())) <= 80
 
 
+def test_means_of_machines_are_printed_and_written(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--scores"]
+    arguments += ["--resamples", "0", "--draws", "400", "--seed", "2", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    result = al.Result.load(tmp_path / "decision_margin_consistency.nc")
+    scores = al.benchmark.scores_of(result)
+    table = printed.split("Means over conditions and data sets")[1]
+    assert max(map(len, table.split("Written to")[0].splitlines())) <= 80
+    row = scores.summary().sort_values("posterior_median").iloc[-1]
+    assert f"[{row['posterior_eti95_lb']:6.3f}, {row['posterior_eti95_ub']:6.3f}]" in table
+    assert table.splitlines()[2].startswith(row["system"][:20])
+    kept = pd.read_csv(tmp_path / "scores.csv")
+    np.testing.assert_allclose(
+        kept["posterior_median"], scores.summary(None)["posterior_median"], rtol=1e-12
+    )
+    assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_logits_with_coarse_categories(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

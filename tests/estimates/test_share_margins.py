@@ -89,7 +89,7 @@ def test_between_is_of_means_of_classes() -> None:
     result = analysed(*tables(world, 5))
     row = result.summary().iloc[0]
     assert row["share_between"] < 0 < row["share_within"]
-    assert "classes differ beyond the margins" in row["note"]
+    assert "classes matter (" in row["note"]
     data = al.simulate.margin_data(world, 5)
     kinds = data.classes == np.arange(16)[:, None]
     from alikely.margins.sides import normal_scores
@@ -198,6 +198,33 @@ def test_differences_of_machines_cover() -> None:
         inside += row["eti95_lb"] <= truth[0] - truth[1] <= row["eti95_ub"]
     error = np.sqrt(0.95 * 0.05 / n_sets)
     assert inside / n_sets == pytest.approx(0.95, abs=4 * error)
+
+
+def test_classes_err_together_in_every_school() -> None:
+    world = al.simulate.MARGIN_WORLDS["opposite classes"]
+    trials, margins = tables(world, 4)
+    by_class, named, alone = (
+        analysed(trials, margins, n_resamples=500, n_draws=0, cluster=cluster)
+        for cluster in (None, "true_class", "item")
+    )
+    assert by_class.data.attrs["cluster"] == "true_class"
+    name = by_class.metric.name
+    for group in ("estimates", "bootstrap"):
+        variable = {"estimates": "se", "bootstrap": name}[group]
+        np.testing.assert_array_equal(by_class.data[group][variable], named.data[group][variable])
+    # What classes have in common is most of the error here.
+    assert by_class.estimates["se"].item() > 1.5 * alone.estimates["se"].item()
+    spread = [r.draws("bootstrap").std() for r in (by_class, alone)]
+    assert spread[0] > 1.5 * spread[1]
+    few = tables(al.simulate.MarginWorld(n_classes=4, m=4), 4)
+    assert analysed(*few, n_draws=0).data.attrs["cluster"] == ""
+
+
+def test_limits_that_say_nothing_are_told() -> None:
+    trials, margins = tables(al.simulate.MarginWorld(n_items=60), 1)
+    row = analysed(trials, margins, n_draws=1).summary().iloc[0]
+    assert "only 4 posterior draws: none is to lie beyond a limit" in row["note"]
+    assert "posterior draws" not in analysed(trials, margins, n_draws=40).summary()["note"].iloc[0]
 
 
 @pytest.fixture(scope="module")

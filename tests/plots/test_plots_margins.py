@@ -334,3 +334,16 @@ def test_checks_of_bad_input() -> None:
     with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
         al.plot_margin_checks(other)
     plt.close("all")
+
+
+def test_groups_of_margins_have_the_kind_that_names_them() -> None:
+    trials, margins = al.simulate.detection_experiment(4, 20, 1, rho={"net": 0.5}, rng=1)
+    frame = trials.to_table()
+    first = frame[frame["observer"] == frame["observer"].iloc[0]]
+    both = pd.concat([frame, first.assign(observer="net", kind="model")])
+    result = al.decision_margin_consistency(
+        al.Trials.from_table(both), margins, n_resamples=0, n_draws=0, rng=1
+    )
+    al.plot_matrix(result, kinds=al.Trials.from_table(both))
+    with pytest.raises(ValueError, match=r"no entry for 'net'.*name each in a mapping$"):
+        al.plot_matrix(result, kinds=trials)

@@ -14,6 +14,8 @@ from .contrasts import group_means as group_means
 from .contrasts import pairwise_differences as pairwise_differences
 from .covariates import cohort_contrasts as cohort_contrasts
 from .covariates import cohort_effects as cohort_effects
+from .drawn import DrawnScores as DrawnScores
+from .drawn import scores_of as scores_of
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks
@@ -30,6 +32,7 @@ from .verdicts import Verdict as Verdict
 
 __all__ = [
     "Benchmark",
+    "DrawnScores",
     "EqualityTest",
     "Reconstruction",
     "Verdict",
@@ -54,6 +57,7 @@ __all__ = [
     "rank_correlations",
     "rank_sets",
     "reconstruct_score",
+    "scores_of",
     "sensitivity",
     "sensitivity_band",
     "significantly_greater",

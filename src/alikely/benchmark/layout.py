@@ -33,6 +33,7 @@ __all__ = [
     "people_drawn",
     "refuse_own_names",
     "require_balance",
+    "require_trials",
     "system_labels",
 ]
 
@@ -159,10 +160,26 @@ def metric_of_trials(metric: str | Metric) -> Metric:
     found = get_metric(metric)
     if found.counts == "margins":
         raise ValueError(
-            f"metric must be one of answers to trials, and {found.name} is one of margins; compare "
-            "margins pair by pair with alikely.decision_margin_consistency"
+            f"metric must be one of answers to trials, and {found.name} is one of margins; score "
+            "alikely.benchmark.scores_of(alikely.decision_margin_consistency(trials, margins))"
         )
     return found
+
+
+def require_trials(trials: object) -> None:
+    """Refuse what is no `Trials`.
+
+    Raises
+    ------
+    TypeError
+        If it is something else; of a result the message says what scores it.
+    """
+    if isinstance(trials, Trials):
+        return
+    way_out = "make them with Trials.from_table"
+    if hasattr(trials, "pairs"):
+        way_out = "score a result with alikely.benchmark.scores_of"
+    raise TypeError(f"expected Trials, got {type(trials).__name__}; {way_out}")
 
 
 def kinds_of_observers(trials: Trials) -> dict[str, str]:

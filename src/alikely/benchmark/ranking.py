@@ -45,6 +45,7 @@ def significantly_greater(
     ci_prob: float = 0.95,
     about: int | None = None,
     deviates: ArrayLike | None = None,
+    deviations: ArrayLike | None = None,
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> NDArray[np.bool_]:
@@ -69,6 +70,9 @@ def significantly_greater(
         Normal deviates of the differences of rows and columns, in place of the differences over
         their standard errors: where these have few degrees of freedom, each of its own, deviates
         of the same probability.
+    deviations : array_like, shape (draw, system), optional
+        Joint draws of all scores less their centres, at least 100, behind the quantile in place of
+        normal ones.
     n_draws : int
         Draws from the normal distribution behind the quantile, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -92,6 +96,7 @@ def significantly_greater(
     [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     """
     x, sigma = _check(estimates, covariance, ci_prob, n_draws)
+    normal = _normal(sigma, n_draws, rng) if deviations is None else _given(deviations, len(x))
     n = len(x)
     j, k = np.nonzero(~np.eye(n, dtype=bool))
     if about is not None:
@@ -110,10 +115,6 @@ def significantly_greater(
         statistic = (x[j] - x[k]) / sd
     else:
         statistic = np.asarray(deviates, dtype=np.float64)[j, k]
-    generator = np.random.default_rng(seed_sequence(rng))
-    values, vectors = np.linalg.eigh(sigma)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    normal = generator.standard_normal((n_draws, n)) @ root.T
     greater = np.zeros((n, n), dtype=bool)
     playing = np.ones(len(j), dtype=bool)
     while playing.any():
@@ -124,6 +125,22 @@ def significantly_greater(
         greater[j[declared], k[declared]] = True
         playing &= ~declared
     return greater
+
+
+def _normal(sigma: NDArray[np.float64], n_draws: int, rng: RandomState) -> NDArray[np.float64]:
+    generator = np.random.default_rng(seed_sequence(rng))
+    values, vectors = np.linalg.eigh(sigma)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return np.asarray(generator.standard_normal((n_draws, len(sigma))) @ root.T)
+
+
+def _given(deviations: ArrayLike, n_systems: int) -> NDArray[np.float64]:
+    found = np.asarray(deviations, dtype=np.float64)
+    if found.ndim != 2 or found.shape[1] != n_systems or len(found) < 100:
+        raise ValueError(
+            f"deviations must be at least 100 draws of {n_systems} systems, got shape {found.shape}"
+        )
+    return found
 
 
 def _largest_difference(
@@ -175,6 +192,7 @@ def rank_sets(
     *,
     ci_prob: float = 0.95,
     deviates: ArrayLike | None = None,
+    deviations: ArrayLike | None = None,
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
@@ -190,7 +208,7 @@ def rank_sets(
         Names of the systems; numbers if not given.
     ci_prob : float
         Probability that all joint sets (each marginal set) hold the true rank, in (0, 1).
-    deviates, n_draws
+    deviates, deviations, n_draws
         As in `significantly_greater`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
@@ -219,6 +237,7 @@ def rank_sets(
         covariance,
         ci_prob=ci_prob,
         deviates=deviates,
+        deviations=deviations,
         n_draws=n_draws,
         rng=joint_seed,
     )
@@ -235,6 +254,7 @@ def rank_sets(
             ci_prob=ci_prob,
             about=i,
             deviates=deviates,
+            deviations=deviations,
             n_draws=n_draws,
             rng=seed,
         )

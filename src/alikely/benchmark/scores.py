@@ -38,6 +38,7 @@ from alikely.benchmark.layout import (
     people_drawn,
     refuse_own_names,
     require_balance,
+    require_trials,
     system_labels,
 )
 from alikely.benchmark.levels import Items, People, checked_labels, decompositions
@@ -131,6 +132,8 @@ def benchmark_scores(
 
     Raises
     ------
+    TypeError
+        If `trials` is not of that class; a result is scored by `alikely.benchmark.scores_of`.
     ValueError
         If the metric is unknown or one of margins, or asked for with the cohort model of another;
         if `people` is to be said and is not; if there are fewer than two humans in a data set, a
@@ -158,6 +161,7 @@ def benchmark_scores(
     >>> table["system"].tolist()[-2:]
     ['human-human', 'ceiling']
     """
+    require_trials(trials)
     check_interval(ci_prob, ci_kind)
     estimand = _checked(metric, missing, cohort)
     one_person, one_image = checked_labels(trials, humans, people, items)

@@ -20,8 +20,14 @@ from scipy import special
 
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
+from alikely.margins import shares, strength_tables
 from alikely.margins.checks import bend_check, class_check, repeat_check
-from alikely.margins.moments import moment_consistency, moment_limits
+from alikely.margins.moments import (
+    Moments,
+    moment_consistency,
+    moment_limits,
+    same_correlation,
+)
 from alikely.margins.residuals import (
     class_residuals,
     law_check,
@@ -31,8 +37,8 @@ from alikely.margins.residuals import (
 )
 from alikely.margins.shares import tied_draws
 from alikely.margins.sides import group_side, lists_of_items, machine_side
-from alikely.margins.strength_tables import REMARKED, SAYS
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
+from alikely.margins.within import classes_differ, within_classes
 from alikely.simulate import (
     MARGIN_WORLDS,
     MarginData,
@@ -49,8 +55,17 @@ __all__ = ["margin_coverage"]
 LEVEL = 0.05
 # Scopes of which no check speaks.
 OTHERS = ("difference", "groups")
+STRENGTHS = ("strengths", "strengths within")
 # Of a difference: its limits are then right to a twentieth of its standard error.
 N_DRAWS = 4_000
+# Checks of which a note speaks, and from which level on. Classes have one by either estimator.
+SPEAK = {
+    "total": (tuple(shares.SAYS), shares.REMARKED),
+    "strengths": (
+        ("p_within_strengths", *(name for name in strength_tables.SAYS if name != "p_within")),
+        strength_tables.REMARKED,
+    ),
+}
 
 
 def margin_coverage(
@@ -90,9 +105,9 @@ def margin_coverage(
         width over that of an interval from the standard deviation of the estimates;
         ``unbounded``, the share of intervals from -1 to 1; ``undefined``, that of data sets without
         an estimate, which count as covered by the whole range; ``bias``, that of the median
-        estimate; ``p_bend, p_skew, p_classes, p_repeats`` and of strengths ``p_line, p_residuals,
-        p_law``, shares of data sets where a check says something, at level .05; of strengths
-        ``noted``, that of data sets where a note does.
+        estimate; ``p_bend, p_skew, p_classes, p_within, p_repeats`` and of strengths ``p_line,
+        p_residuals, p_law, p_within_strengths``, shares of data sets where a check says something,
+        at level .05; of ``total`` and ``strengths`` ``noted``, that of data sets where a note does.
 
     Raises
     ------
@@ -132,7 +147,8 @@ def _study(
     truth_seed, data_seed = seed.spawn(2)
     truths = _truths(made, truth_seed)
     if strengths:
-        truths["strengths"] = true_strength_consistency(made, truth_seed.spawn(1)[0])
+        of_strengths = true_strength_consistency(made, truth_seed.spawn(1)[0])
+        truths |= dict(zip(STRENGTHS, of_strengths, strict=True))
     generator = np.random.default_rng(data_seed)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     found = [_analysed(made, generator, tails, strengths) for _ in range(n_datasets)]
@@ -166,9 +182,11 @@ def _study(
             "bias": float(np.nanmedian(value) - truth),
         }
         rows.append(row | (unchecked if scope in OTHERS else fired))
-    if strengths:
-        told = [any(checks[name] < REMARKED for name in SAYS) for _, checks in found]
-        rows[-1]["noted"] = float(np.mean(told))
+    for row in rows:
+        if row["scope"] in SPEAK:
+            names, level = SPEAK[row["scope"]]
+            told = [any(checks[name] < level for name in names) for _, checks in found]
+            row["noted"] = float(np.mean(told))
     return rows
 
 
@@ -193,12 +211,13 @@ def _analysed(
     seen = data.shown.any(axis=0)
     right, shown = data.right[:, seen], data.shown[:, seen]
     margins, classes = data.margins[seen], data.classes[seen]
-    limits = {}
+    limits, moments = {}, []
     for scope, of_class in (("total", None), ("within", classes)):
         strata = lists_of_items(shown, of_class)
         sides = group_side(right, shown, strata), machine_side(margins, strata)
         found = moment_consistency(*sides, strata, classes)
         limits[scope] = [found.rho, *moment_limits(found, tails).tolist()]
+        moments.append(found)
     limits["difference"] = _difference(data, seen, tails, generator)
     limits["groups"] = _groups(data, seen, tails)
     strata = lists_of_items(shown)
@@ -210,6 +229,7 @@ def _analysed(
         "p_skew": skew_check(group),
         "p_classes": class_check(*sides, classes),
         "p_repeats": repeat_check(right, shown),
+        "p_within": _classes_matter(moments, classes),
     }
     if strengths:
         fit = fit_machine(group, margins, classes, rng=generator)
@@ -221,7 +241,18 @@ def _analysed(
             "p_residuals": class_residuals(left, classes),
             "p_law": law_check(left),
         }
+        inside = within_classes(group, fit, margins, classes, tails[1] - tails[0])
+        limits["strengths within"] = [inside.rho, inside.lower, inside.upper]
+        checks["p_within_strengths"] = classes_differ(fit, inside, classes)
     return limits, checks
+
+
+def _classes_matter(moments: list[Moments], classes: NDArray[np.intp]) -> float:
+    """Whether the correlation in all is that within classes, by moments."""
+    if any(found.reason for found in moments):
+        return np.nan
+    total, within = moments
+    return same_correlation((total.rho, within.rho), (total.slopes, within.slopes), classes)
 
 
 def _difference(

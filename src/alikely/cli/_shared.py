@@ -135,7 +135,11 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
 
 
 def note_lines(notes: pd.Series) -> list[str]:
-    counts = notes[notes != ""].str.split("; ").explode().value_counts()
+    told = notes[notes != ""].str.split("; ").explode()
+    # Figures that differ from row to row are left to the table.
+    alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
+    several = told.groupby(alike).transform("nunique") > 1
+    counts = told.where(~several, alike).value_counts()
     lines = [f"! {note} ({count} row{'s' * (count > 1)})" for note, count in counts.items()]
     return [textwrap.fill(line, 80, subsequent_indent="  ") for line in lines]
 

@@ -16,6 +16,7 @@ from alikely.cli._shared import (
     Verbs,
     add_inference_options,
     add_output_options,
+    note_lines,
     number,
     report,
     save_plot,
@@ -98,6 +99,15 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="M",
         help="alternatives of the task (default: the number of classes)",
     )
+    _add_estimators(parser)
+    add_reading_options(parser)
+    add_inference_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def _add_estimators(parser: Parser) -> None:
+    """Options of what is freed of noise, and what is made of it."""
     parser.add_argument(
         "--model",
         default="moments",
@@ -110,10 +120,12 @@ def add_parser(verbs: Verbs) -> Parser:
             "observer (observers), or of each class answered (criteria: response bias)"
         ),
     )
-    add_reading_options(parser)
-    add_inference_options(parser)
-    add_output_options(parser)
-    return parser
+    parser.add_argument(
+        "--scores",
+        action="store_true",
+        help="also the mean of each machine over conditions and data sets, freed of noise, and its "
+        "rank among them",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -152,6 +164,14 @@ def run(options: argparse.Namespace) -> None:
     if told := _scales(result):
         print(told)
     print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
+    if options.scores:
+        scores = al.benchmark.scores_of(result)
+        print(_score_table(scores, options.ci_prob))
+        if options.out is not None:
+            every = scores.summary(None)
+            write_file(options.out / "scores.csv", every.to_csv(index=False))
+            save_plot(al.plot_benchmark, options.out / "scores.png", scores)
+            print(f"Written to {options.out}: scores.csv (all levels), .png (plot)")
     if options.out is not None:
         both = al.estimates.consistency_table(trials, result)
         write_file(options.out / "consistency.csv", both.to_csv(index=False))
@@ -182,9 +202,34 @@ def _scales(result: Result) -> str:
     found = set(estimates["scale"].values.tolist())
     texts = [text for scale, text in SCALES.items() if scale in found]
     told = f"Noise-free: correlation {'; '.join(texts)}."
-    if "share_within" in estimates and estimates["share_within"].notnull().any():
-        told += " Within and between classes: share_within, share_between in the table of --out."
+    for of in ("share", "strength"):
+        name = f"{of}_within"
+        if name in estimates and estimates[name].notnull().any():
+            told += f" Within and between classes: {name}, {of}_between in the table of --out."
     return "\n" + textwrap.fill(told, 80)
+
+
+def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> str:
+    """Means of machines, best first, with ranks where there are two and more."""
+    frame = scores.summary().sort_values("posterior_median", ascending=False)
+    ranked = len(scores.models) > 1 and frame["posterior_median"].notna().all()
+    ranks = scores.ranks().set_index("system") if ranked else None
+    lower, upper = (c for c in frame if str(c).startswith("posterior_eti"))
+    names = f"{'system':<24} {'entries':>7} {'DMC':>6} {'ceiling':>7} {'free':>6} "
+    names += f"{percent(ci_prob):>16} {'rank' if ranked else '':>6}"
+    lines = ["", "Means over conditions and data sets, freed of noise:", names.rstrip()]
+    for row in frame.to_dict("records"):
+        rank = ""
+        if ranks is not None and row["system"] in ranks.index:
+            own = ranks.loc[row["system"]]
+            rank = f"{own['rank_lb']}-{own['rank_ub']}"
+        lines.append(
+            f"{shorten(row['system'], 24):<24} {row['n_entries']:>7} {number(row['estimate']):>6} "
+            f"{number(row['ceiling']):>7} {number(row['posterior_median']):>6} "
+            f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {rank:>6}"
+        )
+    lines += note_lines(frame["note"])
+    return "\n".join(lines)
 
 
 def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:

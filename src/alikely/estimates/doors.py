@@ -109,6 +109,8 @@ class Kind:
         Metric and what is asked, to the name of the model behind the posterior.
     options : tuple of str
         Options that only doors of this kind have.
+    cluster : callable
+        Table and what is asked, to the trial coordinate whose trials err together, if any.
     """
 
     count: Callable[[Any, Metric, Ask], xr.Dataset]
@@ -116,6 +118,7 @@ class Kind:
     draw: Callable[[xr.Dataset, Metric, xr.Dataset, Ask, np.random.SeedSequence], Drawn]
     model: Callable[[Metric, Ask], str]
     options: tuple[str, ...] = ()
+    cluster: Callable[[xr.Dataset, Ask], str | None] = lambda _, ask: ask.cluster
 
 
 def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
@@ -123,14 +126,13 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     seed = seed_sequence(ask.rng)
     bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
     table = kind.count(trials, metric, ask)
-    estimates = estimate(table, metric, ask.cluster)
+    cluster = kind.cluster(table, ask)
+    estimates = estimate(table, metric, cluster)
     found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
     estimates = estimates.assign(found.variables)
     if ask.n_resamples:
-        replicates = bootstrap(
-            table, metric, ask.n_resamples, cluster=ask.cluster, rng=bootstrap_seed
-        )
+        replicates = bootstrap(table, metric, ask.n_resamples, cluster=cluster, rng=bootstrap_seed)
         groups["bootstrap"] = replicates.to_dataset()
     told: dict[str, str] = {}
     if ask.n_draws and metric.draws:
@@ -147,6 +149,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
         if drawn.reason:
             told["model_reason"] = drawn.reason
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
+    told["cluster"] = cluster or ""
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)
 
@@ -185,7 +188,6 @@ def _attributes(
         "sampler": tree["posterior"].attrs["sampler"] if drawn else "none",
         "ci_prob": ask.ci_prob,
         "ci_kind": ask.ci_kind,
-        "cluster": ask.cluster or "",
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **metric.options,

@@ -18,6 +18,7 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.margins.designs import ChosenModel, model_of_design
 from alikely.margins.machines import decision_margins
+from alikely.margins.moments import FEWEST_CLASSES
 from alikely.margins.posterior import MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.remarks import LISTS_AS_ONE, group_remarks, machine_remarks
@@ -123,7 +124,7 @@ def decision_margin_consistency(
         Draws of what is freed of noise; 0 for none.
     cluster : str, optional
         Trial coordinate such as ``"item"``, for items that stand in several conditions of a group;
-        of ``"moments"`` and ``"strengths"`` in place of classes.
+        in place of classes, where these are known and at least 5 in each group of trials.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -142,14 +143,17 @@ def decision_margin_consistency(
         says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
         machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
         deviations from the means of classes, and ``share_between``, of these means (of two machines
-        both are of normal scores of margins); and in
+        both are of normal scores of margins), with ``"strengths"``, of machine and group,
+        ``strength_within`` and ``strength_between`` alike; and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
-        checks, which the column ``note`` reports below .05: ``p_bend`` (strengths are no line in
-        raw margins), ``p_skew`` (they are skewed), ``p_classes`` (classes differ beyond what
-        margins tell) and ``p_repeats`` (people have something of their own on items). With
+        checks, which the column ``note`` reports below .02: ``p_bend`` (strengths are no line in
+        raw margins), ``p_skew`` (they are skewed), ``p_within`` (the correlation within classes is
+        another one than in all) and ``p_repeats`` (people have something of their own on items);
+        and ``p_classes`` (classes differ beyond what margins tell), of which no note speaks. With
         ``"strengths"`` these are ``p_line`` (margins are a line in skewed strengths), ``p_law``
-        (strengths have two humps), ``p_residuals`` (classes) and ``p_skew``, reported below .025,
-        and ``p_repeats``; ``inflation`` is the variance that items show over that by the model.
+        (strengths have two humps), ``p_within`` and ``p_skew``, and ``p_residuals`` (classes) and
+        ``p_repeats`` without a note; ``inflation`` is the variance that items show over that by the
+        model.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
@@ -170,13 +174,13 @@ def decision_margin_consistency(
 
     Notes
     -----
-    Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items,
-    with the same observers. The interval of ``"moments"`` is over new items and new people like
-    these; items of a class err together, where classes are known and at least 5. Its draws have
-    its limits as quantiles, and belong together over pairs, as influences of items on both do;
-    so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and 1 where a
-    reliability may be 0. The others' posterior takes answers of an item as those of any like
-    observers.
+    Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items, or
+    classes of items, with the same observers. The interval of ``"moments"`` is over new items and
+    new people like these; items of a class err together, where classes are known and at least 5.
+    Its draws have its limits as quantiles, and belong together over pairs, as influences of items
+    on both do; so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and
+    1 where a reliability may be 0. The others' posterior takes answers of an item as those of any
+    like observers.
 
     References
     ----------
@@ -383,6 +387,7 @@ def _draw_strengths(
         4 * -(-ask.n_draws // 4),
         m=table.attrs["n_alternatives"],
         link=(DEFAULTS | ask.options)["link"],
+        ci_prob=ask.ci_prob,
         cluster=ask.cluster,
         rng=seed,
     )
@@ -554,6 +559,17 @@ def _corrected(
     }
 
 
+def _cluster(table: xr.Dataset, ask: Ask) -> str | None:
+    """Classes err together, where all groups of trials have enough of them."""
+    if ask.cluster is not None:
+        return ask.cluster
+    classes = pd.Series(table["true_class"].values)
+    if (classes < 0).any():
+        return None
+    enough = classes.groupby(table["trial_group"].values).nunique() >= FEWEST_CLASSES
+    return "true_class" if enough.all() else None
+
+
 # Options that only this kind of door has.
 DEFAULTS: dict[str, Any] = {
     "margins": None,
@@ -570,4 +586,5 @@ MARGINS = Kind(
     _draw,
     lambda metric, ask: model_name((DEFAULTS | ask.options)["model"]),
     tuple(DEFAULTS),
+    _cluster,
 )

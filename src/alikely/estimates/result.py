@@ -177,6 +177,7 @@ class Result(Tree):
             if name in estimates:
                 frame[name] = estimates[name].values
         width: Floats | None = None
+        few = ""
         for school in intervals:
             if school != "analytic" and _group(school) not in self.data.children:
                 continue
@@ -185,6 +186,9 @@ class Result(Tree):
             if school == "posterior":
                 frame["posterior_median"] = np.median(self.draws("posterior"), axis=0)
                 width = bounds[:, 1] - bounds[:, 0]
+                n_draws = len(self.draws("posterior"))
+                if n_draws * (1 - ci_prob) / 2 < 1:
+                    few = f"only {n_draws} posterior draws: none is to lie beyond a limit"
             for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
                 frame[name] = bound
         if "bootstrap" in self.data.children:
@@ -195,7 +199,7 @@ class Result(Tree):
         for name in TESTS:
             if name in tests:
                 frame[name] = tests[name]
-        frame["note"] = self._notes(frame, width)
+        frame["note"] = self._notes(frame, width, few)
         return frame
 
     def _trials(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -215,7 +219,7 @@ class Result(Tree):
             return bca_of_table(self.table, self.draws("bootstrap"), self.metric, ci_prob)
         return interval(self.draws(school), ci_prob, ci_kind)
 
-    def _notes(self, frame: pd.DataFrame, width: Floats | None) -> list[str]:
+    def _notes(self, frame: pd.DataFrame, width: Floats | None, few: str) -> list[str]:
         estimates = self.estimates
         undefined = estimates["undefined"].values.astype(object)
         remarks = [undefined, self._scarcity(frame, undefined == "")]
@@ -228,6 +232,7 @@ class Result(Tree):
             if "posterior_remark" in estimates:
                 remarks.append(estimates["posterior_remark"].values)
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
+            remarks.append(np.full(len(frame), few, dtype=object))
             if self.data.attrs["cluster"]:
                 text = CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
                 remarks.append(np.full(len(frame), text, dtype=object))

@@ -34,6 +34,8 @@ from .strengths import strength_limits as strength_limits
 from .tables import answers_of_group as answers_of_group
 from .tables import class_answers as class_answers
 from .tables import margin_table as margin_table
+from .within import WithinClasses as WithinClasses
+from .within import within_classes as within_classes
 
 __all__ = [
     "ChosenModel",
@@ -45,6 +47,7 @@ __all__ = [
     "Side",
     "StrengthDraws",
     "StrengthFit",
+    "WithinClasses",
     "answers_of_group",
     "class_answers",
     "correlation_draws",
@@ -72,4 +75,5 @@ __all__ = [
     "strength_draws",
     "strength_limits",
     "variance_shares",
+    "within_classes",
 ]

@@ -20,7 +20,16 @@ from scipy.stats import qmc
 
 from alikely._base.arrays import Floats
 
-__all__ = ["Mode", "Weighted", "importance_draws", "log_items", "posterior_mode", "scores_of_items"]
+__all__ = [
+    "Mode",
+    "Weighted",
+    "importance_draws",
+    "log_items",
+    "positive",
+    "posterior_mode",
+    "scores_of_items",
+    "second_derivatives",
+]
 
 ByItem = Callable[[Floats], Floats]
 Prior = Callable[[Floats], Floats]
@@ -182,8 +191,8 @@ def posterior_mode(
     log_likelihood = float(value - log_prior(at[None])[0])
     if curved:
         reach = 0.4 / np.sqrt(np.diag(curvature + prior_curvature) + 1.0)
-        second = _second(lambda x: log_items(by_item, x, n_nodes), at, reach)
-        curvature = _positive(-second + prior_curvature, reach) - prior_curvature
+        second = second_derivatives(lambda x: log_items(by_item, x, n_nodes), at, reach)
+        curvature = positive(-second + prior_curvature, reach) - prior_curvature
     return Mode(at, log_likelihood, curvature, prior_curvature, slopes)
 
 
@@ -252,8 +261,22 @@ def _prior_shape(log_prior: Prior, at: Floats, free: Floats) -> tuple[Floats, Fl
     return (above - below) / (2 * REACH), np.diag(curvature)
 
 
-def _second(function: Prior, at: Floats, reach: Floats) -> Floats:
-    """Second derivatives by differences."""
+def second_derivatives(function: Prior, at: Floats, reach: Floats) -> Floats:
+    """Second derivatives by differences.
+
+    Parameters
+    ----------
+    function : callable
+        Numbers (draw,) of parameters (draw, parameter).
+    at : ndarray, shape (parameter,)
+        Where.
+    reach : ndarray, shape (parameter,)
+        Half the distance of the differences.
+
+    Returns
+    -------
+    ndarray, shape (parameter, parameter)
+    """
     n = len(at)
     steps = np.diag(reach)
     rows, columns = np.triu_indices(n, 1)
@@ -270,8 +293,21 @@ def _second(function: Prior, at: Floats, reach: Floats) -> Floats:
     return out
 
 
-def _positive(matrix: Floats, unit: Floats) -> Floats:
-    """The nearest matrix whose directions all are curved, in units in which they are alike."""
+def positive(matrix: Floats, unit: Floats) -> Floats:
+    """The nearest matrix whose directions all are curved, in units in which they are alike.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (parameter, parameter)
+        Symmetric.
+    unit : ndarray, shape (parameter,)
+        Of each parameter.
+
+    Returns
+    -------
+    ndarray, shape (parameter, parameter)
+        Positive definite.
+    """
     values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
     values = np.maximum(values, 1e-3)
     return np.asarray((vectors * values) @ vectors.T / np.outer(unit, unit))

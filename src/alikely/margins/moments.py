@@ -26,7 +26,7 @@ from alikely._base.arrays import Floats
 from alikely.margins.sides import Side
 from alikely.metrics.margins import CONSTANT
 
-__all__ = ["FEWEST_CLASSES", "Moments", "moment_consistency", "moment_limits"]
+__all__ = ["FEWEST_CLASSES", "Moments", "moment_consistency", "moment_limits", "same_correlation"]
 
 # With fewer classes errors by class rest on too few of them, and items stand alone.
 FEWEST_CLASSES = 5
@@ -204,6 +204,43 @@ def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
         limit = (half + np.sign(t) * root) / lead
     limit = np.where(lead > 0, limit, np.sign(t))
     return np.clip(limit, -1, 1)
+
+
+def same_correlation(
+    values: tuple[float, float],
+    slopes: tuple[Floats, Floats],
+    clusters: NDArray[np.intp] | None = None,
+) -> float:
+    """Test whether two correlations over the same items are one, such as in all and within classes.
+
+    Parameters
+    ----------
+    values : (float, float)
+        Both correlations.
+    slopes : (ndarray, ndarray), shape (item,)
+        Their changes with the weight of each item, or of each cluster.
+    clusters : ndarray of int, shape (item,), optional
+        Items that err together.
+
+    Returns
+    -------
+    float
+        Two-sided p-value of Student's t; NaN where nothing sets them apart.
+
+    Examples
+    --------
+    >>> slopes = np.array([0.1, -0.1, 0.1, -0.1]), np.zeros(4)
+    >>> round(same_correlation((0.9, 0.5), slopes), 2)
+    0.18
+    """
+    apart = slopes[0] - slopes[1]
+    if clusters is not None:
+        apart = np.bincount(clusters, apart)
+    n = len(apart)
+    error = float(np.sqrt(n / (n - 1) * (apart**2).sum()))
+    if not error > 0:
+        return np.nan
+    return float(2 * stats.t.sf(abs(values[0] - values[1]) / error, n - 1))
 
 
 @functools.lru_cache(maxsize=8)

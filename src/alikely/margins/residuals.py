@@ -216,7 +216,12 @@ def skew_check(group: GroupStrengths) -> float:
     free[[SKEWNESS, TAIL]] = False
     cross = mode.curvature[SKEWNESS, free]
     known = (mode.curvature + mode.prior_curvature)[np.ix_(free, free)]
-    variance = mode.curvature[SKEWNESS, SKEWNESS] - cross @ np.linalg.solve(known, cross)
+    fitted = np.linalg.solve(known, cross)
+    # What items show of it counts if it is more than the curvature says, as with two alternatives.
+    apart = slopes[:, SKEWNESS] - slopes[:, free] @ fitted
+    variance = max(
+        mode.curvature[SKEWNESS, SKEWNESS] - cross @ fitted, ((apart - apart.mean()) ** 2).sum()
+    )
     total = slopes[:, SKEWNESS].sum()
     return float(stats.chi2.sf(total**2 / variance, 1)) if variance > 0 else np.nan
 

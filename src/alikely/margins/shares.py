@@ -13,7 +13,13 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
 from alikely.margins.checks import bend_check, class_check, repeat_check
-from alikely.margins.moments import FEWEST_CLASSES, Moments, moment_consistency, moment_limits
+from alikely.margins.moments import (
+    FEWEST_CLASSES,
+    Moments,
+    moment_consistency,
+    moment_limits,
+    same_correlation,
+)
 from alikely.margins.residuals import skew_check
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side, normal_scores
 from alikely.margins.strengths import GroupStrengths, group_strengths
@@ -21,18 +27,29 @@ from alikely.margins.tables import answers_of_group
 from alikely.margins.ties import Influence, tied_ranks
 from alikely.stats.intervals import interval
 
-__all__ = ["ShareDraws", "pair_moments", "share_draws", "tied_draws"]
+__all__ = [
+    "FEWEST_OF_STRATUM",
+    "OPPOSITE",
+    "ShareDraws",
+    "classes_matter",
+    "pair_moments",
+    "share_draws",
+    "tied_draws",
+    "without_bound",
+]
 
-LEVEL = 0.05
+# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
+LEVEL = 0.08
 # With fewer items a class on the average, intervals within classes say next to nothing.
 FEWEST_OF_STRATUM = 2
 SAYS = {
     "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
     "p_skew": "strengths are skewed: model='items' takes them for normal",
-    "p_classes": "classes differ beyond the margins: see share_within",
+    "p_within": "classes matter",
     "p_repeats": "answers repeat themselves: model='items' takes them for chance",
 }
-
+REMARKED = LEVEL / len(SAYS)
+OPPOSITE = "of opposite sign within classes: classes make the total"
 
 Known = dict[tuple[int, bytes], GroupStrengths]
 
@@ -47,7 +64,8 @@ class ShareDraws(NamedTuple):
         no correlation.
     beside : dict of str to ndarray, shape (pair,)
         ``share_consistency`` (not held within [-1, 1]), ``share_within`` and its bounds ``_lb``
-        and ``_ub``, ``share_between``, ``p_bend``, ``p_skew``, ``p_classes``, ``p_repeats``.
+        and ``_ub``, ``share_between``, ``p_bend``, ``p_skew``, ``p_classes``, ``p_within``,
+        ``p_repeats``.
     reasons : ndarray of object, shape (pair,)
         Why there is no interval, and what the checks say.
     """
@@ -114,7 +132,7 @@ def share_draws(
     """
     n_pairs = table.sizes["pair"]
     names = ("share_consistency", "share_within", "share_within_lb", "share_within_ub",
-             "share_between", *SAYS)  # fmt: skip
+             "share_between", "p_classes", *SAYS)  # fmt: skip
     beside = {name: np.full(n_pairs, np.nan) for name in names}
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     known: Known = {}
@@ -142,7 +160,7 @@ def share_draws(
     lost = interval(values, ci_prob, "eti")
     within = np.stack([beside["share_within_lb"], beside["share_within_ub"]], axis=1)
     remarks = [
-        _remark(entry, bool((bounds == [-1, 1]).all()), bool(np.prod(np.sign(ends)) == 1))
+        _remark(entry, bounds, bool(np.prod(np.sign(ends)) == 1))
         for entry, bounds, ends in zip(entries, lost, within, strict=True)
     ]
     return ShareDraws(values, beside, np.array(remarks, dtype=object))
@@ -210,6 +228,9 @@ def _entry(
         if not few:
             between = _between(table, (a, b), items, classes)
     checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m, known)
+    if within is not None and not (within.reason or total.reason):
+        pair_of = (total.rho, within.rho), (total.slopes, within.slopes)
+        checks["p_within"] = same_correlation(*pair_of, own)
     told = ["few classes: errors are those of single items" if few and clusters is None else ""]
     if n_lists := int(strata.max()):
         told.append(f"{n_lists + 1} lists that no observer ties: compared within them")
@@ -306,19 +327,75 @@ def _checks(
     return found
 
 
-def _remark(entry: _Entry, unbounded: bool, sure_within: bool) -> str:
+def _remark(entry: _Entry, bounds: Floats, sure_within: bool) -> str:
     """What a reader should know; `sure_within`: whether the interval within excludes 0."""
     if entry.total.reason:
         return entry.total.reason
     told = [entry.remark]
     if abs(entry.total.rho) > 1:
         told.append(f"freed of noise the estimate is {entry.total.rho:.2f}")
-    if unbounded:
-        told.append("no bound: the group's reliability may be 0")
-    told += [text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < LEVEL]
-    if sure_within and entry.within is not None and entry.total.rho * entry.within.rho < 0:
-        told.append("of opposite sign within classes: classes make the total")
+    told.append(without_bound(entry.total.rho, bounds))
+    said = {name: text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < REMARKED}
+    if entry.within is not None and not entry.within.reason:
+        values = entry.total.rho, entry.within.rho
+        if "p_within" in said:
+            said["p_within"] = classes_matter(*values)
+        told += said.values()
+        if sure_within and values[0] * values[1] < 0:
+            told.append(OPPOSITE)
+    else:
+        told += said.values()
     return "; ".join(filter(None, told))
+
+
+def without_bound(rho: float, bounds: Floats) -> str:
+    """What to say of limits that are those of any correlation, on the side where 0 is or on both.
+
+    Parameters
+    ----------
+    rho : float
+        The estimate.
+    bounds : ndarray, shape (2,)
+        Its limits.
+
+    Returns
+    -------
+    str
+        Empty where there is nothing to say.
+
+    Examples
+    --------
+    >>> without_bound(0.6, np.array([-1.0, 0.9]))
+    "no lower bound: the group's reliability may be 0"
+    """
+    below, above = bounds[0] <= -1 and rho > 0, bounds[1] >= 1 and rho < 0
+    if bounds[0] <= -1 and bounds[1] >= 1:
+        side = ""
+    elif below or above:
+        side = "lower " if below else "upper "
+    else:
+        return ""
+    return f"no {side}bound: the group's reliability may be 0"
+
+
+def classes_matter(total: float, within: float) -> str:
+    """What classes make of a correlation, for a note.
+
+    Parameters
+    ----------
+    total, within : float
+        Of all items, and of deviations from the means of classes.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> classes_matter(0.47, 0.15)
+    'classes matter (0.47 in all, 0.15 within)'
+    """
+    return f"classes matter ({total:.2f} in all, {within:.2f} within)"
 
 
 def tied_draws(

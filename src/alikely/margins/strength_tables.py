@@ -21,7 +21,13 @@ from alikely.margins.residuals import (
     residuals,
     skew_check,
 )
-from alikely.margins.shares import pair_moments
+from alikely.margins.shares import (
+    FEWEST_OF_STRATUM,
+    OPPOSITE,
+    classes_matter,
+    pair_moments,
+    without_bound,
+)
 from alikely.margins.sides import lists_of_items
 from alikely.margins.strengths import (
     MOST_INFLATED,
@@ -35,22 +41,24 @@ from alikely.margins.strengths import (
 )
 from alikely.margins.tables import answers_of_group
 from alikely.margins.ties import Influence, tied_ranks
+from alikely.margins.within import classes_differ, varied_within, within_classes
 from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import CONSTANT
 
 __all__ = ["StrengthDraws", "strength_draws"]
 
-# Where all holds, a remark in one of ten data sets at most: the checks share its probability.
-LEVEL = 0.1
+# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
+LEVEL = 0.08
 # Of 512 points, the share below which fewer than 50 count.
 SETTLED = 0.1
 SAYS = {
-    "p_line": "margins are a line in skewed strengths: too high; model='moments' assumes neither",
+    "p_line": "margins are a line in skewed strengths: too high, model='moments' assumes neither",
     "p_law": "strengths of no single hump: model='moments' assumes none",
-    "p_residuals": "classes differ beyond the margins: see share_within of model='moments'",
-    "p_skew": "strengths are skewed: too high unless margins bend with them; see model='moments'",
+    "p_within": "classes matter",
+    "p_skew": "strengths are skewed: too high unless margins bend with them, see model='moments'",
 }
 REMARKED = LEVEL / len(SAYS)
+WITHIN = ("strength_within", "strength_within_lb", "strength_within_ub", "strength_between")
 
 # A group, and the items that it is compared on.
 Key = tuple[int, bytes]
@@ -69,7 +77,9 @@ class StrengthDraws(NamedTuple):
         machine; NaN elsewhere.
     beside : dict of str to ndarray, shape (pair,)
         ``inflation``: variance of the estimate by what items do over that by the model, at least
-        1; ``p_line``, ``p_law``, ``p_residuals``, ``p_skew``, ``p_repeats``.
+        1; of a machine and a group ``strength_within``, its bounds ``_lb`` and ``_ub``, and
+        ``strength_between``; ``p_line``, ``p_law``, ``p_residuals``, ``p_within``, ``p_skew``,
+        ``p_repeats``.
     reasons : ndarray of object, shape (pair,)
         Why there is no posterior, and what the checks say.
     """
@@ -87,6 +97,7 @@ def strength_draws(
     *,
     m: int,
     link: Link = "m_afc",
+    ci_prob: float = 0.95,
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> StrengthDraws:
@@ -102,9 +113,11 @@ def strength_draws(
         Number of alternatives, at least 2.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
+    ci_prob : float
+        Of the interval within classes, in (0, 1).
     cluster : str, optional
         Trial coordinate whose items err together; their classes, where known and at least 5, if not
-        given.
+        given. Within classes it is always these.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -127,7 +140,7 @@ def strength_draws(
     """
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     clusters = None if cluster is None else cluster_numbers(table, cluster)
-    names = ("inflation", *SAYS, "p_repeats")
+    names = ("inflation", *WITHIN, "p_residuals", *SAYS, "p_repeats")
     beside = {name: np.full(n_pairs, np.nan) for name in names}
     strength, spread = np.full((2, n_pairs, n_trials), np.nan)
     reasons = np.full(n_pairs, "", dtype=object)
@@ -160,12 +173,17 @@ def strength_draws(
             key = (job.groups[0], job.items.tobytes())
             if key not in told:
                 told[key] = _checks_of_group(table, job, groups[0])
-            checks = told[key] | _checks(job, groups[0], fit)
+            checks = (
+                told[key] | _checks(job, groups[0], fit) | _within(job, groups[0], fit, ci_prob)
+            )
         limits[:, pair] = strength_limits(fit, levels)
         checks["inflation"] = fit.inflation
         for name, value in checks.items():
             beside[name][pair] = value
-        reasons[pair] = _remark(table, job, checks, fit.draws.efficiency)
+        checks["total"] = float(np.tanh(fit.mode.at[-1]))
+        ends = strength_limits(fit, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+        told_of = _remark(table, job, checks, fit.draws.efficiency)
+        reasons[pair] = "; ".join(filter(None, (without_bound(checks["total"], ends), told_of)))
         parts.append(Influence(job.items, fit.slopes, job.clusters))
     ranks = tied_ranks(n_trials, parts, n_draws, tie_seed)
     values = np.take_along_axis(limits, ranks, axis=0).astype(np.float32)
@@ -234,8 +252,28 @@ def _checks(job: _Job, group: GroupStrengths, fit: StrengthFit) -> dict[str, flo
     return found
 
 
+def _within(job: _Job, group: GroupStrengths, fit: StrengthFit, ci_prob: float) -> dict[str, float]:
+    """Correlation within classes, between them, and whether that in all is another one."""
+    assert job.margins is not None
+    if job.classes is None or len(job.items) < FEWEST_OF_STRATUM * (job.classes.max() + 1):
+        return {}
+    if job.classes.max() == 0 or not varied_within(job.margins, job.classes):
+        return {}
+    found = within_classes(group, fit, job.margins, job.classes, ci_prob)
+    values = dict(zip(WITHIN, (found.rho, found.lower, found.upper, found.between), strict=True))
+    values["p_within"] = classes_differ(fit, found, job.classes)
+    return values
+
+
 def _remark(table: xr.Dataset, job: _Job, checks: dict[str, float], efficiency: float) -> str:
-    told = [text for name, text in SAYS.items() if checks.get(name, 1.0) < REMARKED]
+    said = {name: text for name, text in SAYS.items() if checks.get(name, 1.0) < REMARKED}
+    values = checks["total"], checks.get("strength_within", np.nan)
+    if "p_within" in said:
+        said["p_within"] = classes_matter(*values)
+    told = [*said.values()]
+    ends = checks.get("strength_within_lb", np.nan) * checks.get("strength_within_ub", np.nan)
+    if ends > 0 and values[0] * values[1] < 0:
+        told.append(OPPOSITE)
     if checks["inflation"] >= MOST_INFLATED:
         told.append("items err far more than the model says: model='moments' assumes less")
     if efficiency < SETTLED:

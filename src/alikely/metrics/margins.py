@@ -52,7 +52,14 @@ FEWEST_ITEMS = 5
 # Why there is no correlation.
 CONSTANT = "all margins of a system are equal"
 # What stands beside an estimate freed of noise: the scale it is on, and classes taken apart.
-FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
+FREED = (
+    "scale",
+    *(
+        f"{of}_{part}"
+        for of in ("share", "strength")
+        for part in ("within", "within_lb", "within_ub", "between")
+    ),
+)
 
 
 def normal_scores(margins: ArrayLike) -> Floats:

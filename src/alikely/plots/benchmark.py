@@ -9,7 +9,8 @@ from matplotlib.ticker import MaxNLocator
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.layout import CEILING, OVERALL
+from alikely.benchmark.drawn import DrawnScores
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.tables import Population
 from alikely.plots._style import SCHOOLS, axes_or_new
 
@@ -17,7 +18,7 @@ __all__ = ["plot_benchmark", "plot_probability_greater", "plot_ranks"]
 
 
 def plot_benchmark(
-    scores: Benchmark,
+    scores: Benchmark | DrawnScores,
     population: Population = "crossed",
     level: str = OVERALL,
     *,
@@ -27,10 +28,10 @@ def plot_benchmark(
 
     Parameters
     ----------
-    scores : Benchmark
-        As from `alikely.benchmark_scores`.
+    scores : Benchmark or DrawnScores
+        As from `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
     population : {"images", "humans", "crossed"}
-        What is thought of as drawn anew.
+        What is thought of as drawn anew, of a benchmark of trials.
     level : str
         A data set, or ``"overall"``.
     ax : matplotlib.axes.Axes, optional
@@ -53,29 +54,41 @@ def plot_benchmark(
     >>> len(ax.get_yticks())
     6
     """
-    frame = scores.summary(population, level).set_index("system")
-    lower, upper = (column for column in frame if str(column).startswith("analytic_"))
-    machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values("estimate")
+    drawn = isinstance(scores, DrawnScores)
+    if isinstance(scores, DrawnScores):
+        table = scores.summary(level)
+    else:
+        table = scores.summary(population, level)
+    frame = table.set_index("system")
+    middle, school = ("posterior_median", "posterior_") if drawn else ("estimate", "analytic_")
+    names = (str(column) for column in frame if str(column).startswith(school))
+    lower, upper = (name for name in names if name != middle)
+    machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
     ax = axes_or_new(ax, (6.5, 1.2 + 0.24 * len(machines)))
     position = np.arange(len(machines))
     color = SCHOOLS["posterior"]
     ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
-    ax.plot(machines["estimate"], position, "o", color=color, markersize=5)
-    if CEILING in frame.index:
-        ceiling = frame.loc[CEILING]
+    ax.plot(machines[middle], position, "o", color=color, markersize=5)
+    human = HUMANS if drawn else CEILING
+    if human in frame.index:
+        ceiling = frame.loc[human]
         ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
-        ax.axvline(ceiling["estimate"], color="#009E73", label="human-human")
+        ax.axvline(ceiling[middle], color="#009E73", label="human-human")
         ax.legend(frameon=False, loc="lower right", fontsize=8)
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
-    ax.set_xlabel(f"mean {scores.metric.label} with humans ({what[population]})")
+    told = (
+        f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
+    )
+    freed = ", freed of noise" if drawn and scores.metric.counts == "margins" else ""
+    ax.set_xlabel(f"mean {scores.metric.label} {told}{freed}")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def plot_ranks(
-    scores: Benchmark,
+    scores: Benchmark | DrawnScores,
     population: Population = "crossed",
     *,
     rng: RandomState = None,
@@ -85,12 +98,12 @@ def plot_ranks(
 
     Parameters
     ----------
-    scores : Benchmark
-        As from `alikely.benchmark_scores`.
+    scores : Benchmark or DrawnScores
+        As from `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
     population : {"images", "humans", "crossed"}
-        What is thought of as drawn anew.
+        What is thought of as drawn anew, of a benchmark of trials.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the rank sets.
+        Source of randomness of the rank sets, of a benchmark of trials.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -111,7 +124,10 @@ def plot_ranks(
     >>> ax.get_xlabel()
     'rank'
     """
-    table = scores.ranks(population, rng=rng).iloc[::-1]
+    if isinstance(scores, DrawnScores):
+        table = scores.ranks().iloc[::-1]
+    else:
+        table = scores.ranks(population, rng=rng).iloc[::-1]
     ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)))
     position = np.arange(len(table))
     tied = table["tied_with_top"].to_numpy()
@@ -138,14 +154,14 @@ def plot_ranks(
 
 
 def plot_probability_greater(
-    scores: Benchmark, level: str = OVERALL, *, ax: Axes | None = None
+    scores: Benchmark | DrawnScores, level: str = OVERALL, *, ax: Axes | None = None
 ) -> Axes:
     """Draw the posterior probability that one machine is above another (new images).
 
     Parameters
     ----------
-    scores : Benchmark
-        As from `alikely.benchmark_scores`, with posterior draws.
+    scores : Benchmark or DrawnScores
+        As from `alikely.benchmark_scores`, with posterior draws, or `alikely.benchmark.scores_of`.
     level : str
         A data set, or ``"overall"``.
     ax : matplotlib.axes.Axes, optional
@@ -174,7 +190,10 @@ def plot_probability_greater(
         i for i, name in enumerate(systems) if name in scores.models and np.isfinite(estimate[i])
     ]
     order = sorted(present, key=lambda i: -estimate[i])
-    draws = scores.draws("posterior", "score", level)[:, order]
+    if isinstance(scores, DrawnScores):
+        draws = scores.draws(level)[:, order]
+    else:
+        draws = scores.draws("posterior", "score", level)[:, order]
     names = [systems[i] for i in order]
     ax = axes_or_new(ax, (2.0 + 0.3 * len(names), 1.5 + 0.3 * len(names)))
     image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)

@@ -306,7 +306,9 @@ def _of_observers(of: Kinds, names: Sequence[str], argument: str) -> dict[str, s
         known = {str(name): str(kind) for name, kind in of.items()}
     elif argument == "kinds" and isinstance(getattr(of, "data", None), xr.Dataset):
         columns = (of.data[key].values.tolist() for key in ("observer", "kind"))
-        known = dict(zip(*columns, strict=True))
+        of_observer = dict(zip(*columns, strict=True))
+        # Groups of observers, as of margins, bear the names of their kinds.
+        known = {kind: kind for kind in of_observer.values()} | of_observer
     else:
         allowed = "a mapping of observers or Trials" if argument == "kinds" else "a mapping"
         raise TypeError(f"{argument} must be {allowed}, got {type(of).__name__}")
@@ -314,7 +316,8 @@ def _of_observers(of: Kinds, names: Sequence[str], argument: str) -> dict[str, s
     if lacking:
         raise ValueError(
             f"{argument} has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
-            f"{len(names)} observers; name each, or give kinds=trials"
+            f"{len(names)} observers; name each in a mapping"
+            + (", or give kinds=trials" if isinstance(of, Mapping) else "")
         )
     return known
 

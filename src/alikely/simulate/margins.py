@@ -294,7 +294,7 @@ def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float
     return min(max(value, -1.0), 1.0)
 
 
-def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> float:
+def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
     """Correlation of normal scores of margins with those of items' strengths, over endless items.
 
     The strength of an item is that which gives the share of right answers of endlessly many people.
@@ -309,12 +309,13 @@ def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> fl
 
     Returns
     -------
-    float
+    total, within : float
+        Over all items, and of deviations from the means of their classes.
 
     Examples
     --------
     >>> true_strength_consistency(MarginWorld(rho=1.0), rng=1)
-    1.0
+    (1.0, 1.0)
     """
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_ALL) % (OF_ALL // OF_CLASS)
@@ -331,7 +332,11 @@ def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> fl
             evidence = (line + side * items.apart) / items.noise
             share += np.interp(evidence, GRID, _of_grid(world.m))
     scores = [special.ndtri((stats.rankdata(x) - 0.5) / len(x)) for x in (share, items.margins)]
-    return float(np.corrcoef(scores)[0, 1].round(6))
+    # Items stand class by class in turn.
+    tables = [x.reshape(OF_CLASS, -1) for x in scores]
+    apart = [(x - x.mean(axis=0)).ravel() for x in tables]
+    total, within = (float(np.corrcoef(x)[0, 1].round(6)) for x in (scores, apart))
+    return total, within
 
 
 def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.Generator) -> _Items:

@@ -27,6 +27,7 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     people_drawn,
     refuse_own_names,
+    require_trials,
     system_labels,
 )
 from alikely.benchmark.levels import decompositions
@@ -99,6 +100,8 @@ def condition_alignment(
 
     Raises
     ------
+    TypeError
+        If `trials` is not of that class.
     ValueError
         If a metric is unknown, a condition has fewer than two humans, or as in
         `alikely.data.joint_correctness`.
@@ -125,6 +128,7 @@ def condition_alignment(
     >>> alignment["condition"].values.tolist()
     ['all:clean', 'all:blur', 'all:noise']
     """
+    require_trials(trials)
     chosen = _metrics(metrics)
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")

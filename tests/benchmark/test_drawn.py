@@ -1,0 +1,319 @@
+"""Scores of results: means, ranks and differences of stored draws, and of margins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import special
+
+import alikely as al
+from alikely.metrics.alternatives import m_afc_probability
+
+# Draws of a result are stored in single precision.
+SINGLE = 1e-6
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[al.Trials, pd.DataFrame]:
+    """Two data sets, of two conditions and of one."""
+    trials, margins = [], []
+    for number, (dataset, condition) in enumerate((("s", "x"), ("s", "y"), ("t", "x"))):
+        rho = {"near": 0.9, "middle": 0.6, "far": 0.1}
+        one, other = al.simulate.detection_experiment(6, 40, 1, rho=rho, rng=number)
+        frame = one.to_table()
+        trials.append(frame.assign(dataset=dataset, condition=condition))
+        margins.append(other.assign(dataset=dataset, condition=condition))
+    return al.Trials.from_table(pd.concat(trials)), pd.concat(margins)
+
+
+@pytest.fixture(scope="module")
+def result(made: tuple[al.Trials, pd.DataFrame]) -> al.Result:
+    return al.decision_margin_consistency(*made, n_resamples=0, n_draws=1_000, rng=1)
+
+
+def with_draws(result: al.Result, draws: np.ndarray) -> al.Result:
+    """The same result with other draws."""
+    tree = result.data.copy()
+    group = tree["posterior"].to_dataset()
+    name = result.metric.name
+    shape = group[name].shape
+    group = group.isel(draw=slice(len(draws) // shape[0]))
+    tree["posterior"] = xr.DataTree(
+        group.assign({name: (group[name].dims, draws.reshape(shape[0], -1, shape[2]))})
+    )
+    return al.Result(tree)
+
+
+def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> None:
+    frame = result.summary()
+    draws = result.draws("posterior").astype(float)
+    scores = al.benchmark.scores_of(result)
+    assert scores.models == ["near", "middle", "far"]
+    assert scores.datasets == ["s", "t"]
+    at = {
+        (row.dataset, row.condition): i
+        for i, row in enumerate(frame.itertuples())
+        if {row.observer_a, row.observer_b} == {"human", "middle"}
+    }
+    expected = (draws[:, at["s", "x"]] + draws[:, at["s", "y"]]) / 4 + draws[:, at["t", "x"]] / 2
+    np.testing.assert_allclose(scores.draws()[:, 1], expected, atol=SINGLE)
+    table = scores.summary(None).set_index(["level", "system"])
+    row = table.loc["overall", "middle"]
+    assert row["posterior_median"] == pytest.approx(np.median(expected), abs=SINGLE)
+    assert row["se"] == pytest.approx(expected.std(ddof=1), rel=1e-4)
+    for name in ("estimate", "ceiling"):
+        values = result.estimates[name].values
+        mean = (values[at["s", "x"]] + values[at["s", "y"]]) / 4 + values[at["t", "x"]] / 2
+        assert row[name] == pytest.approx(mean, abs=1e-12)
+    assert table["n_entries"].tolist() == [2] * 3 + [1] * 3 + [3] * 3
+    hdi = scores.summary(ci_prob=0.5, ci_kind="hdi")
+    assert {"posterior_hdi50_lb", "posterior_hdi50_ub"} <= set(hdi)
+
+
+def test_of_error_consistency_they_are_those_of_a_benchmark() -> None:
+    trials = al.load_example()
+    humans = [f"human_{i}" for i in range(1, 5)]
+    result = al.error_consistency(trials, n_resamples=0, rng=1)
+    table = al.benchmark.scores_of(result, humans).summary().set_index("system")
+    benchmark = al.benchmark_scores(trials, n_resamples=0, rng=2).summary("images")
+    other = benchmark.set_index("system").drop(index="ceiling")
+    assert table.index.tolist() == other.index.tolist()
+    np.testing.assert_allclose(table["estimate"], other["estimate"], atol=1e-12)
+    # Limits of 4,000 draws each, whose errors are 2.7 spreads over the root of draws: four of two.
+    room = 4 * np.sqrt(2) * 2.7 / np.sqrt(4_000) * table["se"]
+    for name in ("posterior_eti95_lb", "posterior_eti95_ub"):
+        assert ((table[name] - other[name]).abs() < room).all()
+
+
+def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
+    """Of three independent normal scores the studentised range is known."""
+    rng = np.random.default_rng(1)
+    n, n_pairs = 40_000, len(result.pairs)
+    draws = np.zeros((n, n_pairs))
+    human = (result.pairs["observer_a"] == "human").to_numpy()
+    sd = 0.1
+    # The mean of one of four, one of four and a half of normal draws.
+    draws[:, human] = sd / np.sqrt(3 / 8) * rng.standard_normal((n, int(human.sum())))
+    centre = result.pairs["observer_b"].map({"near": 0.5, "middle": 0.1, "far": 0.1})
+    draws += centre.fillna(0).to_numpy()
+    big = result.data.copy()
+    group = big["posterior"].to_dataset()
+    name = result.metric.name
+    values = draws.astype(np.float64).reshape(4, -1, n_pairs)
+    coords = {"chain": range(4), "draw": range(n // 4), "pair": group["pair"].values}
+    big["posterior"] = xr.DataTree(
+        xr.Dataset({name: (("chain", "draw", "pair"), values)}, coords, group.attrs)
+    )
+    scores = al.benchmark.scores_of(al.Result(big))
+    table = scores.differences()
+    error = np.sqrt(2) * sd
+    np.testing.assert_allclose(table["se"], error, rtol=4 / np.sqrt(2 * n))
+    half = (table["simultaneous_ci95_ub"] - table["simultaneous_ci95_lb"]) / 2
+    # Half of the studentised range of three: 3.314 / sqrt(2).
+    np.testing.assert_allclose(half / error, 3.3145 / np.sqrt(2), rtol=0.02)
+    alone = (table["pointwise_eti95_ub"] - table["pointwise_eti95_lb"]) / 2
+    np.testing.assert_allclose(alone / error, special.ndtri(0.975), rtol=0.03)
+    ranks = scores.ranks().set_index("system")
+    assert ranks.loc["near", ["rank_lb", "rank_ub"]].tolist() == [1, 1]
+    assert ranks.loc[["middle", "far"], ["rank_lb", "rank_ub"]].to_numpy().tolist() == [[2, 3]] * 2
+    row = al.difference(scores, "near", "middle").loc["posterior"]
+    assert row["estimate"] == pytest.approx(0.4, abs=4 * 1.26 * error / np.sqrt(n))
+
+
+def test_order_of_entries_does_not_matter(
+    made: tuple[al.Trials, pd.DataFrame], result: al.Result
+) -> None:
+    turned = result.data.copy()
+    order = np.arange(len(result.pairs))[::-1]
+    for name in ("observed_data", "estimates", "posterior"):
+        turned[name] = xr.DataTree(turned[name].to_dataset().isel(pair=order))
+    one, other = al.benchmark.scores_of(result), al.benchmark.scores_of(al.Result(turned))
+    tables = [
+        scores.summary(None).sort_values(["level", "system"]).reset_index(drop=True)
+        for scores in (one, other)
+    ]
+    pd.testing.assert_frame_equal(*tables)
+    ranks = [scores.ranks().set_index("system").sort_index() for scores in (one, other)]
+    pd.testing.assert_frame_equal(*ranks)
+    apart, back = one.differences().iloc[0], other.differences()
+    same = back[(back["system"] == apart["other"]) & (back["other"] == apart["system"])].iloc[0]
+    assert same["difference"] == pytest.approx(-apart["difference"], abs=SINGLE)
+    assert same["simultaneous_ci95_lb"] == pytest.approx(-apart["simultaneous_ci95_ub"], abs=SINGLE)
+
+
+def test_a_perfect_score_stays_possible(result: al.Result) -> None:
+    """Entries that each give 1 a probability of .2: together that of Stouffer's mean deviate."""
+    n, n_pairs = 4_000, len(result.pairs)
+    rng = np.random.default_rng(1)
+    draws = np.minimum(rng.normal(0.9, 0.1 / special.ndtri(0.8), (n, n_pairs)), 1.0)
+    scores = al.benchmark.scores_of(with_draws(result, draws))
+    expected = special.ndtr(3 * special.ndtri(0.2) / np.sqrt(3))
+    four = 4 * np.sqrt(3 * 0.2 * 0.8 / n)
+    np.testing.assert_allclose((scores.draws() == 1).mean(axis=0), expected, atol=four)
+    assert (scores.summary()["posterior_eti95_ub"] == 1).all()
+    certain = np.minimum(draws, 0.99)
+    assert (al.benchmark.scores_of(with_draws(result, certain)).draws() < 1).all()
+
+
+def test_a_file_holds_it_all(result: al.Result, tmp_path: Path) -> None:
+    scores = al.benchmark.scores_of(result)
+    scores.save(tmp_path / "scores.nc")
+    back = al.benchmark.DrawnScores.load(tmp_path / "scores.nc")
+    pd.testing.assert_frame_equal(back.summary(None), scores.summary(None))
+    assert back.data.attrs["reference"] == "human"
+    assert al.mean(back).loc["posterior", "estimate"] == pytest.approx(
+        np.median(scores.draws().mean(axis=1)), abs=SINGLE
+    )
+
+
+def test_missing_entries_are_refused_or_counted(
+    made: tuple[al.Trials, pd.DataFrame], result: al.Result
+) -> None:
+    trials, margins = made
+    lacking = margins[(margins["observer"] != "far") | (margins["dataset"] != "t")]
+    part = al.decision_margin_consistency(trials, lacking, n_resamples=0, n_draws=400, rng=1)
+    with pytest.raises(ValueError, match="'far' has no entry with 'human' in t:x; its mean would"):
+        al.benchmark.scores_of(part)
+    table = al.benchmark.scores_of(part, missing="available").summary().set_index("system")
+    assert table.loc["far", "n_entries"] == 2
+    undefined = result.draws("posterior").copy()
+    undefined[:, 0] = np.nan
+    holed = with_draws(result, undefined)
+    table = al.benchmark.scores_of(holed).summary().set_index("system")
+    assert np.isnan(table.loc["near", "posterior_median"])
+    assert table.loc["near", "note"].startswith("1 entries without a posterior, such as human x")
+    assert al.benchmark.scores_of(holed).ranks()["system"].tolist() == ["middle", "far"]
+    table = al.benchmark.scores_of(holed, missing="available").summary().set_index("system")
+    assert table.loc["near", "note"] == "1 entries without a posterior left out"
+
+
+def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: al.Result) -> None:
+    scores_of = al.benchmark.scores_of
+    for call, error, message in (
+        (lambda: scores_of(made[0]), TypeError, "expected a Result, got Trials; make one with"),
+        (lambda: scores_of(result, "humans"), ValueError, "named 'humans'.*did you mean 'human'"),
+        (lambda: scores_of(result, missing="none"), ValueError, "missing must be one of"),
+        (lambda: scores_of(result).draws("u"), ValueError, "level must be one of s, t, overall"),
+        (lambda: scores_of(result).contrast("near", "near"), ValueError, "are the same systems"),
+        (lambda: scores_of(result).contrast("nearest"), ValueError, "a system must be one of"),
+        (lambda: al.benchmark_scores(result), TypeError, "got Result; score a result with"),
+        (lambda: al.condition_alignment(result), TypeError, "got Result; score a result with"),
+        (lambda: al.benchmark_scores(made[1]), TypeError, "expected Trials, got DataFrame"),
+    ):
+        with pytest.raises(error, match=message):
+            call()  # type: ignore[no-untyped-call]
+    none = al.decision_margin_consistency(*made, n_resamples=0, n_draws=0, rng=1)
+    with pytest.raises(ValueError, match="this result has none: n_draws="):
+        scores_of(none)
+    consistency = al.error_consistency(al.load_example(), n_resamples=0, n_draws=400, rng=1)
+    with pytest.raises(ValueError, match="name whom systems are scored against"):
+        scores_of(consistency)
+    apart = result.data.copy()
+    apart["posterior"].attrs["joint"] = 0
+    loose = scores_of(al.Result(apart))
+    assert len(loose.summary()) == 3
+    with pytest.raises(ValueError, match=r"posterior drawn pair by pair.*model='moments'"):
+        loose.ranks()
+    with pytest.raises(ValueError, match="at least 100 draws of 2 systems"):
+        al.benchmark.rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))
+
+
+def test_the_same_machine_twice_has_no_difference_to_speak_of(
+    made: tuple[al.Trials, pd.DataFrame],
+) -> None:
+    trials, margins = made
+    twin = margins[margins["observer"] == "near"].assign(observer="twin")
+    both = al.decision_margin_consistency(
+        trials, pd.concat([margins, twin]), n_resamples=0, n_draws=400, rng=1
+    )
+    scores = al.benchmark.scores_of(both)
+    table = scores.differences().set_index(["system", "other"])
+    assert table.loc[("near", "twin"), "note"].startswith("the same draws")
+    assert np.isnan(table.loc[("near", "twin"), "simultaneous_ci95_lb"])
+    with pytest.raises(ValueError, match="difference without variance"):
+        scores.ranks()
+
+
+def simulated(
+    rng: np.random.Generator, rho: dict[str, float], levels: tuple[float, ...]
+) -> tuple[al.Trials, pd.DataFrame]:
+    """Two data sets of 8 people each, who meet 80 items in each condition."""
+    rows, margins = [], []
+    item, label = np.arange(80), np.array([f"k{i}" for i in range(16)])
+    true = label[item % 16]
+    for dataset in ("s", "t"):
+        ability, gain = rng.normal(0, 0.3, (8, 1)), np.exp(0.2 * rng.standard_normal((8, 1)))
+        for number, level in enumerate(levels):
+            u = rng.standard_normal(80)
+            p = m_afc_probability(level + ability + 1.6 * gain * u, 16)
+            right = rng.random(p.shape) < p
+            keys = {"dataset": dataset, "condition": f"c{number}", "item": item}
+            rows += [
+                pd.DataFrame(
+                    {
+                        **keys,
+                        "observer": f"{dataset}{o}",
+                        "kind": "human",
+                        "truth": true,
+                        "response": np.where(own, true, label[(item + 1) % 16]),
+                    }
+                )
+                for o, own in enumerate(right)
+            ]
+            for name, r in rho.items():
+                margin = r * u + np.sqrt(1 - r**2) * rng.standard_normal(80)
+                margins.append(pd.DataFrame({**keys, "observer": name, "margin": margin}))
+    return al.Trials.from_table(pd.concat(rows)), pd.concat(margins)
+
+
+@pytest.mark.slow
+def test_coverage_of_scores_differences_and_ranks(figure: Callable[[str], None]) -> None:
+    """The same people in all conditions of a data set, other items in each."""
+    n, levels = 100, (1.2, 2.0)
+    rho = {"a": 0.9, "b": 0.7, "c": 0.7, "perfect": 1.0}
+    truth = {
+        name: np.mean(
+            [
+                al.simulate.true_margin_consistency(
+                    al.simulate.MarginWorld(rho=r, strength_mean=level), 1
+                )[0]
+                for level in levels
+            ]
+        )
+        for name, r in rho.items()
+    }
+    rng = np.random.default_rng(5)
+    hits: dict[str, list[float]] = {name: [] for name in ("scores", "one by one", "all", "ranks")}
+    pairs = [("human", name) for name in rho]
+    for seed in range(n):
+        trials, margins = simulated(rng, rho, levels)
+        found = al.decision_margin_consistency(trials, margins, pairs, n_resamples=0, rng=seed)
+        scores = al.benchmark.scores_of(found)
+        table = scores.summary().set_index("system")
+        value = pd.Series(truth)
+        low, high = table["posterior_eti95_lb"], table["posterior_eti95_ub"]
+        hits["scores"].append(((low <= value) & (value <= high)).mean())
+        apart = scores.differences()
+        true = (value[apart["system"]].to_numpy() - value[apart["other"]].to_numpy()).round(12)
+        alone, together = (
+            apart[f"{name}_lb"].le(true) & apart[f"{name}_ub"].ge(true)
+            for name in ("pointwise_eti95", "simultaneous_ci95")
+        )
+        hits["one by one"].append(alone.mean())
+        hits["all"].append(together.all())
+        ranks = scores.ranks().set_index("system")
+        best = pd.Series({x: 1 + (value > value[x]).sum() for x in rho})
+        worst = pd.Series({x: (value >= value[x]).sum() for x in rho})
+        hits["ranks"].append(((ranks["rank_lb"] <= best) & (ranks["rank_ub"] >= worst)).all())
+    figure(f"coverage of scores of margins: { {k: np.mean(v) for k, v in hits.items()} }")
+    error = np.sqrt(0.95 * 0.05 / n)
+    # Not significantly below .92 of single ones, .95 of all at once.
+    assert np.mean(hits["scores"]) > 0.92
+    assert np.mean(hits["one by one"]) > 0.92
+    assert np.mean(hits["all"]) > 0.95 - 3 * error
+    assert np.mean(hits["ranks"]) > 0.95 - 3 * error
