@@ -17,7 +17,7 @@ from alikely.benchmark.contrasts import difference_table
 from alikely.benchmark.decomposition import Decomposition, Population
 from alikely.benchmark.probability import Scales, probability_positive, scales_of_differences
 from alikely.benchmark.verdicts import equality_of
-from alikely.calibration.benchmark_worlds import BenchmarkDesign
+from alikely.calibration.benchmark_worlds import BenchmarkDesign, simulated_benchmark
 from alikely.calibration.coverage_probability import order_calibration, order_summary
 
 
@@ -161,6 +161,32 @@ def test_scale_of_differences_is_found() -> None:
     # A difference that is unknown says nothing, and then the prior is all there is.
     blank = scales_of_differences(np.array([np.nan]), np.array([np.nan]), np.ones(1), 2, 0.1)
     np.testing.assert_allclose(blank.weight, 1 / len(blank.sd))
+
+
+def simulated(accuracy: float, n_conditions: int) -> Benchmark:
+    design = BenchmarkDesign(n_conditions=n_conditions, n_images=80, accuracy=accuracy)
+    trials, _ = simulated_benchmark(design, np.random.default_rng(1))
+    return al.benchmark_scores(trials, n_resamples=0, n_draws=400, rng=1)
+
+
+def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
+    """Fifteen conditions near the ceiling: each entry a little too high, and so their mean."""
+    many = simulated(0.95, 15)
+    table = many.summary("images")
+    machines = table["system"].isin(many.models)
+    posterior = table.filter(like="posterior")
+    assert posterior[machines].isna().all(axis=None)
+    assert table.loc[machines, "note"].str.startswith("posterior withheld: the prior of").all()
+    assert not many.summary("crossed")["note"].str.contains("withheld").any()
+    rows = many.contrast(many.models[0], many.models[1], population="images")
+    assert rows.loc["posterior"].drop("note").isna().all()
+    assert rows.loc["posterior", "note"].startswith("posterior withheld")
+    assert rows.loc["analytic", "note"] == ""
+    # The draws themselves are there for whoever asks.
+    assert np.isfinite(many.draws("posterior", "score")).all()
+    few = simulated(0.75, 5).summary("images")
+    assert few.filter(like="posterior").notna().all(axis=None)
+    assert not few["note"].str.contains("withheld").any()
 
 
 @pytest.mark.parametrize(

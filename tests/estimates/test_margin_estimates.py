@@ -428,7 +428,7 @@ def test_what_is_constant_is_told_once(model: Any) -> None:
     answers, margins = experiment(np.random.default_rng(1), n_items=20)
     found = al.decision_margin_consistency(
         al.Trials.from_table(answers), margins.assign(margin=2.0), model=model, m=4,
-        n_resamples=0, n_draws=8,
+        n_resamples=0, n_draws=80,
     )  # fmt: skip
     expected = "all margins of a system are equal; all margins of net are 2"
     assert found.summary()["note"].tolist() == [expected]

@@ -498,7 +498,7 @@ def test_grids_seeds_and_lists() -> None:
     pd.testing.assert_frame_equal(one, two)
     assert one["accuracy_a"].tolist() == [0.75] * 3 + [0.95] * 3
     assert one["ec"].tolist() == [0.1, 0.2, 0.3] * 2
-    start = ["accuracy_a", "accuracy_b", "ec", "target", "promise", "n_trials", "method", "width"]
+    start = ["accuracy_a", "accuracy_b", "ec", "target", "promise"]
     assert list(one)[: len(start)] == start
     assert list(one)[-1] == "note"
     other = trials_for_width(

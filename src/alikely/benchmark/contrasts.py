@@ -31,7 +31,9 @@ from alikely.benchmark.probability import probability_positive, scales_of_differ
 from alikely.benchmark.tables import (
     contrast_se,
     human_notes,
+    moved_notes,
     one_of,
+    prior_shift,
     schools_of,
     weighted_draws,
 )
@@ -476,12 +478,21 @@ def score_contrast(
             rows[school]["se"] = contrast_se(scores, population, level, weights)
         else:
             rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope)
+            if school == "posterior" and (why := _withheld(scores, weights, level)):
+                rows[school] = {"note": why}
     frame = pd.DataFrame.from_dict(rows, orient="index")
     columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "p_positive"]
     frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
     shared = human_notes(scores, population, level)
     notes = ["; ".join(filter(None, [*shared, own])) for own in frame["note"].fillna("")]
     return frame.assign(note=notes)
+
+
+def _withheld(scores: Benchmark, weights: Mapping[str, float], level: str) -> str:
+    """Why the posterior of these systems is not shown, if it is not."""
+    systems = scores.estimates["system"].values.tolist()
+    shift = prior_shift(scores, level)
+    return "".join(moved_notes([float(shift[systems.index(s)]) for s in weights]))
 
 
 def _analytic_row(

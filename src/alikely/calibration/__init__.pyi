@@ -1,6 +1,4 @@
 from .benchmark_worlds import BenchmarkDesign as BenchmarkDesign
-from .copying_recovery import copying_recovery as copying_recovery
-from .copying_recovery import sharing_cells as sharing_cells
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
@@ -21,6 +19,8 @@ from .equal_row_tests import row_tests as row_tests
 from .equal_row_tests import row_tests_summary as row_tests_summary
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
+from .sharing import copying_recovery as copying_recovery
+from .sharing import sharing_cells as sharing_cells
 from .studies import run_study as run_study
 from .verdicts import kept_ranks as kept_ranks
 from .verdicts import verdict as verdict
