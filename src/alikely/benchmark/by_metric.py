@@ -80,7 +80,7 @@ def rank_by_metric(
     >>> import alikely as al
     >>> table = rank_by_metric(al.load_example(), rng=1)
     >>> table.groupby("metric", sort=False)["system"].first().tolist()
-    ['model_2', 'model_1', 'model_3']
+    ['model_3', 'model_1', 'model_3']
     """
     chosen = [get_metric(metric) for metric in metrics]
     names = [metric.name for metric in chosen]

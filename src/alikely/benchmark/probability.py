@@ -61,7 +61,7 @@ def scales_of_differences(
     >>> seen = np.array([0.3, -0.3, 0.0]), np.full(3, 0.001), np.full(3, np.inf)
     >>> sd, weight = scales_of_differences(*seen, 3, 0.1)
     >>> round(float(sd @ weight), 2)
-    0.22
+    0.25
     """
     sd = expected * np.geomspace(LEAST, MOST, STEPS)
     known = np.isfinite(variance)

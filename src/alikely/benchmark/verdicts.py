@@ -71,7 +71,7 @@ def equality_of(differences: pd.DataFrame) -> EqualityTest:
     >>> import alikely as al
     >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
     >>> equality_of(scores.differences()).n_systems
-    4
+    6
     """
     p = differences["p_value_simultaneous"]
     if p.isna().all():

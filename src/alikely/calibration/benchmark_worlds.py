@@ -156,7 +156,7 @@ def population_scores(
     Examples
     --------
     >>> population_scores(BenchmarkDesign()).machines.round(2).tolist()
-    [0.39, 0.26, 0.31, 0.26]
+    [0.4, 0.25, 0.32, 0.25]
     """
     # How much of it a benchmark saw is no matter.
     unseen = design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
