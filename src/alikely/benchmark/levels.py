@@ -160,6 +160,7 @@ def decompositions(
     people: People,
     items: Items,
     added: float | None = None,
+    overall: bool = True,
 ) -> list[Decomposition]:
     """Decompose the scores of each part of a layout, and of their mean.
 
@@ -177,6 +178,8 @@ def decompositions(
         Within what is a label one image: a data set, everything, one condition of a data set?
     added : float, optional
         To each cell; by the rule if not given.
+    overall : bool
+        Whether of the mean too.
 
     Returns
     -------
@@ -187,7 +190,7 @@ def decompositions(
     """
     walk = _prepared(table, layout, metric, people, items)
     numbers = range(len(layout.parts))
-    levels = [[d] for d in numbers] + [list(numbers)]
+    levels = [[d] for d in numbers] + [list(numbers)] * overall
     return [
         _level(walk, level, _added(walk, level) if added is None else added) for level in levels
     ]

@@ -189,7 +189,9 @@ def _of_metric(
         both[:] = nested_scores(layout, images, people)[:, :, :-1]
     undefined = undefined_entries(layout, value)[:-1, :-1]
     # A person who is in one condition only is the same, whatever labels mean.
-    parts = decompositions(table, layout, metric, people="dataset", items="condition")[:-1]
+    parts = decompositions(
+        table, layout, metric, people="dataset", items="condition", overall=False
+    )
     rows = np.eye(len(layout.systems))[:-1]
     spreads = [spread(part, rows, "crossed") for part in parts]
     return {
