@@ -14,7 +14,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark.layout import laid_out
-from alikely.benchmark.nesting import nested_scores, with_overall
+from alikely.benchmark.nesting import by_level, nested_scores
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.inference import ready, resampling, sampling
 from alikely.inference.conjugate import joint_draws, pairwise_draws
@@ -149,7 +149,7 @@ def test_whole_benchmark_of_images(benchmark: Any, benchmark_trials: al.Trials) 
 
     def replicates() -> None:
         drawn = bootstrap(table, n_resamples=N_RESAMPLES, rng=1).values
-        with_overall(nested_scores(layout, drawn))
+        by_level(layout, nested_scores(layout, drawn))
 
     benchmark.pedantic(replicates, rounds=3, warmup_rounds=1)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from alikely.benchmark.by_metric import DEALT_WITH
 from alikely.benchmark.layout import CEILING, HUMANS, laid_out, refuse_own_names, require_balance
-from alikely.benchmark.nesting import nested_scores, with_overall
+from alikely.benchmark.nesting import by_level, nested_scores
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.metrics import Metric, get_metric
@@ -106,7 +106,7 @@ def sensitivity(
         for metric, both_perfect in itertools.product(chosen, ("undefined", "one")):
             value = metric.value(cells)
             value = np.where(perfect, 1.0, value) if both_perfect == "one" else value
-            scores = with_overall(nested_scores(layout, value[None]))[0, -1]
+            scores = by_level(layout, nested_scores(layout, value[None]))[0, -1]
             ceiling = scores[-1]
             frames.append(
                 pd.DataFrame(

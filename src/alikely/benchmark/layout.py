@@ -91,11 +91,14 @@ class Layout(NamedTuple):
         themselves, and one for them where machines took part.
     part_of_entry : ndarray of int, shape (pair,)
         Part of each entry of the table.
+    levels : dict of str to list of int
+        Parts of each level of a table of scores, whose mean it is: each part alone, or groups.
     """
 
     parts: list[Part]
     machines: list[str]
     part_of_entry: NDArray[np.intp]
+    levels: dict[str, list[int]]
 
     @property
     def systems(self) -> list[str]:
@@ -113,6 +116,7 @@ def laid_out(
     labels: bool = False,
     both_orders: bool = False,
     level: Level = "dataset",
+    groups: Mapping[str, str] | None = None,
 ) -> tuple[xr.Dataset, Layout]:
     """Count pairs of humans, and of humans with machines, and lay them out.
 
@@ -130,6 +134,8 @@ def laid_out(
         Count each pair of humans in both orders, for metrics that depend on it.
     level : {"dataset", "condition"}
         What a part is.
+    groups : mapping of str to str, optional
+        Level of each part by name; each part is its own if not given.
 
     Returns
     -------
@@ -146,7 +152,7 @@ def laid_out(
     kind = kinds_of_observers(trials)
     if both_orders:
         table = _in_both_orders(table, kind, humans)
-    return table, layout_of(table, kind, humans, level, both_orders=both_orders)
+    return table, layout_of(table, kind, humans, level, both_orders=both_orders, groups=groups)
 
 
 def metric_of_trials(metric: str | Metric) -> Metric:
@@ -232,6 +238,7 @@ def layout_of(
     level: Level = "dataset",
     *,
     both_orders: bool = False,
+    groups: Mapping[str, str] | None = None,
 ) -> Layout:
     """Find the entries of each part.
 
@@ -248,6 +255,8 @@ def layout_of(
     both_orders : bool
         Take pairs of humans in both orders; else those that a table in both orders turned are
         left aside.
+    groups : mapping of str to str, optional
+        Level of each part by name; each part is its own if not given.
 
     Returns
     -------
@@ -262,8 +271,7 @@ def layout_of(
         {name: table[name].values for name in ("dataset", "condition", "observer_a", "observer_b")}
     )
     frame["alike"] = [kind[name] == humans for name in frame["observer_b"]]
-    groups = frame.groupby(KEYS[level], sort=False)
-    part_of_entry = groups.ngroup().to_numpy(dtype=np.intp)
+    part_of_entry = frame.groupby(KEYS[level], sort=False).ngroup().to_numpy(dtype=np.intp)
     turned = frame["alike"].to_numpy() & (table["first"].values > table["second"].values)
     machines: dict[str, int] = {}
     parts = []
@@ -271,7 +279,23 @@ def layout_of(
         for name in part.loc[~part["alike"], "observer_b"]:
             machines.setdefault(name, len(machines))
         parts.append(_part([str(label) for label in key], part, machines, both_orders))
-    return Layout(parts, list(machines), part_of_entry)
+    names = [part.name for part in parts]
+    return Layout(parts, list(machines), part_of_entry, _grouped(names, groups))
+
+
+def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str, list[int]]:
+    """Parts of each level, in order of their first."""
+    label = {name: name for name in names} if groups is None else groups
+    lacking = [name for name in names if name not in label]
+    if lacking:
+        raise ValueError(
+            f"condition {lacking[0]!r} is in no level ({len(lacking)} are not); give it one, or "
+            "leave it out with exclude= or trials.select(...)"
+        )
+    levels: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        levels.setdefault(str(label[name]), []).append(number)
+    return levels
 
 
 def _part(

@@ -16,6 +16,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.arrays import Floats
 from alikely.benchmark.decomposition import (
     Decomposition,
     added_count,
@@ -162,7 +163,7 @@ def decompositions(
     added: float | None = None,
     overall: bool = True,
 ) -> list[Decomposition]:
-    """Decompose the scores of each part of a layout, and of their mean.
+    """Decompose the scores of each level of a layout, and of their mean.
 
     Parameters
     ----------
@@ -184,15 +185,19 @@ def decompositions(
     Returns
     -------
     list of Decomposition
-        Of every part, then of the mean over parts. By the rule each level has its own addition to
+        Of every level, then of the mean over levels. By the rule each level has its own addition to
         the cells (`alikely.benchmark.decomposition.added_count`): less, the more blocks are
         averaged.
     """
     walk = _prepared(table, layout, metric, people, items)
-    numbers = range(len(layout.parts))
-    levels = [[d] for d in numbers] + [list(numbers)] * overall
+    shares = [_share(~walk.absent, parts) for parts in layout.levels.values()]
+    if overall:
+        there = np.stack([share.any(axis=0) for share in shares])
+        shares.append(np.stack(shares).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
+    every = [*layout.levels.values(), list(range(len(layout.parts)))]
     return [
-        _level(walk, level, _added(walk, level) if added is None else added) for level in levels
+        _level(walk, parts, share, _added(walk, parts) if added is None else added)
+        for parts, share in zip(every, shares, strict=False)
     ]
 
 
@@ -272,12 +277,16 @@ def _added(walk: _Walk, level: list[int]) -> float:
     return added_count(n_blocks, n_humans)
 
 
-def _level(walk: _Walk, level: list[int], added: float) -> Decomposition:
-    """Decompose the mean over some parts."""
-    there = ~walk.absent[level]
-    share = np.zeros(walk.absent.shape)
-    share[level] = there / np.maximum(there.sum(axis=0), 1)
-    never = ~there.any(axis=0)
+def _share(there: NDArray[np.bool_], parts: list[int]) -> Floats:
+    """Weight of each part in the mean over some of them: (part, system)."""
+    share = np.zeros(there.shape)
+    share[parts] = there[parts] / np.maximum(there[parts].sum(axis=0), 1)
+    return share
+
+
+def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomposition:
+    """Decompose a weighted mean over some parts."""
+    never = ~share.any(axis=0)
     size, n_people = walk.absent.shape[1], 1 + max(int(own.max()) for own in walk.person)
     of_part: dict[int, list[Block]] = {d: [] for d in level}
     for block in walk.groups:

@@ -23,10 +23,10 @@ __all__ = [
     "HUMAN_ROWS",
     "POPULATIONS",
     "HumanShifts",
+    "by_level",
     "human_shifts",
     "nested_scores",
     "undefined_entries",
-    "with_overall",
 ]
 
 POPULATIONS: tuple[Population, ...] = ("images", "humans", "crossed")
@@ -91,24 +91,35 @@ def _plain_scores(layout: Layout, values: NDArray[np.floating]) -> Floats:
     return out
 
 
-def with_overall(scores: Floats) -> Floats:
-    """Append the unweighted mean over the parts that a system took part in.
+def by_level(layout: Layout, scores: Floats) -> Floats:
+    """Scores of all levels: means over their parts, and at last over levels.
 
     Parameters
     ----------
+    layout : Layout
     scores : ndarray, shape (draw, part, system)
 
     Returns
     -------
-    ndarray, shape (draw, part and overall, system)
+    ndarray, shape (draw, level and overall, system)
+        Unweighted means over those that a system took part in.
     """
+    levels = [
+        scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
+        for own in layout.levels.values()
+    ]
+    return np.stack([*levels, _mean(np.stack(levels, axis=1))], axis=1)
+
+
+def _mean(scores: Floats) -> Floats:
+    """Mean over parts, (draw, part, system) to (draw, system)."""
     # A part that a system never took part in is no hole; one undefined replicate is.
     absent = np.isnan(scores).all(axis=0)
     filled = np.where(absent, 0.0, scores)
     count = (~absent).sum(axis=0)
-    overall = np.full((len(scores), scores.shape[2]), np.nan)
-    np.divide(filled.sum(axis=1), count, out=overall, where=count > 0)
-    return np.concatenate([scores, overall[:, None]], axis=1)
+    mean = np.full((len(scores), scores.shape[2]), np.nan)
+    np.divide(filled.sum(axis=1), count, out=mean, where=count > 0)
+    return mean
 
 
 def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
@@ -123,18 +134,18 @@ def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
 
     Returns
     -------
-    ndarray of int, shape (part and overall, system)
+    ndarray of int, shape (level and overall, system)
     """
     hole = np.isnan(value)
-    counts = np.zeros((len(layout.parts) + 1, len(layout.systems)), dtype=np.int64)
+    counts = np.zeros((len(layout.parts), len(layout.systems)), dtype=np.int64)
     for d, part in enumerate(layout.parts):
         humans = int((hole[part.alike] & (part.alike >= 0)).sum())
         counts[d, HUMAN_ROW] = humans
         if len(part.machines):
             counts[d, CEILING_ROW] = humans
             counts[d, part.machines] = (hole[part.mixed] & (part.mixed >= 0)).sum(axis=(0, 1))
-    counts[-1] = counts[:-1].sum(axis=0)
-    return counts
+    levels = [counts[own].sum(axis=0) for own in layout.levels.values()]
+    return np.stack([*levels, counts.sum(axis=0)])
 
 
 def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floats) -> Floats:

@@ -45,11 +45,12 @@ from alikely.benchmark.levels import Items, People, checked_labels, decompositio
 from alikely.benchmark.nesting import (
     HUMAN_ROWS,
     POPULATIONS,
+    by_level,
     nested_scores,
     undefined_entries,
-    with_overall,
 )
 from alikely.benchmark.tables import CONSENSUS
+from alikely.data.conditions import condition_labels
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
@@ -60,6 +61,7 @@ from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
+from alikely.stats.distances import Groups, group_mapping
 from alikely.stats.intervals import CiKind, check_interval
 
 __all__ = ["benchmark_scores"]
@@ -75,6 +77,7 @@ def benchmark_scores(
     humans: str = "human",
     people: People | None = None,
     items: Items = "dataset",
+    levels: Groups | None = None,
     exclude: str | Exclusions | None = None,
     missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
@@ -108,6 +111,10 @@ def benchmark_scores(
         where a label recurs in several data sets, unless the loader of the trials has said it.
     items : {"dataset", "label", "condition"}
         Is a label of an item one image within a data set, everywhere, or within a condition only?
+    levels : mapping, pandas.Series or xarray.DataArray, optional
+        Level of each condition (named ``dataset:condition``), such as
+        ``alikely.regimes(spectrum)["label"]``: a score is then the mean over the conditions of its
+        level, and the overall one that over levels. Without it, levels are the data sets.
     exclude : str or mapping, optional
         Conditions to leave out, see `alikely.exclude_conditions`.
     missing : {"error", "available"}
@@ -164,6 +171,8 @@ def benchmark_scores(
     require_trials(trials)
     check_interval(ci_prob, ci_kind)
     estimand = _checked(metric, missing, cohort)
+    if cohort and levels is not None:
+        raise ValueError("the cohort model has data sets for levels; leave out cohort or levels")
     one_person, one_image = checked_labels(trials, humans, people, items)
     if exclude is not None:
         trials = exclude_conditions(trials, exclude)
@@ -174,16 +183,18 @@ def benchmark_scores(
         no_response=no_response,
         labels=estimand.counts != "correctness",
         both_orders=not estimand.symmetric,
+        level="dataset" if levels is None else "condition",
+        groups=None if levels is None else group_mapping(levels),
     )
     refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
-    refuse_own_names("data set", [part.name for part in layout.parts], (OVERALL,))
+    refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
     require_balance(layout, missing)
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
     value = estimate(table, estimand)["estimate"].values
     estimates = _estimates(trials, table, layout, estimand, value)
-    consensus = _consensus(trials, layout, estimand, humans, no_response)
+    consensus = _consensus(trials, layout, estimand, humans, no_response, own=levels is None)
     groups = {
         "estimates": estimates.assign(consensus),
         **_analytic(table, layout, estimand, one_person, one_image),
@@ -214,6 +225,7 @@ def benchmark_scores(
         "no_response": no_response,
         "people": one_person,
         "items": one_image,
+        "levels": "dataset" if levels is None else "conditions",
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **estimand.options,
@@ -235,15 +247,18 @@ def _checked(metric: str | Metric, missing: str, cohort: bool) -> Metric:
 
 
 def _levels(layout: Layout) -> list[str]:
-    return [*(part.name for part in layout.parts), OVERALL]
+    return [*layout.levels, OVERALL]
 
 
 def _estimates(
     trials: Trials, table: xr.Dataset, layout: Layout, metric: Metric, value: Floats
 ) -> xr.Dataset:
     """Scores, and what stands behind them: humans, images, accuracies, undefined entries."""
-    scores = with_overall(nested_scores(layout, value[None]))[0]
-    n_humans = [part.n_humans for part in layout.parts]
+    scores = by_level(layout, nested_scores(layout, value[None]))[0]
+    n_humans = [
+        len({(layout.parts[d].dataset, name) for d in own for name in layout.parts[d].people})
+        for own in layout.levels.values()
+    ]
     variables = {
         "estimate": (("level", "system"), scores),
         "n_humans": ("level", [*n_humans, sum(n_humans)]),
@@ -265,7 +280,7 @@ def _behind(
     beside = {**ACCURACY_COLUMNS, **metric.derived}
     entries |= {name: function(cells) for name, function in beside.items()}
     means = {
-        name: with_overall(nested_scores(layout, values[None]))[0]
+        name: by_level(layout, nested_scores(layout, values[None]))[0]
         for name, values in entries.items()
     }
     # Among themselves humans are both sides, and which is first is no matter.
@@ -276,11 +291,17 @@ def _behind(
 
 
 def _consensus(
-    trials: Trials, layout: Layout, metric: Metric, humans: str, no_response: str
+    trials: Trials,
+    layout: Layout,
+    metric: Metric,
+    humans: str,
+    no_response: str,
+    *,
+    own: bool,
 ) -> dict[str, tuple[str, Floats]]:
-    """Consensus ceilings by level; NaN where they are not defined."""
+    """Consensus ceilings by level; NaN where they are not defined, or levels are no data sets."""
     levels = _levels(layout)
-    if metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
+    if own and metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
         table = consensus_ceilings(trials, metric, humans=humans, no_response=no_response)
         table = table.set_index("level").loc[levels]
     else:
@@ -328,7 +349,10 @@ def _replicates(
     }
     dims = ("resample", "level", "system")
     return xr.Dataset(
-        {name: (dims, with_overall(drawn).astype(np.float32)) for name, drawn in samples.items()},
+        {
+            name: (dims, by_level(layout, drawn).astype(np.float32))
+            for name, drawn in samples.items()
+        },
         {"level": _levels(layout), "system": layout.systems},
     )
 
@@ -355,13 +379,13 @@ def _of_cells(
     table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
 ) -> Floats:
     drawn = joint_draws(table, n_draws, [metric], seed)[metric.name]
-    return with_overall(nested_scores(layout, drawn))
+    return by_level(layout, nested_scores(layout, drawn))
 
 
 def _of_labels(
     table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
 ) -> Floats:
-    return with_overall(nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
+    return by_level(layout, nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
 
 
 def _of_rows(
@@ -371,7 +395,7 @@ def _of_rows(
     populations = paired_row_draws(table, n_draws, metric, seed).populations
     value = estimate(table, metric)["estimate"].values
     return mean_draws(
-        populations, value, lambda values: with_overall(nested_scores(layout, values))
+        populations, value, lambda values: by_level(layout, nested_scores(layout, values))
     ).values
 
 
@@ -384,10 +408,16 @@ DRAWN: Mapping[str, Callable[..., Floats]] = {
 
 
 def _images(trials: Trials, layout: Layout) -> list[int]:
-    """Trials of a condition, on average, by data set; of all of them at the last level."""
-    frame = pd.DataFrame({name: trials.data[name].values for name in ("dataset", "condition")})
-    per_dataset = frame.groupby("dataset").size() / frame.groupby("dataset")["condition"].nunique()
-    return [*(int(per_dataset[part.name]) for part in layout.parts), int(per_dataset.sum())]
+    """Trials of a condition, on average, by level; of all of them at the last level."""
+    names, number = condition_labels(trials.data)
+    count = pd.Series(np.bincount(number, minlength=len(names)), index=names)
+    home = count.index.str.split(":", n=1).str[0]
+    of_part = [
+        count[part.name] if part.name in count.index else count[home == part.dataset].mean()
+        for part in layout.parts
+    ]
+    means = [np.mean([of_part[d] for d in own]) for own in layout.levels.values()]
+    return [*(int(mean) for mean in means), int(sum(means))]
 
 
 def _cohort_scores(fitted: xr.DataTree, layout: Layout) -> xr.Dataset:

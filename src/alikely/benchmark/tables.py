@@ -206,7 +206,7 @@ def _ceiled(
 
 def _bootstrap_se(scores: Benchmark, population: Population, level: str) -> Floats:
     """Standard errors of all systems from the replicates."""
-    if level != OVERALL:
+    if level != OVERALL or scores.data.attrs.get("levels") == "conditions":
         draws = {name: scores.draws("bootstrap", name, level) for name in POPULATIONS}
         return _corrected_se(scores, population, level, draws)
     square = np.stack([_bootstrap_se(scores, population, name) ** 2 for name in scores.datasets])
@@ -233,7 +233,7 @@ def contrast_se(
     float
         Corrected for the smallness of the samples, as ``bootstrap_se`` of the summary.
     """
-    if level != OVERALL:
+    if level != OVERALL or scores.data.attrs.get("levels") == "conditions":
         draws = {
             name: weighted_draws(scores, "bootstrap", name, level, weights)[:, None]
             for name in POPULATIONS

@@ -1,0 +1,119 @@
+"""Benchmarks whose levels are groups of conditions, such as regimes of difficulty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.benchmark.benchmark import Benchmark
+from alikely.calibration.benchmark_worlds import (
+    BenchmarkDesign,
+    population_scores,
+    simulated_benchmark,
+)
+from alikely.data.trials import Trials
+
+REGIMES = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    return al.load_example()
+
+
+@pytest.fixture(scope="module")
+def grouped(trials: Trials) -> Benchmark:
+    return al.benchmark_scores(trials, levels=REGIMES, n_resamples=300, n_draws=300, rng=1)
+
+
+def test_scores_are_means_over_the_conditions_of_a_level(
+    trials: Trials, grouped: Benchmark
+) -> None:
+    assert grouped.datasets == ["easy", "hard"]
+    each = al.condition_alignment(trials, metrics="error_consistency", n_resamples=0)
+    value = each["estimate"].isel(metric=0)
+    hard = value.sel(condition=["all:blur", "all:noise"]).mean("condition")
+    found = grouped.estimates["estimate"]
+    systems = each["system"].values
+    np.testing.assert_allclose(found.sel(level="hard", system=systems), hard)
+    easy = found.sel(level="easy", system=systems)
+    np.testing.assert_allclose(easy, value.sel(condition="all:clean"))
+    overall = found.sel(level="overall", system=systems)
+    np.testing.assert_allclose(overall, (easy + hard.values) / 2)
+    regimes = al.spectrum.regime_alignment(
+        al.condition_alignment(trials, metrics="error_consistency", n_resamples=50, rng=1), REGIMES
+    ).set_index(["regime", "system"])
+    for name in grouped.models:
+        assert regimes.loc[("hard", name), "estimate"] == pytest.approx(
+            float(found.sel(level="hard", system=name))
+        )
+
+
+def test_one_condition_has_the_errors_of_a_benchmark_of_it(
+    trials: Trials, grouped: Benchmark
+) -> None:
+    alone = al.benchmark_scores(trials.select(condition="clean"), n_resamples=0, n_draws=0)
+    columns = ["estimate", "centre", "se", "df", "analytic_ci95_lb", "analytic_ci95_ub"]
+    for population in ("images", "humans", "crossed"):
+        np.testing.assert_allclose(
+            grouped.summary(population, "easy")[columns], alone.summary(population)[columns]
+        )
+
+
+def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) -> None:
+    own = {name: name for name in REGIMES}
+    found = al.benchmark_scores(trials, levels=own, n_resamples=0, n_draws=0)
+    each = al.condition_alignment(trials, metrics="error_consistency", n_resamples=0)
+    for name in own:
+        table = found.summary("crossed", name).set_index("system").loc[each["system"].values]
+        part = each.isel(metric=0).sel(condition=name)
+        np.testing.assert_allclose(table["se"], part["se"])
+        np.testing.assert_allclose(table["centre"], part["centre"])
+
+
+def test_all_schools_and_statements_take_groups(grouped: Benchmark) -> None:
+    table = grouped.summary("images", level=None)
+    assert table["level"].unique().tolist() == ["easy", "hard", "overall"]
+    assert {"bootstrap_eti95_lb", "posterior_eti95_lb"} <= set(table)
+    assert np.isfinite(table["bootstrap_se"]).all()
+    assert grouped.verdict("model_3", "model_6", "images", "hard").level == "hard"
+    assert len(grouped.differences("crossed", "hard")) == 15
+    assert len(grouped.ranks(rng=1)) == 6
+    # Consensus is of data sets.
+    assert grouped.ceilings().filter(like="consensus").isna().all(axis=None)
+    assert grouped.estimates["n_humans"].sel(level="hard") == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"levels": {"all:clean": "easy"}}, r"condition 'all:blur' is in no level \(2 are not\)"),
+        ({"levels": dict.fromkeys(REGIMES, "overall")}, "overall"),
+        ({"levels": REGIMES, "cohort": True}, "leave out cohort or levels"),
+    ],
+)
+def test_bad_levels(trials: Trials, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.benchmark_scores(trials, n_resamples=0, n_draws=0, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_intervals_of_regimes_hold() -> None:
+    """Conditions of two data sets with the same people in two regimes: scores and differences."""
+    design = BenchmarkDesign("probit", 5, 2, 3, 120, same_people=True)
+    truth = population_scores(design).machines
+    levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}
+    rng, n_sets, hits = np.random.default_rng(1), 150, []
+    for _ in range(n_sets):
+        trials, _ = simulated_benchmark(design, rng)
+        scores = al.benchmark_scores(
+            trials, people="label", levels=levels, n_resamples=0, n_draws=0
+        )
+        for level in ("near", "far", "overall"):
+            table = scores.summary("crossed", level).head(4)
+            inside = (table["analytic_ci95_lb"] <= truth) & (truth <= table["analytic_ci95_ub"])
+            hits.append(inside.mean())
+    share = np.reshape(hits, (n_sets, 3))
+    error = share.std(axis=0) / np.sqrt(n_sets)
+    assert (share.mean(axis=0) > 0.95 - 0.02 - 4 * error).all(), share.mean(axis=0)
