@@ -176,19 +176,7 @@ def benchmark_scores(
     one_person, one_image = checked_labels(trials, humans, people, items)
     if exclude is not None:
         trials = exclude_conditions(trials, exclude)
-    table, layout = laid_out(
-        trials,
-        models=models,
-        humans=humans,
-        no_response=no_response,
-        labels=estimand.counts != "correctness",
-        both_orders=not estimand.symmetric,
-        level="dataset" if levels is None else "condition",
-        groups=None if levels is None else group_mapping(levels),
-    )
-    refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
-    refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
-    require_balance(layout, missing)
+    table, layout = _laid_out(trials, estimand, models, humans, no_response, missing, levels)
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
@@ -231,6 +219,32 @@ def benchmark_scores(
         **estimand.options,
     }
     return Benchmark(tree)
+
+
+def _laid_out(
+    trials: Trials,
+    metric: Metric,
+    models: str,
+    humans: str,
+    no_response: Literal["error", "drop"],
+    missing: str,
+    levels: Groups | None,
+) -> tuple[xr.Dataset, Layout]:
+    """Count pairs and lay them out, refusing what no benchmark can be made of."""
+    table, layout = laid_out(
+        trials,
+        models=models,
+        humans=humans,
+        no_response=no_response,
+        labels=metric.counts != "correctness",
+        both_orders=not metric.symmetric,
+        level="dataset" if levels is None else "condition",
+        groups=None if levels is None else group_mapping(levels),
+    )
+    refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
+    refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
+    require_balance(layout, missing)
+    return table, layout
 
 
 def _checked(metric: str | Metric, missing: str, cohort: bool) -> Metric:
