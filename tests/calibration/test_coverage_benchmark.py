@@ -70,6 +70,24 @@ def test_designs_say_what_is_simulated() -> None:
         benchmark_coverage(n_sets=30)
 
 
+def test_people_of_data_sets_are_others_the_same_or_some_of_a_pool() -> None:
+    rng = np.random.default_rng(4)
+    for design, sizes, total in (
+        (BenchmarkDesign(n_humans=3, n_datasets=4), [3] * 4, 12),
+        (BenchmarkDesign(n_humans=3, n_datasets=4, more_humans=7), [3, 10, 3, 10], 26),
+        (BenchmarkDesign(n_humans=5, n_datasets=4, pool=5), [5] * 4, 5),
+        (BenchmarkDesign(n_humans=5, n_datasets=40, pool=8), [5] * 40, 8),
+    ):
+        crowds = worlds._crowds(design, rng)
+        assert [len(np.unique(own)) for own in crowds] == sizes
+        assert np.unique(np.concatenate(crowds)).tolist() == list(range(total))
+    trials, _ = worlds.simulated_benchmark(BenchmarkDesign(n_datasets=2, n_images=30), rng)
+    shown = trials.data["correct"].values[:8] != -2
+    assert len(trials.observers) == 12
+    answered = np.stack([shown[:, :30].any(axis=1), shown[:, 30:].any(axis=1)])
+    assert (answered.sum(axis=0) == 1).all()
+
+
 @pytest.mark.slow
 def test_a_short_study_has_all_statements_of_both_methods() -> None:
     few = {"few": BenchmarkDesign(n_humans=3, n_images=60)}

@@ -6,6 +6,7 @@ import functools
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
@@ -40,8 +41,13 @@ class BenchmarkDesign(NamedTuple):
         share of trials.
     n_humans, n_datasets, n_conditions, n_images : int
         Humans of a data set, data sets, conditions of each, images of a condition.
-    same_people, same_images : bool
-        The same people in all data sets; the same images in all conditions of a data set.
+    pool : int
+        People of whom those of each data set are drawn: as many as these for the same people in
+        all, more for some of them in several. 0: other people in each.
+    more_humans : int
+        How many more every second data set has.
+    same_images : bool
+        The same images in all conditions of a data set.
     spread : float
         Standard deviation of the abilities of people, on the scale of the family's link.
     accuracy : float
@@ -53,7 +59,8 @@ class BenchmarkDesign(NamedTuple):
     n_datasets: int = 1
     n_conditions: int = 1
     n_images: int = 160
-    same_people: bool = False
+    pool: int = 0
+    more_humans: int = 0
     same_images: bool = False
     spread: float = 0.3
     accuracy: float = 0.75
@@ -221,26 +228,42 @@ def simulated_benchmark(
     >>> simulated_benchmark(BenchmarkDesign(), np.random.default_rng(1))[0].data.sizes["trial"]
     160
     """
-    h, d, c, n = design[1:5]
-    right, item, truths = [], [], []
-    people = people_of(design, *generator.standard_normal((2, h)))
-    for dataset in range(d):
-        if dataset and not design.same_people:
-            people = people_of(design, *generator.standard_normal((2, h)))
+    d, c, n = design[2:5]
+    crowds = _crowds(design, generator)
+    n_people = max(own.max() for own in crowds) + 1
+    everyone = people_of(design, *generator.standard_normal((2, n_people)))
+    n_machines, n_trials = len(machines.ability), n * c
+    right = np.ma.masked_all((n_people + n_machines, d * n_trials), dtype=int)
+    item, truths = [], []
+    for dataset, own in enumerate(crowds):
+        people = Observers(everyone.ability[own], everyone.follows[own])
         truths.append(scores_of(design, people, machines, metric))
-        images = generator.random(n if design.same_images else n * c)
-        number = np.arange(n * c) % n if design.same_images else np.arange(n * c)
+        images = generator.random(n if design.same_images else n_trials)
+        number = np.arange(n_trials) % n if design.same_images else np.arange(n_trials)
         hardness = hardness_at(design, images)[number]
-        everyone = (people, _scaled(design, machines))
-        p = np.vstack([right_answers(design, who, hardness) for who in everyone])
-        right.append(generator.random(p.shape) < p)
+        both = (people, _scaled(design, machines))
+        p = np.vstack([right_answers(design, who, hardness) for who in both])
+        here = np.concatenate([own, n_people + np.arange(n_machines)])
+        trials = dataset * n_trials + np.arange(n_trials)
+        right[np.ix_(here, trials)] = generator.random(p.shape) < p
         item.append(number)
-    trials = Trials.from_correct(
-        np.concatenate(right, axis=1).astype(float),
-        kind=["human"] * h + ["model"] * len(machines.ability),
-        dataset=np.repeat(np.arange(d), n * c).astype(str).tolist(),
+    made = Trials.from_correct(
+        right,
+        kind=["human"] * n_people + ["model"] * n_machines,
+        dataset=np.repeat(np.arange(d), n_trials).astype(str).tolist(),
         condition=np.tile(np.repeat(np.arange(c), n), d).astype(str).tolist(),
         item=np.concatenate(item).astype(str).tolist(),
     )
     scores, human = (np.mean([t[i] for t in truths], axis=0) for i in (0, 1))
-    return trials, Scores(scores, float(human))
+    return made, Scores(scores, float(human))
+
+
+def _crowds(design: BenchmarkDesign, generator: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Numbers of the people of each data set; every number occurs."""
+    sizes = [design.n_humans + design.more_humans * (d % 2) for d in range(design.n_datasets)]
+    if not design.pool:
+        ends = np.cumsum(sizes)
+        return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    drawn = [generator.permutation(design.pool)[:size] for size in sizes]
+    numbers = np.unique(np.concatenate(drawn))
+    return [np.sort(np.searchsorted(numbers, own)) for own in drawn]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,15 +45,16 @@ __all__ = ["BENCHMARK_DESIGNS", "BenchmarkDesign", "benchmark_coverage", "benchm
 CI_PROB = 0.95
 # Simulated benchmarks in one cell of the study.
 BATCH = 20
-FIVE_SETS = {"n_datasets": 5, "same_people": True}
 CEILING = {"accuracy": 0.95, "n_images": 80}
 DESIGNS: dict[str, dict[str, Any]] = {
     **{f"{n} humans": {"n_humans": n} for n in (3, 4, 6, 10, 40)},
     "3 humans, large spread": {"n_humans": 3, "n_images": 600, "spread": 0.6},
     "10 humans, large spread": {"n_humans": 10, "n_images": 600, "spread": 0.6},
-    "same 3 people in 5 data sets": {"n_humans": 3, **FIVE_SETS},
-    "same 6 people in 5 data sets": {"n_humans": 6, **FIVE_SETS},
+    "same 3 people in 5 data sets": {"n_humans": 3, "n_datasets": 5, "pool": 3},
+    "same 6 people in 5 data sets": {"n_humans": 6, "n_datasets": 5, "pool": 6},
     "other 6 people in 5 data sets": {"n_humans": 6, "n_datasets": 5},
+    "6 of 10 people in each of 5 data sets": {"n_humans": 6, "n_datasets": 5, "pool": 10},
+    "3 and 10 people in 4 data sets": {"n_humans": 3, "n_datasets": 4, "more_humans": 7},
     "same images in 5 conditions, 10 humans": {
         "n_humans": 10, "n_conditions": 5, "n_images": 100, "same_images": True,
     },
@@ -115,7 +116,7 @@ def benchmark_coverage(
     What there is; 200 benchmarks of a design take some 20 s.
 
     >>> len(BENCHMARK_DESIGNS)
-    32
+    36
     """
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
@@ -172,20 +173,19 @@ def _batch(design: str, batch: int, metric: str, seed: Any, **setting: Any) -> l
     rows = []
     for number in range(BATCH):
         trials, these = simulated_benchmark(world, generator, metric=estimand)
-        found = _statements(world, estimand, trials, truth, these)
+        found = _statements(estimand, trials, truth, these)
         rows += [{"set": BATCH * batch + number, **row} for row in found]
     return rows
 
 
 def _statements(
-    design: BenchmarkDesign, metric: Metric, trials: Trials, truth: Scores, these: Scores
+    metric: Metric, trials: Trials, truth: Scores, these: Scores
 ) -> list[dict[str, Any]]:
     table, layout = laid_out(
         trials, models="model", humans="human", both_orders=not metric.symmetric
     )
-    people: Literal["label", "dataset"] = "label" if design.same_people else "dataset"
     rows = []
-    parts = decompositions(table, layout, metric, people=people, items="dataset")[-1]
+    parts = decompositions(table, layout, metric, people="label", items="dataset")[-1]
     asked: tuple[tuple[Scores, Population], ...] = ((truth, "crossed"), (these, "images"))
     for own, population in asked:
         found = _of_decomposition(parts, own, population)

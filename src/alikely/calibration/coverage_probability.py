@@ -16,7 +16,7 @@ from alikely._base.random import RandomState
 from alikely.benchmark.contrasts import difference_table
 from alikely.benchmark.decomposition import Population, only, pair_contrasts
 from alikely.benchmark.layout import laid_out
-from alikely.benchmark.levels import People, decompositions
+from alikely.benchmark.levels import decompositions
 from alikely.calibration.benchmark_worlds import (
     BenchmarkDesign,
     Observers,
@@ -178,7 +178,7 @@ def _batch(
         own = MACHINE_POPULATIONS[machines](generator, n)
         trials, these = simulated_benchmark(design, generator, own)
         everyone = population_scores(design, own)
-        claims = _claims(trials, design)
+        claims = _claims(trials)
         for population, truth in (("images", these), ("crossed", everyone)):
             above = pair_contrasts(n) @ truth.machines > 0
             rows += [
@@ -191,11 +191,10 @@ def _batch(
     return rows
 
 
-def _claims(trials: Trials, design: BenchmarkDesign) -> dict[str, Floats]:
+def _claims(trials: Trials) -> dict[str, Floats]:
     """Probability that the first of each pair is above the other, by population."""
     table, layout = laid_out(trials, models="model", humans="human")
-    people: People = "label" if design.same_people else "dataset"
-    parts = decompositions(table, layout, ERROR_CONSISTENCY, people=people, items="dataset")[-1]
+    parts = decompositions(table, layout, ERROR_CONSISTENCY, people="label", items="dataset")[-1]
     machines = only(parts, range(len(layout.machines)))
     claims: dict[str, Floats] = {}
     populations: tuple[Population, ...] = ("images", "crossed")
