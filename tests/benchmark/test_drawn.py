@@ -306,7 +306,7 @@ def test_coverage_of_scores_differences_and_ranks(figure: Callable[[str], None])
         )
         hits["one by one"].append(alone.mean())
         hits["all"].append(together.all())
-        ranks = scores.ranks().set_index("system")
+        ranks = scores.ranks().set_index("system").loc[list(rho)]
         best = pd.Series({x: 1 + (value > value[x]).sum() for x in rho})
         worst = pd.Series({x: (value >= value[x]).sum() for x in rho})
         hits["ranks"].append(((ranks["rank_lb"] <= best) & (ranks["rank_ub"] >= worst)).all())
