@@ -85,6 +85,19 @@ def test_all_schools_and_statements_take_groups(grouped: Benchmark) -> None:
     assert grouped.estimates["n_humans"].sel(level="hard") == 4
 
 
+def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
+    right = np.ma.masked_array(np.random.default_rng(2).random((7, 120)) < 0.7)
+    right[2:5, :60] = np.ma.masked
+    made = Trials.from_correct(
+        right.astype(int), kind=["human"] * 5 + ["model"] * 2, condition=np.repeat(["x", "y"], 60)
+    )
+    levels = {"all:x": "one", "all:y": "one"}
+    table = al.benchmark_scores(made, levels=levels, n_resamples=0, n_draws=0).summary(level="one")
+    people = table[table["system"].str.startswith("human")]
+    assert people["se"].isna().all()
+    assert table["note"].str.contains("only 2 humans: no statement about new ones").all()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -273,9 +273,11 @@ def _estimates(
         len({(layout.parts[d].dataset, name) for d in own for name in layout.parts[d].people})
         for own in layout.levels.values()
     ]
+    fewest = [min(layout.parts[d].n_humans for d in own) for own in layout.levels.values()]
     variables = {
         "estimate": (("level", "system"), scores),
         "n_humans": ("level", [*n_humans, sum(n_humans)]),
+        "fewest_humans": ("level", [*fewest, min(fewest)]),
         "n_images": ("level", _images(trials, layout)),
         "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
         **_behind(table["cells"].values, layout, metric),

@@ -328,9 +328,10 @@ def _notes(
 
 def human_notes(scores: Benchmark, population: Population, level: str) -> list[str]:
     """Whether there are enough humans to speak for others: nothing, or one note."""
-    n_humans = int(scores.estimates["n_humans"].sel(level=level))
-    # The mean over data sets has the humans of all of them, but each must have enough.
-    fewest = int(scores.estimates["n_humans"].min()) if level == OVERALL else n_humans
+    # A mean over data sets has the humans of all of them, but each must have enough.
+    n_humans, fewest = (
+        int(scores.estimates[name].sel(level=level)) for name in ("n_humans", "fewest_humans")
+    )
     return [] if population == "images" else few_notes(fewest, n_humans)
 
 

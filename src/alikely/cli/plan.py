@@ -206,7 +206,7 @@ def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
         if a != b:
             right = f"right on {_percent(a)} and {_percent(b)}"
         share = _of_hundred(options.ci_prob)
-        what = "what you measure" if metric.name == TESTED else metric.label.lower()
+        what = f"the {metric.label.lower()} that you measure"
         sentence = (
             f"Show {n:,} trials to both: if they are {right} of them and their error consistency "
             f"is {ec:g}, {what} will lie between about {row['lower']:.2f} and "
