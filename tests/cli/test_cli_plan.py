@@ -33,9 +33,9 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = printed_by(arguments, capsys)
     assert printed.startswith(
         "Show 1,537 trials to both: if they are each right on 75 % of them and their error "
-        "consistency is 0.5, the error consistency that you measure will lie between about 0.45 and "
-        "0.55 in 95 of 100 such experiments: a width that the interval of about every other one "
-        "exceeds (--assurance)."
+        "consistency is 0.5, the error consistency that you measure will lie between about 0.45 "
+        "and 0.55 in 95 of 100 such experiments: a width that the interval of about every other "
+        "one exceeds (--assurance)."
     )
     table = pd.read_csv(tmp_path / "plan.csv")
     assert table["n_trials"].tolist() == [160, 400, 1000, 1537, 2500]
