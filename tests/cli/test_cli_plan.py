@@ -63,7 +63,7 @@ def test_an_assured_width_and_other_metrics(
     printed = printed_by(f"{stated} --metric copying", capsys)
     expected = al.trials_for_width(0.75, 0.75, 0.5, 0.2, metric="copying", n_coverage=0)
     assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both")
-    assert "copy probability will lie between" in printed
+    assert "the copy probability that you measure will lie between" in printed
     assert " MA trials" in printed_by(
         f"--pilot {pilot} --pairs human-human --width .3 --metric MA", capsys
     )
