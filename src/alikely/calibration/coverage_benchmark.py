@@ -63,6 +63,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "accuracy .95, 10 humans": {"n_humans": 10, **CEILING},
     "accuracy .95, 40 humans": {"n_humans": 40, **CEILING},
     "accuracy .95, 4 people in 5 x 4 blocks": {"n_datasets": 5, "n_conditions": 4, **CEILING},
+    "accuracy .99, 10 humans": {"n_humans": 10, "n_images": 400, "accuracy": 0.99},
 }  # fmt: skip
 FAMILIES: tuple[Family, ...] = ("probit", "guessing")
 BENCHMARK_DESIGNS: dict[str, BenchmarkDesign] = {
@@ -116,7 +117,7 @@ def benchmark_coverage(
     What there is; 200 benchmarks of a design take some 20 s.
 
     >>> len(BENCHMARK_DESIGNS)
-    36
+    38
     """
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
