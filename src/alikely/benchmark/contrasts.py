@@ -478,7 +478,8 @@ def score_contrast(
             estimate = float(value @ np.array([*weights.values()]))
             rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope, estimate)
             rows[school]["se"] = contrast_se(scores, population, level, weights)
-            rows[school]["note"] = "".join(bootstrap_notes(scores, *away))
+            if few := bootstrap_notes(scores, *away):
+                rows[school]["note"] = few[0]
         else:
             rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope)
             if school == "posterior" and (why := _withheld(scores, weights, level)):
