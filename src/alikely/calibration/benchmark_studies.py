@@ -101,8 +101,9 @@ def benchmark_section(folder: Path) -> str:
         Markdown.
     """
     table = pd.read_csv(folder / TABLE)
-    wide = table.pivot_table(
-        index="design", columns=["statement", "method"], values="coverage", sort=False
+    wide, sets = (
+        table.pivot_table(index="design", columns=["statement", "method"], values=name, sort=False)
+        for name in ("coverage", "n_sets")
     )
     own, drawn = (table[table["method"] == name] for name in ("decomposition", "bootstrap"))
     lines = [_line(design, wide.loc[design]) for design in wide.index]
@@ -112,11 +113,13 @@ def benchmark_section(folder: Path) -> str:
         short=_named(own[own["p_short"] < SIGNIFICANT], "none"),
         n_cells=len(own),
         much=_named(own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")], "none"),
-        error=own["coverage_mcse"].max(),
-        error_drawn=drawn["coverage_mcse"].max(),
+        error=_share(own["coverage_mcse"].max()),
+        error_drawn=_share(drawn["coverage_mcse"].max()),
         wide=_widths(own),
         rows="\n".join(lines),
-        these="\n".join(_these(design, wide.loc[design]) for design in wide.index),
+        these="\n".join(
+            _these(design, wide.loc[design], sets.loc[design]) for design in wide.index
+        ),
     )
 
 
@@ -128,9 +131,12 @@ def _line(design: str, by: pd.Series) -> str:
     return f"| {design} | {' | '.join(cells)} | {' | '.join(drawn)} |"
 
 
-def _these(design: str, by: pd.Series) -> str:
+def _these(design: str, by: pd.Series, n_sets: pd.Series) -> str:
     methods = ("decomposition", "normal", "bootstrap", "posterior")
     cells = [_share(by.get((THESE[0], method))) for method in methods]
+    n, most = (n_sets.get((THESE[0], method), 0) for method in ("posterior", "bootstrap"))
+    if 0 < n < most:
+        cells[-1] += f" of {n:.0f}"
     cells += [_share(by.get((THESE[1], method))) for method in methods[:2]]
     return f"| {design} | {' | '.join(cells)} |"
 
@@ -165,7 +171,7 @@ def _widths(own: pd.DataFrame) -> str:
 TEXT = f"""Share of 95 % intervals that held the truth, and in brackets what they held before these
 (normal quantiles, nothing added, every label another person and image), over {{n_sets}} simulated
 benchmarks of four machines (`al.calibration.benchmark_coverage`; Monte-Carlo error at most
-{{error:.3f}}), and of the bootstrap, over {{n_drawn}} (at most {{error_drawn:.3f}}).
+{{error}}), and of the bootstrap, over {{n_drawn}} (at most {{error_drawn}}).
 
 - Significantly below {_share(PROMISED)} (Holm over {{n_cells}} cells, those of the second table
   too): {{short}}.
