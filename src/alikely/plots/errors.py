@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
-from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right
+from alikely.plots._regimes import legend_below
+from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right, styled
 from alikely.stats.intervals import CiKind, check_interval, interval, percent
 
 __all__ = ["plot_classes", "plot_error_row"]
@@ -30,6 +31,7 @@ VERDICTS = {
 ROW_COORDS = ("observer", "dataset", "condition", "true_class", "response_class")
 
 
+@styled
 def plot_classes(
     result: Result,
     pair: str,
@@ -127,7 +129,7 @@ def plot_classes(
         if (verdict[~blank] == v).any()
     ]
     if handles:
-        ax.legend(handles=handles, frameon=False, fontsize=8)
+        legend_below(ax, handles)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -163,6 +165,7 @@ def _unit(result: Result) -> str:
     return "bits" if base == 2 else "nats" if math.isclose(base, math.e) else f"base {base:g}"
 
 
+@styled
 def plot_error_row(
     rows: xr.Dataset,
     true_class: str,

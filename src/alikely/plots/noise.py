@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right
+from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right, styled
 from alikely.stats.intervals import percent
 
 __all__ = ["plot_explained", "plot_variance_shares"]
@@ -30,6 +30,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 EXPLAINED = ("observer_a", "observer_b", "observed", "predicted", "inside")
 
 
+@styled
 def plot_variance_shares(
     trees: Mapping[str, xr.DataTree] | xr.DataTree, ci_prob: float = 0.95, ax: Axes | None = None
 ) -> Axes:
@@ -111,6 +112,7 @@ def plot_variance_shares(
     return ax
 
 
+@styled
 def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the error consistency that shared item strengths predict against the observed one.
 
