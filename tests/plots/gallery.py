@@ -1,4 +1,4 @@
-"""Every public plot with a given number of rows, on numbers made up: to be looked at and checked."""
+"""Every public plot with a given number of rows, on numbers made up, and what is to be checked."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def scores(n: int) -> al.Benchmark:
 @functools.cache
 def spectrum(n: int) -> xr.Dataset:
     """Of 4, 32 or 300 conditions."""
-    found, _ = al.simulate.difficulty(*{2: (2, 2), 30: (4, 8), 300: (15, 20)}[n], rng=1)
+    found, _ = al.simulate.difficulty(*{2: (2, 2), 30: (4, 8), 300: (15, 14)}[n], rng=1)
     datasets = dict.fromkeys(found.data["dataset"].values.tolist())
     return al.difficulty_spectrum(found, [f"{name}:reference" for name in datasets], chance=1 / 16)
 
@@ -143,7 +143,7 @@ def choices(n: int) -> pd.DataFrame:
 def simulated_ranks(n: int) -> pd.DataFrame:
     """As of `alikely.calibration.sbc`."""
     rng = np.random.default_rng(6)
-    quantities = ["log_likelihood", *(f"copy_probability[{k}]" for k in range(min(n, 30) - 1))]
+    quantities = ["log_likelihood", *(f"copy_probability[{k}]" for k in range(min(n, 8) - 1))]
     parts = []
     for quantity in quantities:
         truth = rng.normal(size=100)
@@ -238,7 +238,7 @@ def classified(n: int) -> al.Result:
 def shares(n: int) -> dict[str, xr.DataTree]:
     rng = np.random.default_rng(3)
     found = {}
-    for k, name in enumerate(names(n)):
+    for k, name in enumerate(names(min(n, 60))):
         sources = ["item", "observer x item", "trial noise"]
         if k % 2:
             sources = ["item", "observer x item and trial noise"]
@@ -262,8 +262,9 @@ def widths(n: int) -> pd.DataFrame:
     lines = {2: 1, 30: 5, 300: 20}[n]
     x = np.geomspace(20, 5000, max(n // lines, 2)).astype(int)
     rows = [
-        {"n_trials": k, "accuracy_a": 0.5 + 0.02 * j, "ec": 0.02 * j, "width": 4 / k**0.5 + 0.01 * j,
-         "power": 1 - np.exp(-k * (j + 1) / 3000), "method": "analytic" if j % 2 else "simulated"}
+        {"n_trials": k, "accuracy_a": 0.5 + 0.02 * j, "ec": 0.02 * j,
+         "width": 4 / k**0.5 + 0.01 * j, "power": 1 - np.exp(-k * (j + 1) / 3000),
+         "method": "analytic" if j % 2 else "simulated"}
         for j in range(lines) for k in x
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -311,6 +312,10 @@ def levels_of(table: pd.DataFrame) -> str:
 Drawing = Callable[..., Any]
 # Name, with a sign for another way of drawing: what draws it with so many rows.
 DRAWINGS: dict[str, Drawing] = {
+    "plot_accuracy": lambda n, **s: al.plot_accuracy(
+        consistency(n), kinds=trials(*SIZES[n]), **s
+    ),
+    "plot_agreement": lambda n, **s: al.plot_agreement(matrix(n), **s),
     "plot_benchmark": lambda n, **s: al.plot_benchmark(scores(n), **s),
     "plot_bounds": lambda n, **s: al.plot_bounds(consistency(n), **s),
     "plot_classes": lambda n, **s: al.plot_classes(similarity(n), pair(similarity(n)), **s),

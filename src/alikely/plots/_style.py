@@ -264,7 +264,8 @@ def fit_to_column(figure: Figure) -> None:
         _break_names(ax, box.height)
     figure.draw_without_rendering()
     for ax in figure.axes:
-        _turn_ticks(ax)
+        if ax.name != "polar":
+            _turn_ticks(ax)
 
 
 def _turn_ticks(ax: Axes) -> None:

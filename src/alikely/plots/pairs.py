@@ -28,7 +28,7 @@ from alikely.plots._style import (
     styled,
 )
 
-__all__ = ["plot_matrix", "plot_metrics"]
+__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics"]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 SMALLEST, LARGEST = 8.0, 80.0
@@ -233,7 +233,7 @@ def plot_metrics(
     ax = axes_or_new(ax, (6.6, 4.4))
     sizes = _Sizes(shown["accuracy"].to_numpy())
     handles = []
-    for k, (label, part) in enumerate(_by_pair_kind(shown, kinds)):
+    for k, (label, part) in enumerate(by_pair_kind(shown, kinds)):
         color, marker = COLORS[k], MARKERS[k]
         ax.scatter(
             part["value"], part["other"], s=sizes.of(part["accuracy"].to_numpy()), marker=marker,
@@ -386,7 +386,7 @@ def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result
     return dict(zip(names, results, strict=True))
 
 
-def _by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
+def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
     """Entries by the kinds of both observers, whichever is named first."""
     if kinds is None:
         return [("all", frame)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.projections.polar import PolarAxes
+from matplotlib.ticker import MaxNLocator
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
@@ -30,6 +32,7 @@ from alikely.plots._style import (
     COLORS,
     axes_or_new,
     check_table,
+    in_column,
     key_outside,
     legend_right,
     styled,
@@ -249,7 +252,9 @@ def plot_radar(
     # Between two spokes, so that figures and lines stay apart.
     ax.set_rlabel_position(float(np.degrees(angle[1] / 2)))
     ax.tick_params(axis="y", labelsize=7, labelcolor="0.35")
-    ax.set_xticks(angle, spokes.columns.tolist(), fontsize=8)
+    ax.yaxis.set_major_locator(MaxNLocator(2 if in_column() else 5))
+    names = [textwrap.fill(name, 12 if in_column() else 24) for name in spokes.columns]
+    ax.set_xticks(angle, names, fontsize=8)
     for label, theta in zip(ax.get_xticklabels(), angle, strict=True):
         side = np.sin(theta)
         label.set_horizontalalignment(

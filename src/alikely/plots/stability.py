@@ -14,6 +14,8 @@ from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.tables import Population
 from alikely.metrics import get_metric
 from alikely.plots._style import (
+    COLORS,
+    MARKERS,
     SCHOOLS,
     axes_or_new,
     check_table,
@@ -177,9 +179,12 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     first = machines.groupby("system", sort=False)["score"].first().sort_values()
     ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)))
     position = {name: i for i, name in enumerate(first.index)}
-    for label, part in machines.groupby(["conditions", "grouping"], sort=False):
+    groups = machines.groupby(["conditions", "grouping"], sort=False)
+    for k, (label, part) in enumerate(groups):
+        color, marker = COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)]
         ax.plot(
-            part["score"], part["system"].map(position), "o", markersize=4, alpha=0.7,
+            part["score"], part["system"].map(position), marker, color=color, markersize=4,
+            alpha=0.7,
             label=f"{label[0]} conditions, {label[1]}",
         )  # fmt: skip
     ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="as scored here")
