@@ -58,7 +58,7 @@ SIZES: Any = dict.fromkeys(PRINTED, POINTS)
 # Names of columns that fit upright into a map in a column, and of rows into a page.
 MOST_TURNED, MOST_IN_COLUMN = 4, 64
 # A letter is about half as wide as its font is high.
-LETTER = 0.52 * POINTS / 72
+LETTER = 0.56 * POINTS / 72
 STYLE_DOC = """    style : {"screen", "column"}
         ``"column"`` draws a new figure as wide as a column of a paper (3.3 in), in 8 pt, panels one
         above the other and the legend below.
@@ -119,20 +119,28 @@ def in_column() -> bool:
 
 
 def new_axes(
-    size: tuple[float, float], rows: int = 1, columns: int = 1, *, most: int = 1, **options: Any
+    size: tuple[float, float],
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    most: int = 1,
+    tall: bool = False,
+    **options: Any,
 ) -> NDArray[np.object_]:
     """Axes (flat) of a new figure of this size in inches.
 
-    In a column there are at most so many panels side by side.
+    In a column there are at most so many panels side by side; pictures keep their shape, unless
+    tall: as high as they have rows.
     """
     width, height = size
     if in_column():
         n, side = rows * columns, min(most, columns)
-        panel = min(height / rows, 0.75 * COLUMN_WIDTH) if columns > side else height / rows
+        panel = height / rows
+        if columns > side and not tall:
+            panel = min(panel, 0.75 * COLUMN_WIDTH)
         columns, rows = side, -(-n // side)
         width, height = COLUMN_WIDTH, panel * rows
-        # What is as high as it has rows stays so; a picture keeps its shape.
-        if columns == rows == 1 and height < size[0]:
+        if columns == rows == 1 and not tall:
             height = max(min(height, 0.95 * COLUMN_WIDTH), 0.3 * COLUMN_WIDTH)
     made = plt.subplots(
         rows, columns, figsize=(width, height), layout="constrained", squeeze=False,
@@ -255,7 +263,7 @@ def fit_to_column(figure: Figure) -> None:
         box = ax.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         # They are centred on their axes.
         middle = (box.x0 + box.x1) / 2
-        across = 1.9 * min(middle, width - middle)
+        across = 1.85 * min(middle, width - middle)
         for text, room in (
             (ax.title, across), (ax.xaxis.label, across), (ax.yaxis.label, box.height),
         ):  # fmt: skip
@@ -274,14 +282,16 @@ def _turn_ticks(ax: Axes) -> None:
     boxes = [label.get_window_extent() for label in seen]
     pairs = list(itertools.pairwise(boxes))
     flat = all(label.get_rotation() == 0 for label in seen)
-    if flat and any(a.x0 <= b.x0 < a.x1 + 2 for a, b in pairs):
-        ax.tick_params(axis="x", labelrotation=90)
+    slanted = any(label.get_rotation() not in (0, 90) for label in seen)
+    if (flat or slanted) and any(a.x0 <= b.x0 < a.x1 + 2 for a, b in pairs):
+        for label in seen:
+            label.set(rotation=90, ha="right", va="center", rotation_mode="anchor")
         boxes = [label.get_window_extent() for label in seen]
     elif flat:
         return
     steps = [abs(b.x1 - a.x1) for a, b in itertools.pairwise(boxes)]
     if steps and min(steps) > 0:
-        every = int(np.ceil(1.4 * POINTS * figure_of(ax).dpi / 72 / min(steps)))
+        every = int(np.ceil(1.15 * POINTS * figure_of(ax).dpi / 72 / min(steps)))
         for k, label in enumerate(seen):
             label.set_alpha(1.0 if k % every == 0 else 0.0)
 

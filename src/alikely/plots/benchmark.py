@@ -81,7 +81,7 @@ def plot_benchmark(
     names = (str(column) for column in frame if str(column).startswith(school))
     lower, upper = (name for name in names if name != middle)
     machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
-    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(machines)))
+    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(machines)), tall=True)
     position = np.arange(len(machines))
     color = SCHOOLS["posterior"]
     ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
@@ -149,7 +149,7 @@ def plot_ranks(
         table = scores.ranks().iloc[::-1]
     else:
         table = scores.ranks(population, rng=rng).iloc[::-1]
-    ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)))
+    ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)), tall=True)
     position = np.arange(len(table))
     tied = table["tied_with_top"].to_numpy()
     for mask, color, label in (

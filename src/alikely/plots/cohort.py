@@ -150,7 +150,7 @@ def plot_cohort_groups(
     if quantity not in QUANTITIES:
         raise ValueError(f"{covariate!r} is of humans; see alikely.benchmark.cohort_contrasts")
     names = draws[covariate].values.tolist()
-    ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)))
+    ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)), tall=True)
     flat = draws[quantity].values.reshape(-1, len(names))
     bounds = interval(flat, ci_prob, ci_kind)
     kind = str(column.dims[0])

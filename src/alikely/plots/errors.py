@@ -89,7 +89,7 @@ def plot_classes(
         )
     if sort:
         frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
-    ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))))
+    ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
     position = np.arange(len(frame))[::-1]
     factor = frame["log_bayes_factor"].to_numpy()
     # Rounding of log gammas leaves next to nothing where one observer never errs.
@@ -248,7 +248,7 @@ def plot_error_row(
     else:
         drawn = _given_draws(draws, true_class, counts)
     order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
-    ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)))
+    ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)), tall=True)
     position = np.arange(len(order))[::-1]
     shift = np.linspace(0.3, -0.3, len(counts)) if len(counts) > 1 else np.zeros(1)
     for k, (name, offset) in enumerate(zip(counts.index, shift, strict=True)):

@@ -97,7 +97,11 @@ def plot_intervals(
         )
     height = 1.2 + 0.16 * (len(drawn) + 0.5) * len(rows)
     n = len(panels)
-    axes = [ax] if ax is not None else list(new_axes((5.0 + 2.0 * n, height), 1, n, sharey=True))
+    axes = (
+        [ax]
+        if ax is not None
+        else list(new_axes((5.0 + 2.0 * n, height), 1, n, tall=True, sharey=True))
+    )
     for panel, (name, part) in zip(axes, panels.items(), strict=True):
         _draw(panel, result, part, rows, drawn)
         panel.set_title(name or title, fontsize=9)

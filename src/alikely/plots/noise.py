@@ -77,7 +77,7 @@ def plot_variance_shares(
     named: dict[str, Any] = {"": trees} if single else {str(k): v for k, v in trees.items()}
     if not named:
         raise ValueError("trees is empty: expected at least one fit; give one of fit_observers()")
-    ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(named)))
+    ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(named)), tall=True)
     position = np.arange(len(named))[::-1]
     seen = []
     for y, (label, tree) in zip(position.tolist(), named.items(), strict=True):
@@ -156,7 +156,7 @@ def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     inside = shown["inside"].astype(bool)
     own = shown["observer_a"] == shown["observer_b"]
 
-    ax = axes_or_new(ax, (6.8, 4.4))
+    ax = axes_or_new(ax, (8.0, 4.4))
     handles = []
     kinds = ((~own, "o", COLORS[0], "pairs"), (own, "s", COLORS[5], "observers with themselves"))
     for chosen, marker, color, name in kinds:

@@ -347,7 +347,7 @@ def plot_regime_ranks(
         colors = ["0.72"] * n
         for place, k in enumerate(k for k in order if apart[k]):
             colors[k] = COLORS[place % (len(COLORS) - 1)]
-    ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * n, 2.6)))
+    ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * n, 2.6)), tall=True)
     # Side by side, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
     x = np.arange(len(regimes)) + aside

@@ -126,7 +126,7 @@ def plot_spectrum(
     datasets = list(dict.fromkeys(spectrum["dataset"].values.tolist()))
     row = np.array([datasets.index(name) for name in spectrum["dataset"].values])
 
-    ax = axes_or_new(ax, (7.0, 1.5 + 0.36 * len(datasets)))
+    ax = axes_or_new(ax, (7.0, 1.5 + 0.36 * len(datasets)), tall=True)
     ax.hlines(range(len(datasets)), 0, 1, transform=ax.get_yaxis_transform(), color="0.85",
               linewidth=0.6, zorder=0.6)  # fmt: skip
     ends = delta[defined] if bounds is None else np.append(delta[defined], bounds[defined])

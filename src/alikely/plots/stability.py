@@ -177,7 +177,7 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     metric = table["metric"].iloc[0]
     machines = table[table["rank"].notna() & (table["metric"] == metric)]
     first = machines.groupby("system", sort=False)["score"].first().sort_values()
-    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)))
+    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)), tall=True)
     position = {name: i for i, name in enumerate(first.index)}
     groups = machines.groupby(["conditions", "grouping"], sort=False)
     for k, (label, part) in enumerate(groups):
@@ -229,7 +229,7 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     check_table(table, needed, "make it with alikely.benchmark.rank_by_metric")
     metrics = list(dict.fromkeys(table["metric"]))
     n = table["system"].nunique()
-    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)))
+    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)), tall=True)
     accuracy = table.groupby("system")["accuracy"].mean()
     norm = Normalize(accuracy.min(), accuracy.max())
     cmap = colormaps["viridis_r"]
