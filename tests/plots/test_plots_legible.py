@@ -205,3 +205,10 @@ def test_the_ceiling_is_called_one() -> None:
     ax = al.plot_benchmark(gallery.scores(2))
     (text,) = ax.get_legend().get_texts()
     assert text.get_text().startswith("human ceiling")
+
+
+def test_names_of_low_rows_stay_on_one_line_in_a_column() -> None:
+    # One school, so that rows are low; names are longer than a line that may be broken.
+    result = gallery.consistency(30)
+    ax = al.plot_intervals(result, intervals=["analytic"], top=20, style="column")
+    assert gallery.faults(ax.figure) == []

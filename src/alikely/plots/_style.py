@@ -310,7 +310,7 @@ def _break_names(ax: Axes, height: float) -> None:
     if len(ticks) != len(labels) or not labels or max(map(len, labels)) <= 22:
         return
     low, high = sorted(ax.get_ylim())
-    if height * 72 / max(high - low, 1) > 2.3 * POINTS:
+    if height * 72 / max(high - low, 1) > 2.8 * POINTS:
         ax.set_yticks(ticks, [_broken(label, 22) for label in labels])
 
 
