@@ -21,7 +21,7 @@ mpl.use("Agg")
 
 COHORTS = ("plot_cohort", "plot_cohort_groups")
 # Drawn in the quick suite, too: cheap, or mended once.
-QUICK = ("plot_intervals", "plot_regime_ranks", "plot_rank_by_metric", "plot_radar")
+QUICK = ("plot_intervals", "plot_regime_ranks")
 # Scores of 300 machines take minutes to make.
 FEWER = ("plot_benchmark", "plot_ranks", "plot_probability_greater", "plot_stability")
 
@@ -123,6 +123,7 @@ def test_settings_and_given_axes_stay_as_they_are() -> None:
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_fonts_are_embedded_as_fonts() -> None:
     figure = al.plot_intervals(gallery.consistency(2), style="column").figure
     for made in (figure, pickle.loads(pickle.dumps(figure))):
@@ -161,6 +162,7 @@ def test_intervals_sorted_and_the_first_of_them() -> None:
             al.plot_intervals(result, **options)
 
 
+@pytest.mark.slow
 def test_panels_of_intervals_share_their_rows() -> None:
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=0, n_null=0)
     ax = al.plot_intervals(many, facet="condition")
@@ -180,6 +182,7 @@ def test_panels_of_intervals_share_their_rows() -> None:
     assert gallery.faults(figure) == []
 
 
+@pytest.mark.slow
 def test_very_many_pairs_are_hexagons_of_their_means() -> None:
     result = gallery.consistency(30)
     cells = np.repeat(result.table["cells"].values, 40, axis=0)
