@@ -33,6 +33,9 @@ class Progress:
         self._paused = 0
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._view: View | None = None
+        # The view is a generator: one at a time.
+        self._lock = threading.Lock()
 
     def begin(self, what: str) -> None:
         """A step begins."""
@@ -61,22 +64,28 @@ class Progress:
     @contextlib.contextmanager
     def pause(self) -> Iterator[None]:
         """Leave the terminal to another bar."""
-        self._paused += 1
-        # A tick, until the line is gone.
-        time.sleep(2 * TICK if self._thread else 0)
+        with self._lock:
+            self._paused += 1
+            if self._view is not None:
+                self._view.send(None)
         try:
             yield
         finally:
-            self._paused -= 1
+            with self._lock:
+                self._paused -= 1
 
     def _show(self) -> None:
-        show = _on_terminal if sys.stderr.isatty() else _in_lines
-        view: View = show()
-        next(view)
+        with self._lock:
+            self._view = _on_terminal() if sys.stderr.isatty() else _in_lines()
+            next(self._view)
         while not self._over.wait(TICK):
-            steps = self._steps[-1:]
-            view.send(steps[0] if steps and not self._paused and steps[0].is_long() else None)
-        view.close()
+            with self._lock:
+                steps = self._steps[-1:]
+                shown = steps and not self._paused and steps[0].is_long()
+                self._view.send(steps[0] if shown else None)
+        with self._lock:
+            self._view.close()
+            self._view = None
 
 
 class Pieces:
@@ -106,11 +115,12 @@ class Pieces:
         spent = time.monotonic() - self.began
         return spent + (self.left() or 0.0) > PATIENCE
 
-    def __str__(self) -> str:
+    def state(self) -> str:
+        """How much is done and to come."""
         left = self.left()
         if left is None or self.done == self.total:
-            return f"{self.what}: {_seconds(time.monotonic() - self.began)} so far"
-        return f"{self.what}: {self.done:,} of {self.total:,}, about {_seconds(left)} left"
+            return f"{_seconds(time.monotonic() - self.began)} so far"
+        return f"{self.done:,} of {self.total:,}, about {_seconds(left)} left"
 
 
 def _seconds(number: float) -> str:
@@ -127,7 +137,7 @@ def _in_lines() -> View:
     while True:
         if step is not None and time.monotonic() - latest >= PAUSE:
             latest = time.monotonic()
-            print(f"alikely: {step}", file=sys.stderr, flush=True)
+            print(f"alikely: {step.what}: {step.state()}", file=sys.stderr, flush=True)
         step = yield
 
 
@@ -147,8 +157,12 @@ def _on_terminal() -> View:
                 live = None
             if step is not None:
                 row = Table.grid(padding=(0, 1))
+                row.add_column(width=12)
+                # What has no room is cut at its end.
+                row.add_column(no_wrap=True, overflow="ellipsis")
                 total = step.total or None
-                row.add_row(ProgressBar(total, step.done, width=20, pulse=total is None), str(step))
+                bar = ProgressBar(total, step.done, width=12, pulse=total is None)
+                row.add_row(bar, f"{step.state()}; {step.what}")
                 if live is None:
                     live = Live(console=console, auto_refresh=False, transient=True)
                     live.start()

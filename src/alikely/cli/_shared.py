@@ -65,7 +65,7 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
     shown = frame.iloc[spread(frame["estimate"], ROWS_SHOWN)]
     # A column more, where it helps to tell long names apart.
     wide = 12 if shown["observer_a"].str.len().max() > 11 else 11
-    first, second = told_apart(shown["observer_a"], wide), told_apart(shown["observer_b"], 12)
+    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 12)
     conditions = told_apart(shown["condition"], 10)
     names = f"{'condition':<10} {'reference':<{wide}} {'other':<12} {counted:>6} {short:>5}"
     lines = [
@@ -79,8 +79,8 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
             dataset = row["dataset"]
             lines.append(f"-- {dataset}")
         lines.append(
-            f"{conditions[row['condition']]:<10} {first[row['observer_a']]:<{wide}} "
-            f"{second[row['observer_b']]:<12} {row[column]:>6} {number(row['estimate'])} "
+            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<{wide}} "
+            f"{told[row['observer_b']]:<12} {row[column]:>6} {number(row['estimate'])} "
             f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
             + ("!" if row["note"] else "")
         )
@@ -139,6 +139,7 @@ def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | No
             entries.setdefault(machine, []).append(i)
     if all(len(own) < 2 for own in entries.values()):
         return None
+    notes = result.summary()["note"].str.split("; ")
     rows = []
     for machine, own in entries.items():
         weights = np.zeros(len(pairs))
@@ -150,7 +151,9 @@ def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | No
             lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
             row |= {f"{school}_lb": schools.loc[school, lower]}
             row |= {f"{school}_ub": schools.loc[school, upper]}
-        told = dict.fromkeys(note for note in schools["note"] if note)
+        # What is said of each of its pairs holds of their mean.
+        common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
+        told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
         rows.append(row | {"note": "; ".join(told)})
     frame = pd.DataFrame(rows)
     return frame.sort_values("estimate", ascending=False, ignore_index=True)

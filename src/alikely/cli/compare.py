@@ -336,7 +336,7 @@ def _null_lines(table: pd.DataFrame, metric: Metric, ci_prob: float) -> str:
     several = table["dataset"].nunique() > 1
     shown = table.iloc[spread(table["estimate"], ROWS_SHOWN)]
     conditions = told_apart(shown["condition"], 10)
-    first, second = told_apart(shown["observer_a"], 11), told_apart(shown["observer_b"], 12)
+    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 11)
     for _, row in shown.iterrows():
         if several and row["dataset"] != dataset:
             dataset = row["dataset"]
@@ -344,8 +344,8 @@ def _null_lines(table: pd.DataFrame, metric: Metric, ci_prob: float) -> str:
         cells = " ".join(span(row[lower], row[upper]) for lower, upper in bounds.values())
         p = f"{row['p_value']:7.4f}" if row["p_value"] == row["p_value"] else f"{'-':>7}"
         lines.append(
-            f"{conditions[row['condition']]:<10} {first[row['observer_a']]:<11} "
-            f"{second[row['observer_b']]:<12} {number(row['estimate'])} {cells} {p}"
+            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<11} "
+            f"{told[row['observer_b']]:<12} {number(row['estimate'])} {cells} {p}"
             + ("!" if row["note"] else "")
         )
     lines += cut_lines(len(table), metric.short)

@@ -428,11 +428,11 @@ def _pilot_lines(table: pd.DataFrame, assurance: float, short: str) -> list[str]
     ]
     shown = table.iloc[spread(table["pilot_estimate"], ROWS_SHOWN)]
     conditions = told_apart(shown["condition"], 12)
-    first, second = told_apart(shown["observer_a"], 11), told_apart(shown["observer_b"], 12)
+    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 11)
     for _, row in shown.iterrows():
         lines.append(
-            f"{conditions[row['condition']]:<12} {first[row['observer_a']]:<11} "
-            f"{second[row['observer_b']]:<12} {row['pilot_trials']:>6} "
+            f"{conditions[row['condition']]:<12} {told[row['observer_a']]:<11} "
+            f"{told[row['observer_b']]:<12} {row['pilot_trials']:>6} "
             f"{number(row['pilot_estimate'])} {row['n_trials']:>6,} {row['expected_width']:7.3f} "
             f"{row['assured_width']:7.3f} {_share(row['p_excludes']):>5}"
         )
