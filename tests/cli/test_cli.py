@@ -251,7 +251,7 @@ def test_bad_data_end_in_one_line_and_code_two(
         (["compare", "x.csv", "--by", "item"], "argument --by: invalid choice: 'item'"),
         (["compare", "x.csv", "--seed", "one"], "argument --seed: invalid int value: 'one'"),
         (["frobnicate"], "there is no verb 'frobnicate'; verbs are demo, compare"),
-        (["comapre"], "there is no verb 'comapre'; did you mean 'compare'?"),
+        (["compar"], "there is no verb 'compar'; did you mean 'compare'?"),
         (["--hlep"], "there is no option --hlep; did you mean '--help'?"),
         (["benchmark", "--metrc=ma"], "there is no option --metrc; did you mean '--metric'?"),
         (["compare", "x.csv", "--quiet", "--verbose"], "not allowed with argument --quiet"),

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import alikely as al
 from alikely._base.parallel import at_most, in_parallel, workers
 from alikely._base.steps import own_bar, step, watched_by
-from alikely.cli import VERBS, _progress, full_parser, main
+from alikely.cli import VERBS, _progress, demo, full_parser, main
 from alikely.cli._progress import Pieces, Progress
 
 QUICK = ["--resamples", "20", "--draws", "20", "--pairs", "human-human"]
@@ -116,6 +117,18 @@ def test_quiet_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
     with watched_by(Progress(silent=True)), step("resampling"):
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_one_line_of_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn(_: object) -> None:
+        warnings.warn("ci_prob is\nhigh", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(demo, "run", warn)
+    assert main(["demo", "--quiet"]) == 0
+    assert capsys.readouterr().err == "alikely: UserWarning: --ci-prob is high\n"
 
 
 def test_an_error_ends_what_shows_progress() -> None:

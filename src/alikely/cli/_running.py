@@ -8,7 +8,7 @@ import logging
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from alikely._base.parallel import at_most
 from alikely._base.steps import LOG, watched_by
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace, verb: Parser) -> int:
         print(f"alikely: --jobs must be at least 1, got {options.jobs}", file=sys.stderr)
         return 2
     with (
-        _logged(options.verbose),
+        _logged(options.verbose, told),
         watched_by(Progress(silent=options.quiet)),
         at_most(options.jobs),
     ):
@@ -51,7 +51,7 @@ def print_notes(notes: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _logged(verbose: bool) -> Iterator[None]:
+def _logged(verbose: bool, told: Callable[[object], str]) -> Iterator[None]:
     """Steps on standard error, if wanted; warnings there in one line, whoever sends them."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("alikely: %(message)s"))
@@ -61,7 +61,7 @@ def _logged(verbose: bool) -> Iterator[None]:
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: object, **_: object) -> None:
-        LOG.warning("%s: %s", category.__name__, " ".join(str(message).split()))
+        LOG.warning("%s: %s", category.__name__, told(message))
 
     warnings.showwarning = show
     try:

@@ -9,7 +9,7 @@ from alikely.cli._options import Parser
 DESCRIPTION = (
     "Print a script that completes verbs, options and their choices. Where it goes: bash "
     "~/.local/share/bash-completion/completions/alikely; zsh _alikely in a folder of $fpath; fish "
-    "~/.config/fish/completions/alikely.fish."
+    "in ~/.config/fish/completions."
 )
 SHELLS = ("bash", "zsh", "fish")
 
