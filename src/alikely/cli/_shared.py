@@ -104,9 +104,10 @@ def cut_lines(n_rows: int, of: str, all_in: str = "--out DIR keeps all of them")
     """What a table that is cut says of the rows that it shows."""
     if n_rows <= ROWS_SHOWN:
         return []
+    shown = f"(shown: the lowest and the highest {of}, and evenly between by rank)"
     return [
         f"... and {n_rows - ROWS_SHOWN} more; {all_in}",
-        f"    (shown: the lowest and the highest {of}, and evenly between by rank)",
+        *textwrap.wrap(shown, 80, initial_indent="    ", subsequent_indent="    "),
     ]
 
 
