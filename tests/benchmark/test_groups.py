@@ -92,7 +92,7 @@ def _excess(found: Any) -> float:
 @pytest.mark.parametrize(
     ("between", "message"),
     [
-        ("famly", r"between must be a label of the observers \(.*family\), got 'famly'; did you"),
+        ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did you"),
         ({"observer_0": "a"}, "observer 'observer_1' has no group"),
         ("kind", "there must be two groups, one of them with two observers, got observer"),
     ],
