@@ -10,11 +10,15 @@ from .general import compare as compare
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
 from .margins import decision_margin_consistency as decision_margin_consistency
+from .readings import agreement as agreement
+from .readings import agreement_table as agreement_table
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
 
 __all__ = [
     "Result",
+    "agreement",
+    "agreement_table",
     "compare",
     "compare_models",
     "consistency_table",

@@ -22,7 +22,9 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import LEFT_OUT, Block
+from alikely.inference.readings import counted
 from alikely.metrics import Metric
+from alikely.metrics.readings import Readings
 
 __all__ = ["Evaluator", "evaluator", "weighted_cells"]
 
@@ -86,7 +88,8 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
         )
-    return _labels(block, metric) if metric.counts == "labels" else _rows(block, metric)
+    by_counts = {"labels": _labels, "readings": _readings, "rows": _rows}
+    return by_counts[metric.counts](block, metric)
 
 
 def weighted_cells(
@@ -172,6 +175,28 @@ def _labels(block: Block, metric: Metric) -> Evaluator:
         slopes,
         lambda: metric.reason(statistics(np.ones((1, wrong.shape[1])))[0]),
         n_pairs * size,
+    )
+
+
+def _readings(block: Block, metric: Metric) -> Evaluator:
+    """All that readers said, right or wrong."""
+    ready, every = counted(block), np.ones((1, block.response.shape[1]))
+
+    def of_entries() -> Readings:
+        sums = ready.readings(every)
+        return Readings(*(part[0] for part in sums[:-1]), n_classes=ready.n_classes)
+
+    def slopes() -> Floats:
+        sums = of_entries()
+        out = ready.slopes(metric.influence(sums))
+        out[~np.isfinite(metric.value(sums))] = np.nan
+        return out
+
+    return Evaluator(
+        lambda weights: metric.value(ready.readings(weights)),
+        slopes,
+        lambda: metric.reason(of_entries()).astype(object),
+        2 * len(ready.members) * ready.size,
     )
 
 
