@@ -189,7 +189,7 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         return value, np.where(codes == LEFT_OUT, 0.0, slopes), psi @ WAVES.T
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, codes.shape[1])))[0], np.float64)
-    decisive = codes == 3 if metric.counts == "labels" else codes > 0
+    decisive = {"labels": codes == 3, "readings": codes >= 0}.get(metric.counts, codes > 0)
     n = decisive.sum(axis=1)
     scale = np.sqrt(n / np.maximum(n - 1, 1))
     slopes = np.where(np.isfinite(value), scale, 0.0)[:, None] * np.nan_to_num(ready.slopes())

@@ -60,6 +60,7 @@ from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
+from alikely.inference.reading_draws import readings_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
@@ -453,6 +454,17 @@ def _of_labels(
     return by_level(layout, nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
 
 
+def _of_readings(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    _images: NDArray[np.intp],
+) -> Floats:
+    return by_level(layout, nested_scores(layout, readings_draws(table, n_draws, metric, seed)))
+
+
 def _of_rows(
     table: xr.Dataset,
     layout: Layout,
@@ -473,6 +485,7 @@ def _of_rows(
 DRAWN: Mapping[str, Callable[..., Floats]] = {
     "cells": _of_cells,
     "labels": _of_labels,
+    "readings": _of_readings,
     "rows": _of_rows,
 }
 

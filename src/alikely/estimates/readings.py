@@ -45,6 +45,7 @@ SENTENCE = (
     "agreement counts right answers too; error consistency (EC) asks whether errors fall on the "
     "same items, given how often each reader errs"
 )
+STILL = "items have no spread: only the posterior has one"
 # Label of an entry of all readers: they are compared with one another.
 ALL = "all readers"
 
@@ -267,6 +268,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
     readers = np.zeros((len(every), len(names)), dtype=bool)
     n_trials = np.zeros(len(every), dtype=np.int64)
     accuracy, mean = np.full((2, len(every)), np.nan)
+    absent = np.full(len(every), "", dtype=object)
     of_pair = consistency.error_consistency(table["cells"].values)
     for entry, number in enumerate(every):
         pairs, trials = group == number, table["trial_group"].values == number
@@ -274,6 +276,8 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
         own[table["first"].values[pairs]] = own[table["second"].values[pairs]] = True
         read = response[:, trials] != LEFT_OUT
         reading = own & read.any(axis=1)
+        if reading.sum() > 1 and (own & ~reading).any():
+            absent[entry] = listed(names[own & ~reading])
         # A reader without a reading is nobody, unless there would be no two.
         own = reading if reading.sum() > 1 else own
         readers[entry], n_trials[entry] = own, (read[own].sum(axis=0) > 1).sum()
@@ -292,6 +296,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
             "pair_group": ("pair", every),
             "n_classes": ("pair", np.maximum.reduceat(table["n_classes"].values, starts)),
             "readers": (("pair", "observer"), readers),
+            "absent": ("pair", absent),
             "n_trials": ("pair", n_trials),
             "accuracy_a": ("pair", accuracy),
             "accuracy_b": ("pair", accuracy),
@@ -321,35 +326,31 @@ def _beside(
     else:
         of_errors = consistency.error_consistency(table["cells"].values)
     silent = np.flatnonzero(table["class"].values == SILENT)
-    names = table["observer"].values
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
-    remarks: list[str] = []
+    remarks = np.full(table.sizes["pair"], "", dtype=object)
     for block in blocks(table):
-        here = _names_of(table, block, names)
-        for entry, (rows, own) in enumerate(zip(_members(block), here, strict=True)):
+        for entry, rows, own in zip(
+            range(block.rows.start, block.rows.stop), _members(block), _names(table, block),
+            strict=True,
+        ):  # fmt: skip
             response = block.response[rows]
             number = (response != LEFT_OUT).sum(axis=0)
-            read = number > 0
-            absent = int((len(rows) - number[read]).sum())
-            missing[block.rows.start + entry] = absent
+            possible = len(rows) * int((number > 0).sum())
+            missing[entry] = possible - number.sum()
             counted_as = int(np.isin(response, silent).sum())
-            remarks.append(
-                "; ".join(
-                    filter(
-                        None,
-                        [
-                            _missing_remark(absent, int(read.sum()) * len(rows), together),
-                            f"{counted_as} missing readings count as a class" * bool(counted_as),
-                            *_one_class(response, own, together),
-                        ],
-                    )
-                )
-            )
-    found = {"error_consistency": of_errors, "n_missing": missing}
+            parts = [_missing_remark(int(missing[entry]), possible, together)]
+            if counted_as:
+                parts.append(f"{counted_as:,} missing readings are a class of their own")
+            if together and (absent := str(table["absent"].values[entry])):
+                parts.append(f"without a reading: {absent}")
+            remarks[entry] = "; ".join(filter(None, parts + _one_class(response, own, together)))
+    known = {"error_consistency": of_errors, "n_missing": missing}
     if together:
-        found["n_readers"] = table["readers"].values.sum(axis=1)
-    found["remark"] = np.array(remarks, dtype=object)
-    return Found({name: ("pair", values) for name, values in found.items()})
+        known["n_readers"] = table["readers"].values.sum(axis=1)
+    # Squares of rounding errors are nothing.
+    still = (estimates["se"].values < 1e-12) & (estimates["undefined"].values == "")
+    remarks = np.where(still, [f"{r}; {STILL}".removeprefix("; ") for r in remarks], remarks)
+    return Found({name: ("pair", values) for name, values in (known | {"remark": remarks}).items()})
 
 
 def _members(block: Block) -> list[NDArray[np.intp]]:
@@ -359,7 +360,9 @@ def _members(block: Block) -> list[NDArray[np.intp]]:
     return list(np.stack([block.a, block.b], axis=1))
 
 
-def _names_of(table: xr.Dataset, block: Block, names: NDArray[Any]) -> list[list[str]]:
+def _names(table: xr.Dataset, block: Block) -> list[list[str]]:
+    """Who is in each entry."""
+    names = table["observer"].values
     if block.readers.size:
         own = table["readers"].values[block.rows]
         return [names[row].tolist() for row in own]

@@ -184,7 +184,7 @@ def _readings(block: Block, metric: Metric) -> Evaluator:
 
     def of_entries() -> Readings:
         sums = ready.readings(every)
-        return Readings(*(part[0] for part in sums[:-1]), n_classes=ready.n_classes)
+        return Readings._make([*(part[0] for part in sums[:-1]), ready.n_classes])
 
     def slopes() -> Floats:
         sums = of_entries()

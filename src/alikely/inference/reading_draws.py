@@ -38,9 +38,9 @@ def readings_draws(
 ) -> NDArray[np.float32]:
     """Exact draws of one posterior of all that readers said, for all entries of a table.
 
-    What all readers say of an item gets a Dirichlet process prior [F73]_ of mass 2 around readings
-    at random, each class as likely as another. Draws of different entries belong together, so that
-    differences and means can be taken draw by draw.
+    What all readers say of an item gets a Dirichlet process prior [F73]_ of mass 2, around readings
+    in which any two are equal half of the time: of two classes, readings at random. Draws of
+    different entries belong together, so that differences and means can be taken draw by draw.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _block_draws(
         data = ready.readings(rng.standard_exponential((size, n_trials)))
         prior = _prior(rng, size, ready, len(block.response), possible)
         both = [ENDLESS * (x + y) for x, y in zip(data[:-1], prior, strict=True)]
-        out[start : start + size] = metric.value(Readings(*both, n_classes=ready.n_classes))
+        out[start : start + size] = metric.value(Readings._make([*both, ready.n_classes]))
     # Without an item that two read the prior alone would speak.
     out[:, ready.readings(np.ones((1, n_trials))).items[0] == 0] = np.nan
     return out
@@ -127,7 +127,12 @@ def _prior(
 ) -> list[Floats]:
     """Sums over the pieces of the prior's part, each with readings of its own by everybody."""
     pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
-    said = possible[rng.integers(0, len(possible), size=(size, n_observers, STICKS))]
+    k = len(possible)
+    # Everybody says the common class with this probability, so that two agree with 1/2.
+    alike = np.sqrt((k - 2) / (2 * (k - 1))) if k > 2 else 0.0
+    copied = rng.random((size, n_observers, STICKS)) < alike
+    common = rng.integers(0, k, (size, 1, STICKS))
+    said = possible[np.where(copied, common, rng.integers(0, k, copied.shape))]
     at = np.arange(size * n_observers).reshape(size, n_observers, 1) * ready.k + said
     mass = np.broadcast_to(pieces[:, None, :], said.shape)
     each = np.bincount(at.ravel(), mass.ravel(), minlength=size * n_observers * ready.k)
@@ -137,10 +142,10 @@ def _prior(
         a, b = ready.members.T
         equal = np.einsum("dps,ds->dp", said[:, a] == said[:, b], pieces)
     else:
-        codes = said[:, ready.members].transpose(1, 0, 2, 3)
-        codes = codes.transpose(0, 2, 1, 3).reshape(n_pairs, n_readers, size * STICKS)
-        ways = equal_readings(codes, np.ones(codes.shape, bool), ready.k).reshape(n_pairs, size, STICKS)
-        equal = np.einsum("pds,ds->dp", ways, pieces) / (n_readers * (n_readers - 1))
+        codes = said[:, ready.members].transpose(1, 2, 0, 3).reshape(n_pairs, n_readers, -1)
+        ways = equal_readings(codes, np.ones(codes.shape, bool), ready.k)
+        equal = np.einsum("pds,ds->dp", ways.reshape(n_pairs, size, STICKS), pieces)
+        equal = equal / (n_readers * (n_readers - 1))
     items = np.broadcast_to(pieces.sum(axis=1, keepdims=True), equal.shape)
     paired = given.sum(axis=2)
     return [items, equal, n_readers * equal, paired / n_readers, paired, given]

@@ -55,10 +55,10 @@ class Counted(NamedTuple):
         total = self.design @ weights.T.astype(np.float64)
         sums = total.reshape(len(self.members), self.size, -1).transpose(2, 0, 1)
         ends = 3 + self.k * np.arange(3)
-        shares, paired = (sums[..., s:e] for s, e in zip(ends[:-1], ends[1:], strict=True))
+        shares, paired = (sums[..., start : start + self.k] for start in ends[:2])
         given = sums[..., ends[2] :].reshape(*sums.shape[:2], -1, self.k)
-        return Readings(
-            *(sums[..., i] for i in range(3)), shares, paired, given, n_classes=self.n_classes
+        return Readings._make(
+            [*(sums[..., i] for i in range(3)), shares, paired, given, self.n_classes]
         )
 
     def slopes(self, derivatives: Readings) -> Floats:

@@ -96,7 +96,7 @@ TRUST: Mapping[str, Trust] = {
         lambda known: known["n_trials"],
         20,
         "few items: trust the posterior only",
-        "all items are alike: only the posterior has a spread",
+        "few items: trust the posterior only",
     ),
 }
 # How posterior draws of an estimand come from its table, by what it counts; the others have a way
@@ -144,11 +144,13 @@ class Metric:
     value : callable
         Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
         ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
-        value. Of ``"readings"`` it takes a `readings.Readings`; of ``"rows"`` both observers' errors, their true classes and the number of
-        classes; of ``"margins"`` both margins (item) and weights (draw, item).
+        value. Of ``"readings"`` it takes a `readings.Readings`; of ``"rows"`` both observers'
+        errors, their true classes and the number of classes; of ``"margins"`` both margins (item)
+        and weights (draw, item).
     influence : callable
         Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of
-        ``"readings"`` derivatives by all sums, as a `readings.Readings`; of ``"rows"`` both; of ``"margins"`` both margins to the influence of each item.
+        ``"readings"`` the derivatives by all sums, as a `readings.Readings`; of ``"rows"`` both
+        derivatives; of ``"margins"`` both margins to the influence of each item.
     reason : callable
         Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
     label : str
@@ -174,8 +176,8 @@ class Metric:
         ``(..., 4)``; scores of benchmarks have their means.
     draws : str
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
-        the labels of joint errors), ``"readings"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
-        ``""`` for no posterior. By `counts` if not given.
+        the labels of joint errors), ``"readings"``, ``"rows"`` (divergences of error rows),
+        ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
     rests_on : (str, str)

@@ -133,7 +133,9 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
     """Agreement beyond that expected; NaN where no other is possible."""
     # Rounding of shares leaves this much where all readings are of one class.
     rest = np.where(expected < 1 - 1e-12, 1 - expected, 0.0)
-    return divide(observed - expected, rest)
+    beyond = observed - expected
+    # Where a reader says the same throughout, all of it is rounding.
+    return divide(np.where(np.abs(beyond) < 1e-15, 0.0, beyond), rest)
 
 
 def _raw(counted: Readings) -> Floats:
@@ -276,6 +278,9 @@ def _metric(
             _reason(value, one_class),
             label=label,
             short=short,
+            # Measured (`calibration.estimate_coverage`): on the plain scale normal intervals fall
+            # short wherever readers agree well.
+            scale="logit",
             beside=("n_readers", "n_missing", "error_consistency"),
             module=__name__,
             **more,
