@@ -268,7 +268,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
     readers = np.zeros((len(every), len(names)), dtype=bool)
     n_trials = np.zeros(len(every), dtype=np.int64)
     accuracy, mean = np.full((2, len(every)), np.nan)
-    absent = np.full(len(every), "", dtype=object)
+    absent, unlike = np.full((2, len(every)), "", dtype=object)
     of_pair = consistency.error_consistency(table["cells"].values)
     for entry, number in enumerate(every):
         pairs, trials = group == number, table["trial_group"].values == number
@@ -284,8 +284,11 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
         right, answered = (correct[:, trials] == 1).sum(axis=1), read.sum(axis=1)
         if reading.any():
             accuracy[entry] = (right[reading] / answered[reading]).mean()
-        if np.isfinite(of_pair[pairs]).any():
+        defined = np.isfinite(of_pair[pairs])
+        if defined.any():
             mean[entry] = np.nanmean(of_pair[pairs])
+        if not defined.all():
+            unlike[entry] = f"defined for {defined.sum():,} of {len(defined):,} pairs"
     ends = np.stack([np.flatnonzero(own)[:2] for own in readers])
     label = np.full(len(every), ALL, dtype=object)
     groups = pd.DataFrame({name: table[name].values[starts] for name in ("dataset", "condition")})
@@ -301,6 +304,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
             "accuracy_a": ("pair", accuracy),
             "accuracy_b": ("pair", accuracy),
             "error_consistency": ("pair", mean),
+            "ec_undefined": ("pair", unlike),
         }
     )
     return here.assign_coords(
@@ -322,9 +326,10 @@ def _beside(
     """Error consistency of the same readers, how many readings are missing, and what to know."""
     together = "readers" in table
     if together:
-        of_errors = table["error_consistency"].values
+        of_errors, unlike = table["error_consistency"].values, table["ec_undefined"].values
     else:
         of_errors = consistency.error_consistency(table["cells"].values)
+        unlike = consistency.undefined_reason(table["cells"].values)
     silent = np.flatnonzero(table["class"].values == SILENT)
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
     remarks = np.full(table.sizes["pair"], "", dtype=object)
@@ -343,7 +348,10 @@ def _beside(
                 parts.append(f"{counted_as:,} missing readings are a class of their own")
             if together and (absent := str(table["absent"].values[entry])):
                 parts.append(f"without a reading: {absent}")
-            remarks[entry] = "; ".join(filter(None, parts + _one_class(response, own, together)))
+            parts += _one_class(response, own, together)
+            if unlike[entry] and number.max(initial=0) > 1:
+                parts.append(f"EC: {unlike[entry]}")
+            remarks[entry] = "; ".join(filter(None, parts))
     known = {"error_consistency": of_errors, "n_missing": missing}
     if together:
         known["n_readers"] = table["readers"].values.sum(axis=1)

@@ -258,7 +258,8 @@ class Result(Tree):
         if "posterior" in self.data.children:
             sampler = self.data["posterior"].attrs["sampler"]
             parts.append(f"{len(self.draws('posterior'))} posterior draws ({sampler})")
-        return f"<Result {self.metric.name}: {', '.join(parts)}>"
+        told = self.data.attrs.get("sentence", "")
+        return f"<Result {self.metric.name}: {', '.join(parts)}>" + (f"\n  {told}" if told else "")
 
 
 def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:
