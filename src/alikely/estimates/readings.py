@@ -98,11 +98,12 @@ def agreement(
     -------
     Result
         One entry per pair and group of trials, or per group of trials. Beside the estimate stand
-        ``error_consistency`` (of all readers: the mean over the pairs for which it is defined) and
-        ``n_missing``, items of the group on which a reader is missing: of a pair left out, of many
-        readers used for what is there. Of all readers ``n_trials`` are items with two readings or
-        more, and both accuracies are the mean over readers. ``result.data.attrs["sentence"]`` says
-        how agreement differs from EC.
+        ``error_consistency`` (of all readers: the mean over the pairs for which it is defined);
+        ``n_missing``, readings that are missing of items that another of these readers read (such
+        items a pair leaves out; of many readers all readings count); and ``n_rare``, items times
+        the share of readings outside the most frequent class. Of all readers ``n_trials`` are items
+        with two readings or more, and both accuracies are the mean over readers.
+        ``result.data.attrs["sentence"]`` says how agreement differs from EC.
 
     Raises
     ------
@@ -332,6 +333,7 @@ def _beside(
         unlike = consistency.undefined_reason(table["cells"].values)
     silent = np.flatnonzero(table["class"].values == SILENT)
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
+    rare = np.zeros(table.sizes["pair"])
     remarks = np.full(table.sizes["pair"], "", dtype=object)
     for block in blocks(table):
         for entry, rows, own in zip(
@@ -342,6 +344,9 @@ def _beside(
             number = (response != LEFT_OUT).sum(axis=0)
             possible = len(rows) * int((number > 0).sum())
             missing[entry] = possible - number.sum()
+            many = response[:, number > 1]
+            times = np.unique(many[many != LEFT_OUT], return_counts=True)[1]
+            rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
             counted_as = int(np.isin(response, silent).sum())
             parts = [_missing_remark(int(missing[entry]), possible, together)]
             if counted_as:
@@ -352,7 +357,7 @@ def _beside(
             if unlike[entry] and number.max(initial=0) > 1:
                 parts.append(f"EC: {unlike[entry]}")
             remarks[entry] = "; ".join(filter(None, parts))
-    known = {"error_consistency": of_errors, "n_missing": missing}
+    known = {"error_consistency": of_errors, "n_missing": missing, "n_rare": rare}
     if together:
         known["n_readers"] = table["readers"].values.sum(axis=1)
     # Squares of rounding errors are nothing.

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
-from alikely.metrics.metric import Metric, register
+from alikely.metrics.metric import Metric, Trust, register
 
 __all__ = [
     "BRENNAN_PREDIGER",
@@ -266,6 +266,16 @@ def _reason(value: Any, one_class: str) -> Any:
     return reason
 
 
+# Measured (`calibration.estimate_coverage`): with fewer, intervals of coefficients whose chance
+# hangs on the shares of classes fall short.
+RARE = Trust(
+    lambda known: np.minimum(known["n_trials"] / 2, known.get("n_rare", np.inf)),
+    10,
+    "few items, or few outside the most frequent class: intervals may be too narrow",
+    "few items, or few outside the most frequent class: trust the posterior only",
+)
+
+
 def _metric(
     name: str, short: str, label: str, value: Any, slopes: Any, one_class: str, **more: Any
 ) -> Metric:
@@ -281,7 +291,7 @@ def _metric(
             # Measured (`calibration.estimate_coverage`): on the plain scale normal intervals fall
             # short wherever readers agree well.
             scale="logit",
-            beside=("n_readers", "n_missing", "error_consistency"),
+            beside=("n_readers", "n_missing", "n_rare", "error_consistency"),
             module=__name__,
             **more,
         )
@@ -292,15 +302,33 @@ ONE_CLASS = "all readings are of one class"
 ONE_POSSIBLE = "there is only one class"
 # Of all readers it is that of Conger [C80]_.
 COHEN_KAPPA = _metric(
-    "cohen_kappa", "kappa", "Cohen's kappa of readings", _cohen, _cohen_slopes, ONE_CLASS
+    "cohen_kappa",
+    "kappa",
+    "Cohen's kappa of readings",
+    _cohen,
+    _cohen_slopes,
+    ONE_CLASS,
+    trust=RARE,
 )
 # Of two readers it is Scott's pi [S55]_.
 FLEISS_KAPPA = _metric(
-    "fleiss_kappa", "Fleiss", "Fleiss' kappa of readings", _fleiss, _fleiss_slopes, ONE_CLASS
+    "fleiss_kappa",
+    "Fleiss",
+    "Fleiss' kappa of readings",
+    _fleiss,
+    _fleiss_slopes,
+    ONE_CLASS,
+    trust=RARE,
 )
 GWET_AC1 = _metric("gwet_ac1", "AC1", "Gwet's AC1", _ac1, _ac1_slopes, ONE_POSSIBLE)
 KRIPPENDORFF_ALPHA = _metric(
-    "krippendorff_alpha", "alpha", "Krippendorff's alpha", _alpha, _alpha_slopes, ONE_CLASS
+    "krippendorff_alpha",
+    "alpha",
+    "Krippendorff's alpha",
+    _alpha,
+    _alpha_slopes,
+    ONE_CLASS,
+    trust=RARE,
 )
 # Of two classes it is the prevalence- and bias-adjusted kappa [BBC93]_.
 BRENNAN_PREDIGER = _metric(
