@@ -55,7 +55,7 @@ def test_of_complete_readings_all_of_two_is_the_pair() -> None:
     trials = simulated(2, 60)
     for coefficient in COEFFICIENTS:
         one, other = (
-            al.agreement(trials, coefficient, readers=readers, **FEW).summary()
+            al.agreement(trials, coefficient, readers=readers, n_resamples=0, n_draws=0).summary()
             for readers in ("pairs", "all")
         )
         for name in ("estimate", "se", "error_consistency"):
@@ -77,6 +77,7 @@ def test_error_consistency_stands_beside_and_is_another_question() -> None:
     assert together.summary()["error_consistency"][0] == pytest.approx(mean)
 
 
+@pytest.mark.slow
 def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
     """Of two classes and a pair the table of readings is Dirichlet(n + 1/2)."""
     trials = simulated(2, 150)
@@ -98,6 +99,7 @@ def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
             assert found.draws(school)[:, 0].std() == pytest.approx(spread, rel=0.1)
 
 
+@pytest.mark.slow
 def test_everything_that_results_have(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
     for readers in ("pairs", "all"):
@@ -111,10 +113,14 @@ def test_everything_that_results_have(tmp_path: Path) -> None:
         assert (table["eti95_lb"] > 0).all()
         assert al.mean(result).loc["analytic", "se"] > 0
         assert al.plot_intervals(result).get_xlabel() == "Gwet's AC1"
+    with pytest.raises(ValueError, match="a matrix shows pairs"):
+        al.plot_matrix(result)
+    with pytest.raises(ValueError, match="bounds are of pairs"):
+        al.plot_bounds(result)
 
 
 def test_the_table_of_coefficients() -> None:
-    table = al.estimates.agreement_table(simulated(3, 40), readers="all", **FEW)
+    table = al.estimates.agreement_table(simulated(3, 40), readers="all", n_resamples=0)
     assert table["coefficient"].tolist() == COEFFICIENTS
     assert table["analytic_ci95_lb"].notna().all()
     with pytest.raises(ValueError, match="must name at least one"):
@@ -129,6 +135,7 @@ def test_names_of_books_are_understood() -> None:
         assert found.metric.name == same
 
 
+@pytest.mark.slow
 def test_benchmarks_and_their_ranks() -> None:
     trials = al.load_example()
     scores = al.benchmark_scores(trials, metric="gwet_ac1", n_resamples=100, n_draws=100, rng=1)
