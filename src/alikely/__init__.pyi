@@ -20,6 +20,7 @@ from .data import Trials as Trials
 from .datasets import exclude_conditions as exclude_conditions
 from .datasets import load_example as load_example
 from .estimates import Result as Result
+from .estimates import agreement as agreement
 from .estimates import compare as compare
 from .estimates import compare_models as compare_models
 from .estimates import contrast as contrast
@@ -83,6 +84,7 @@ __all__ = [
     "Metric",
     "Result",
     "Trials",
+    "agreement",
     "benchmark",
     "benchmark_scores",
     "calibration",

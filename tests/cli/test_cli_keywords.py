@@ -17,7 +17,7 @@ from alikely.cli.margins import MARGIN_ROLES
 
 COMPARED = (
     al.compare, al.error_consistency, al.error_similarity, al.misclassification_agreement,
-    al.Trials.read,
+    al.agreement, al.Trials.read,
 )  # fmt: skip
 DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
     "compare": COMPARED,

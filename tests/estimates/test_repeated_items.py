@@ -303,3 +303,20 @@ def test_benchmarks_take_all_answers_and_count_items() -> None:
     np.testing.assert_allclose(
         often.summary("images")[columns], once.summary("images")[columns], rtol=1e-5
     )
+
+
+def test_readings_of_one_item_are_one_unit() -> None:
+    """Three equal readings of each item: the error of one."""
+    response = np.random.default_rng(3).integers(0, 3, (2, 50)).astype(str)
+    truth = response[0]
+    options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+    once = al.agreement(al.Trials.from_arrays(response, truth), "gwet_ac1", **options).summary()
+    trials = al.Trials.from_arrays(
+        np.tile(response, 3),
+        np.tile(truth, 3),
+        item=[*range(50)] * 3,
+        repeat=np.repeat([0, 1, 2], 50).tolist(),
+    )
+    often = al.agreement(trials, "gwet_ac1", **options)
+    assert often.data.attrs["cluster"] == "item"
+    np.testing.assert_allclose(often.summary()[["estimate", "se"]], once[["estimate", "se"]])

@@ -188,7 +188,7 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         return value, np.einsum("pc,pct->pt", psi, shares), psi @ WAVES.T
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, shares.shape[2])))[0], np.float64)
-    decisive = shares[:, 3:] if metric.counts == "labels" else shares[:, 1:]
+    decisive = {"labels": shares[:, 3:], "readings": shares}.get(metric.counts, shares[:, 1:])
     n = decisive.any(axis=1).sum(axis=1)
     scale = np.sqrt(n / np.maximum(n - 1, 1))
     slopes = np.where(np.isfinite(value), scale, 0.0)[:, None] * np.nan_to_num(ready.slopes())

@@ -60,6 +60,7 @@ from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
+from alikely.inference.reading_draws import readings_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
@@ -262,6 +263,8 @@ def _laid_out(
         both_orders=not metric.symmetric,
         level="dataset" if levels is None else "condition",
         groups=None if levels is None else group_mapping(levels),
+        # What readers say of an item is listed answer by answer.
+        repeats="paired" if metric.counts == "readings" else "crossed",
     )
     refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
     refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
@@ -453,6 +456,17 @@ def _of_labels(
     return by_level(layout, nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
 
 
+def _of_readings(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    _images: NDArray[np.intp],
+) -> Floats:
+    return by_level(layout, nested_scores(layout, readings_draws(table, n_draws, metric, seed)))
+
+
 def _of_rows(
     table: xr.Dataset,
     layout: Layout,
@@ -473,6 +487,7 @@ def _of_rows(
 DRAWN: Mapping[str, Callable[..., Floats]] = {
     "cells": _of_cells,
     "labels": _of_labels,
+    "readings": _of_readings,
     "rows": _of_rows,
 }
 

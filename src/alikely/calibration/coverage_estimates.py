@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
+from alikely.calibration.coverage_readings import GRID, NAMES, analysed_readings
 from alikely.calibration.studies import run_study
 from alikely.data.blocks import blocks
 from alikely.data.trials import Trials
@@ -52,6 +53,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "copy_probability": (0.0, 1.0), "concentration": (0.001, np.inf), "peakedness": (0.0, 0.99),
     "rho": (-1.0, 1.0), "m": (2, 10_000), "n_classes": (3, 10_000), "n_items": (5, 10**6),
     "n_answers": (1, 10**6), "n_errors": (1, 10**6), "n_joint_errors": (1, 10**6),
+    "n_readers": (2, 1_000), "accuracy": (0.0, 1.0), "prevalence": (0.0, 1.0),
+    "missing": (0.0, 0.99),
 }  # fmt: skip
 # School, kind of interval, and how `Result.summary` names the latter.
 METHODS: dict[str, tuple[School, CiKind, str]] = {
@@ -86,14 +89,16 @@ def estimate_coverage(
     Parameters
     ----------
     metric : str or Metric
-        One of labels, such as ``"misclassification_agreement"``; ``"error_similarity"``; or
-        ``"decision_margin_consistency"``.
+        One of labels, such as ``"misclassification_agreement"``; one of readings, such as
+        ``"gwet_ac1"``; ``"error_similarity"``; or ``"decision_margin_consistency"``.
     grid : pandas.DataFrame, optional
-        Settings, a row each; ten from the middle to hard corners if not given. Agreement:
+        Settings, a row each; six to ten from the middle to hard corners if not given. Agreement:
         ``copy_probability, n_classes, n_joint_errors, peakedness``. Similarity: ``concentration``
         of the rows of both systems about common ones (infinite for equal systems),
         ``n_classes, n_errors`` (of each system, over all true classes), ``peakedness``. Margins:
-        ``rho, n_items, n_answers`` (of people to each item) and ``m`` alternatives.
+        ``rho, n_items, n_answers`` (of people to each item) and ``m`` alternatives. Readings:
+        ``n_readers`` (two as a pair, more at once), ``n_items, accuracy``, ``prevalence`` (of the
+        first class), ``missing`` (share of the readings) and ``m`` classes.
     n_datasets, n_draws : int
         Data sets of each setting, at least 10; draws and replicates for each, at least 100.
     ci_probs : sequence of float
@@ -139,6 +144,8 @@ def estimate_coverage(
       [GS66]_ by people who are all alike. Analytic intervals and the bootstrap should contain the
       correlation over infinitely many items with as many answers to each, which noise attenuates
       [S04]_; the posterior should contain `rho`, the correlation of margins with strengths.
+    - Readings: readers are alike and err independently given the true class; the value over
+      infinitely many items.
 
     The data sets of a setting are the conditions of one call of the door. With ``sampler="nuts"``
     the doors of error patterns compile a model for each; here `alikely.inference.nuts_many` takes
@@ -397,4 +404,5 @@ STUDIES: dict[str, tuple[list[str], list[tuple[float, ...]], Callable[..., Analy
          (0.9, 40, 2, 2), (0.99, 40, 20, 16)],
         _margins,
     ),
+    "readings": (NAMES, GRID, analysed_readings),
 }  # fmt: skip

@@ -15,6 +15,7 @@ OPTIONS = {
     "n_resamples": "--resamples",
     "n_draws": "--draws",
     "n_null": "--null-draws",
+    "coefficient": "--metric",
     "n_permutations": "--permutations",
     "bayes_factor": "--no-bayes-factor",
     "folder": "--keep-sweeps",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from alikely.cli._shared import (
     spread,
     told_apart,
 )
+from alikely.estimates.readings import SENTENCE
 from alikely.metrics import find_metric, get_metric
 from alikely.stats.intervals import bound_names, percent
 
@@ -45,6 +47,7 @@ OF_COUNTS: dict[str, dict[str, str]] = {
     "correctness": {
         "prior": "prior", "null_draws": "n_null", "no_bayes_factor": "bayes_factor",
     },
+    "readings": {"readers": "readers"},
     "rows": {
         "mixture": "mixture", "alpha": "alpha", "base": "base", "permutations": "n_permutations",
         "keep_sweeps": "folder",
@@ -143,6 +146,12 @@ def _add_metric_options(parser: Parser) -> None:
         "--no-bayes-factor", action="store_true", help="leave the Bayes factor of association out"
     )
     parser.add_argument(
+        "--readers",
+        choices=["pairs", "all"],
+        help="of agreement of readings (kappa, fleiss, ac1, alpha, pabak): an entry for each pair "
+        "(default), or for all readers at once",
+    )
+    parser.add_argument(
         "--mixture",
         choices=["mean", "pooled"],
         help="of cles: rows are held against the mean of both (default), or against both pooled",
@@ -202,6 +211,8 @@ def run(options: argparse.Namespace) -> None:
         if results:
             print()
         report(result, options.out, options.ci_prob, trials)
+        if metric.counts == "readings":
+            print(textwrap.fill(f"{SENTENCE[0].upper()}{SENTENCE[1:]}.", 80))
         if options.null:
             _report_null(result, options)
         results.append(result)

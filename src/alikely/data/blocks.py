@@ -43,6 +43,8 @@ class Block(NamedTuple):
         How many of them the answers of each pair could be; empty in a table without labels.
     margins : ndarray of float, shape (observer, trial)
         Margins in a margin table, NaN where there is none; else empty.
+    readers : ndarray of bool, shape (pair, observer)
+        Who is in each entry, in a table whose entries are groups of readers; else empty.
     """
 
     rows: slice
@@ -55,6 +57,7 @@ class Block(NamedTuple):
     n_classes: int = 0
     n_possible: NDArray[np.int64] = np.empty(0, np.int64)
     margins: NDArray[np.float64] = np.empty((0, 0))
+    readers: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
 
     @property
     def crossed(self) -> bool:
@@ -111,6 +114,7 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
     correct = table["correct"].values
     response = table["response"].values if "response" in table else None
     truth = table["truth"].values if "truth" in table else np.empty(0, np.int32)
+    readers = table["readers"].values if "readers" in table else None
     trial_group = table["trial_group"].values
     pair_group = table["pair_group"].values
     first, second = table["first"].values, table["second"].values
@@ -119,12 +123,15 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
     starts = np.flatnonzero(np.diff(pair_group, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(pair_group)], strict=True):
         members = order[edges[pair_group[start]] : edges[pair_group[start] + 1]]
-        observers, local = np.unique(
-            np.concatenate([first[start:stop], second[start:stop]]), return_inverse=True
-        )
-        a, b = np.split(local, 2)
+        ends = np.concatenate([first[start:stop], second[start:stop]])
+        if readers is not None:
+            ends = np.concatenate([ends, np.flatnonzero(readers[start:stop].any(axis=0))])
+        observers, local = np.unique(ends, return_inverse=True)
+        a, b = np.split(local[: 2 * (stop - start)], 2)
         here = np.ix_(observers, members)
         block = Block(slice(start, stop), a, b, correct[here], members)
+        if readers is not None:
+            block = block._replace(readers=readers[start:stop, observers])
         if "margins" in table:
             block = block._replace(margins=table["margins"].values[here])
         if response is not None:

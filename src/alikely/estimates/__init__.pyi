@@ -12,12 +12,16 @@ from .independent import null_table as null_table
 from .margins import decision_margin_consistency as decision_margin_consistency
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
+from .readings import agreement as agreement
+from .readings import agreement_table as agreement_table
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
 
 __all__ = [
     "AnswerNoise",
     "Result",
+    "agreement",
+    "agreement_table",
     "answer_noise",
     "compare",
     "compare_models",

@@ -153,17 +153,17 @@ def error_consistency(
     return analyse(trials, ERROR_CONSISTENCY, CORRECTNESS, ask)
 
 
-def counted(trials: Any, metric: Metric, ask: Ask, **how: bool) -> xr.Dataset:
+def counted(trials: Any, metric: Metric, ask: Ask, **how: Any) -> xr.Dataset:
     """Table of counts, made of trials or given as it is."""
     if isinstance(trials, Trials):
+        repeats = "paired" if ask.cluster == AS_TRIALS else "crossed"
         return joint_correctness(
             trials,
             ask.pairs,
             ask.by,
             ask.no_response,
             directed=not metric.symmetric,
-            repeats="paired" if ask.cluster == AS_TRIALS else "crossed",
-            **how,
+            **{"repeats": repeats, **how},
         )
     if not (isinstance(trials, xr.Dataset) and "cells" in trials):
         raise TypeError(

@@ -11,6 +11,7 @@ from alikely.estimates.consistency import CORRECTNESS
 from alikely.estimates.doors import Ask, Kind, analyse
 from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.margins import MARGINS
+from alikely.estimates.readings import READINGS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import Metric, get_metric
@@ -22,6 +23,7 @@ __all__ = ["compare"]
 KINDS: dict[str, Kind] = {
     "correctness": CORRECTNESS,
     "labels": LABELS,
+    "readings": READINGS,
     "rows": ROWS,
     "margins": MARGINS,
 }

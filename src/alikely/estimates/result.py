@@ -242,7 +242,9 @@ class Result(Tree):
             remarks.append(np.full(len(frame), few, dtype=object))
             remarks.append(np.full(len(frame), self.cluster_note(), dtype=object))
         for attribute, state, text in ITEMS:
-            if self.table.attrs.get(attribute) == state:
+            # Clusters of items undo what pairing does.
+            clustered = attribute == "repeats" and self.data.attrs["cluster"]
+            if self.table.attrs.get(attribute) == state and not clustered:
                 remarks.append(np.full(len(frame), text, dtype=object))
         # What leaves no estimate often leaves no posterior either: once is enough.
         return [
@@ -283,7 +285,8 @@ class Result(Tree):
         if "posterior" in self.data.children:
             sampler = self.data["posterior"].attrs["sampler"]
             parts.append(f"{len(self.draws('posterior'))} posterior draws ({sampler})")
-        return f"<Result {self.metric.name}: {', '.join(parts)}>"
+        told = self.data.attrs.get("sentence", "")
+        return f"<Result {self.metric.name}: {', '.join(parts)}>" + (f"\n  {told}" if told else "")
 
 
 def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:

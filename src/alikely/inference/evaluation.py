@@ -23,7 +23,9 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import LEFT_OUT, Block
+from alikely.inference.readings import counted
 from alikely.metrics import Metric
+from alikely.metrics.readings import Readings
 
 __all__ = [
     "Evaluator",
@@ -94,7 +96,8 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
         )
-    return _labels(block, metric) if metric.counts == "labels" else _rows(block, metric)
+    by_counts = {"labels": _labels, "readings": _readings, "rows": _rows}
+    return by_counts[metric.counts](block, metric)
 
 
 def weighted_cells(
@@ -252,6 +255,28 @@ def _labels(block: Block, metric: Metric) -> Evaluator:
         slopes,
         lambda: metric.reason(statistics(np.ones((1, n_trials)))[0]),
         n_pairs * size,
+    )
+
+
+def _readings(block: Block, metric: Metric) -> Evaluator:
+    """All that readers said, right or wrong."""
+    ready, every = counted(block), np.ones((1, block.response.shape[1]))
+
+    def of_entries() -> Readings:
+        sums = ready.readings(every)
+        return Readings._make([*(part[0] for part in sums[:-1]), ready.n_classes])
+
+    def slopes() -> Floats:
+        sums = of_entries()
+        out = ready.slopes(metric.influence(sums))
+        out[~np.isfinite(metric.value(sums))] = np.nan
+        return out
+
+    return Evaluator(
+        lambda weights: metric.value(ready.readings(weights)),
+        slopes,
+        lambda: metric.reason(of_entries()).astype(object),
+        2 * len(ready.members) * ready.size,
     )
 
 

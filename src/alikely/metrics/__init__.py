@@ -11,6 +11,7 @@ from alikely.metrics import (
     errors,
     margins,
     normalised,
+    readings,
     rows,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
@@ -19,16 +20,30 @@ from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_metric
 from alikely.metrics.metric import Metric, Trust, find_metric, get_metric, metrics, register
 from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
+from alikely.metrics.readings import (
+    BRENNAN_PREDIGER,
+    COHEN_KAPPA,
+    FLEISS_KAPPA,
+    GWET_AC1,
+    KRIPPENDORFF_ALPHA,
+    RAW_AGREEMENT,
+)
 from alikely.metrics.similarity import ERROR_SIMILARITY, error_similarity_metric
 
 __all__ = [
+    "BRENNAN_PREDIGER",
+    "COHEN_KAPPA",
     "COPY_PROBABILITY",
     "DECISION_MARGIN_CONSISTENCY",
     "ERROR_CONSISTENCY",
     "ERROR_SIMILARITY",
+    "FLEISS_KAPPA",
+    "GWET_AC1",
+    "KRIPPENDORFF_ALPHA",
     "MIN_MID_MAX_AGREEMENT",
     "MISCLASSIFICATION_AGREEMENT",
     "NORMALISED_ERROR_CONSISTENCY",
+    "RAW_AGREEMENT",
     "Metric",
     "Trust",
     "alternatives",
@@ -46,6 +61,7 @@ __all__ = [
     "margins",
     "metrics",
     "normalised",
+    "readings",
     "register",
     "rows",
 ]

@@ -35,7 +35,7 @@ __all__ = [
     "register",
 ]
 
-Counts = Literal["correctness", "labels", "rows", "margins"]
+Counts = Literal["correctness", "labels", "readings", "rows", "margins"]
 Scale = Literal["identity", "fisher", "logit"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -92,6 +92,12 @@ TRUST: Mapping[str, Trust] = {
         "fewer than 2 errors: only the posterior has a spread",
     ),
     "margins": Trust(lambda known: known["n_trials"], 20, "few items", "few items"),
+    "readings": Trust(
+        lambda known: known["n_trials"],
+        20,
+        "few items: trust the posterior only",
+        "few items: trust the posterior only",
+    ),
 }
 # How posterior draws of an estimand come from its table, by what it counts; the others have a way
 # of their own, or none.
@@ -102,8 +108,9 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "labels": ("n_joint_errors", "joint"),
     "rows": ("n_errors", "errors"),
     "margins": ("n_trials", "items"),
+    "readings": ("n_trials", "items"),
 }
-DRAWS: Mapping[str, str] = {"correctness": "cells", "labels": "labels"}
+DRAWS: Mapping[str, str] = {"correctness": "cells", "labels": "labels", "readings": "readings"}
 # Dims and labels of the tables that hold a metric as a variable or a column.
 TAKEN = (
     "pair", "chain", "draw", "resample", "trial", "dataset", "condition", "observer_a",
@@ -129,18 +136,21 @@ class Metric:
     ----------
     name : str
         Name of the variable in a result, of the command line and of files.
-    counts : {"correctness", "labels", "rows", "margins"}
+    counts : {"correctness", "labels", "readings", "rows", "margins"}
         What it is a function of: the four correctness cells of a pair; the label statistics of its
-        joint errors (`errors.label_statistics`); the error rows of both observers, as lists
+        joint errors (`errors.label_statistics`); sums over items of all that readers said, right
+        or wrong (`readings.Readings`); the error rows of both observers, as lists
         (`rows.row_divergence`); or both systems' margins of each item.
     value : callable
         Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
         ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
-        value. Of ``"rows"`` it takes both observers' errors, their true classes and the number of
-        classes; of ``"margins"`` both margins (item) and weights (draw, item).
+        value. Of ``"readings"`` it takes a `readings.Readings`; of ``"rows"`` both observers'
+        errors, their true classes and the number of classes; of ``"margins"`` both margins (item)
+        and weights (draw, item).
     influence : callable
-        Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of ``"rows"``
-        both derivatives; of ``"margins"`` both margins to the influence of each item.
+        Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of
+        ``"readings"`` the derivatives by all sums, as a `readings.Readings`; of ``"rows"`` both
+        derivatives; of ``"margins"`` both margins to the influence of each item.
     reason : callable
         Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
     label : str
@@ -166,8 +176,8 @@ class Metric:
         ``(..., 4)``; scores of benchmarks have their means.
     draws : str
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
-        the labels of joint errors), ``"rows"`` (divergences of error rows), ``"margins"``, or
-        ``""`` for no posterior. By `counts` if not given.
+        the labels of joint errors), ``"readings"``, ``"rows"`` (divergences of error rows),
+        ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
     rests_on : (str, str)

@@ -39,6 +39,11 @@ def plot_bounds(
     pair of matplotlib.axes.Axes
         Lower bound, upper bound.
 
+    Raises
+    ------
+    ValueError
+        If the result has no cells of right and wrong answers.
+
     References
     ----------
     .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
@@ -51,6 +56,11 @@ def plot_bounds(
     >>> left.get_title(), right.get_title()
     ('lowest possible', 'highest possible')
     """
+    if result is not None and "cells" not in result.table:
+        raise ValueError(
+            f"bounds are of pairs with cells of right and wrong answers, and this result of "
+            f"{result.metric.name} has none; draw one of error_consistency"
+        )
     if axes is None:
         axes = tuple(new_axes((9.0, 4.2), 1, 2, sharey=True))
     # Odd, so that the diagonal and one half are met; the edges, where EC is 0 or undefined, are

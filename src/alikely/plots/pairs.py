@@ -78,7 +78,8 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If the result has no such data set or condition, or an observer has no kind or family.
+        If the result has no such data set or condition, its entries are of all readers at once, or
+        an observer has no kind or family.
     TypeError
         If `kinds` is neither a mapping nor trials, or `by` no mapping.
 
@@ -99,6 +100,11 @@ def plot_matrix(
     >>> ax.images[0].get_array().shape
     (10, 10)
     """
+    if "readers" in result.table:
+        raise ValueError(
+            "a matrix shows pairs, and these entries are of all readers at once; analyse them with "
+            "agreement(..., readers='pairs')"
+        )
     frame = _entries(result, dataset, condition)
     taking_part = {*frame["observer_a"], *frame["observer_b"]}
     names = [name for name in result.table["observer"].values.tolist() if name in taking_part]

@@ -1,0 +1,151 @@
+"""Exact posterior draws of the agreement of readings.
+
+References
+----------
+.. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
+   doi:10.1214/aos/1176342360
+.. [S94] Sethuraman (1994). A constructive definition of Dirichlet priors. Statistica Sinica 4,
+   639-650.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import Block, blocks
+from alikely.inference.conjugate import MASS, STICKS, stick_masses
+from alikely.inference.readings import Counted, counted, equal_readings
+from alikely.metrics import Metric
+from alikely.metrics.readings import Readings
+
+__all__ = ["readings_draws"]
+
+# Numbers held at a time by one worker.
+CHUNK = 8_000_000
+# Chains of a posterior, as all results have.
+CHAINS = 4
+# A population has items without end: what corrects for a small sample vanishes.
+ENDLESS = 1e9
+
+
+def readings_draws(
+    table: xr.Dataset, n_draws: int, metric: Metric, rng: RandomState = None
+) -> NDArray[np.float32]:
+    """Exact draws of one posterior of all that readers said, for all entries of a table.
+
+    What all readers say of an item gets a Dirichlet process prior [F73]_ of mass 2, around readings
+    in which any two are equal half of the time: of two classes, readings at random. Draws of
+    different entries belong together, so that differences and means can be taken draw by draw.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels.
+    n_draws : int
+        Number of draws, at least 1; rounded up to a multiple of 4.
+    metric : Metric
+        An estimand of readings.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same draws on any number of workers.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        Of a population of items; NaN for an entry without an item with two readings.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is below 1.
+
+    Notes
+    -----
+    Each item has a mass of Gamma(1), the prior one of Gamma(2), broken like a stick [S94]_ into 35
+    pieces on which everybody has a reading.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> table = al.data.joint_correctness(trials, labels=True)
+    >>> readings_draws(table, 1000, al.metrics.GWET_AC1, rng=1).shape
+    (1000, 6)
+    """
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    n_draws = CHAINS * -(-n_draws // CHAINS)
+    groups = list(blocks(table))
+    seeds = seed_sequence(rng).spawn(len(groups))
+    jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
+    out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
+    for block, drawn in zip(groups, in_parallel(_block_draws, jobs), strict=True):
+        out[:, block.rows] = drawn
+    return out
+
+
+def _block_draws(
+    block: Block, n_draws: int, metric: Metric, seed: np.random.SeedSequence
+) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    ready, n_trials = counted(block), block.response.shape[1]
+    possible = _possible(block)
+    n_pairs, n_readers = ready.members.shape
+    width = n_trials + 2 * n_pairs * ready.size + STICKS * (n_pairs * n_readers + len(block.a))
+    step = max(1, CHUNK // (width + len(block.response) * (STICKS + ready.k)))
+    out = np.empty((n_draws, n_pairs), dtype=np.float32)
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        data = ready.readings(rng.standard_exponential((size, n_trials)))
+        prior = _prior(rng, size, ready, len(block.response), possible)
+        both = [ENDLESS * (x + y) for x, y in zip(data[:-1], prior, strict=True)]
+        out[start : start + size] = metric.value(Readings._make([*both, ready.n_classes]))
+    # Without an item that two read the prior alone would speak.
+    out[:, ready.readings(np.ones((1, n_trials))).items[0] == 0] = np.nan
+    return out
+
+
+def _possible(block: Block) -> NDArray[np.intp]:
+    """Classes that readings of the prior are of: those that occur here, and what else could."""
+    occurs = np.zeros(block.n_classes, dtype=bool)
+    occurs[block.response[block.response >= 0]] = True
+    occurs[block.truth[block.truth >= 0]] = True
+    number = max(int(block.n_possible.max(initial=1)), int(occurs.sum()))
+    return np.argsort(~occurs, kind="stable")[:number]
+
+
+def _prior(
+    rng: np.random.Generator,
+    size: int,
+    ready: Counted,
+    n_observers: int,
+    possible: NDArray[np.intp],
+) -> list[Floats]:
+    """Sums over the pieces of the prior's part, each with readings of its own by everybody."""
+    pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
+    k = len(possible)
+    # Everybody says the common class with this probability, so that two agree with 1/2.
+    alike = np.sqrt((k - 2) / (2 * (k - 1))) if k > 2 else 0.0
+    copied = rng.random((size, n_observers, STICKS)) < alike
+    common = rng.integers(0, k, (size, 1, STICKS))
+    said = possible[np.where(copied, common, rng.integers(0, k, copied.shape))]
+    at = np.arange(size * n_observers).reshape(size, n_observers, 1) * ready.k + said
+    mass = np.broadcast_to(pieces[:, None, :], said.shape)
+    each = np.bincount(at.ravel(), mass.ravel(), minlength=size * n_observers * ready.k)
+    given = each.reshape(size, n_observers, ready.k)[:, ready.members]
+    n_pairs, n_readers = ready.members.shape
+    if n_readers == 2:
+        a, b = ready.members.T
+        equal = np.einsum("dps,ds->dp", said[:, a] == said[:, b], pieces)
+    else:
+        codes = said[:, ready.members].transpose(1, 2, 0, 3).reshape(n_pairs, n_readers, -1)
+        ways = equal_readings(codes, np.ones(codes.shape, bool), ready.k)
+        equal = np.einsum("pds,ds->dp", ways.reshape(n_pairs, size, STICKS), pieces)
+        equal = equal / (n_readers * (n_readers - 1))
+    items = np.broadcast_to(pieces.sum(axis=1, keepdims=True), equal.shape)
+    paired = given.sum(axis=2)
+    return [items, equal, n_readers * equal, paired / n_readers, paired, given]

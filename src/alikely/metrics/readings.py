@@ -1,0 +1,339 @@
+"""Agreement of the readings themselves: what two or more readers said, right or wrong.
+
+References
+----------
+.. [B54] Bennett, Alpert, Goldstein (1954). Communications through limited-response questioning.
+   doi:10.1086/266520
+.. [BBC93] Byrt, Bishop, Carlin (1993). Bias, prevalence and kappa.
+   doi:10.1016/0895-4356(93)90018-V
+.. [BP81] Brennan, Prediger (1981). Coefficient kappa: some uses, misuses, and alternatives.
+   doi:10.1177/001316448104100307
+.. [C60] Cohen (1960). A coefficient of agreement for nominal scales.
+   doi:10.1177/001316446002000104
+.. [C80] Conger (1980). Integration and generalization of kappas for multiple raters.
+   doi:10.1037/0033-2909.88.2.322
+.. [F71] Fleiss (1971). Measuring nominal scale agreement among many raters. doi:10.1037/h0031619
+.. [G08] Gwet (2008). Computing inter-rater reliability and its variance in the presence of high
+   agreement. doi:10.1348/000711006X126600
+.. [G14] Gwet (2014). Handbook of inter-rater reliability, 4th edition. Advanced Analytics.
+.. [K70] Krippendorff (1970). Estimating the reliability, systematic error and random error of
+   interval data. doi:10.1177/001316447003000105
+.. [S55] Scott (1955). Reliability of content analysis: the case of nominal scale coding.
+   doi:10.1086/266577
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide
+from alikely.metrics.metric import Metric, Trust, register
+
+__all__ = [
+    "BRENNAN_PREDIGER",
+    "COHEN_KAPPA",
+    "FLEISS_KAPPA",
+    "GWET_AC1",
+    "KRIPPENDORFF_ALPHA",
+    "RAW_AGREEMENT",
+    "Readings",
+    "readings",
+]
+
+
+class Readings(NamedTuple):
+    """Sums over items that every coefficient of agreement is a function of.
+
+    Attributes
+    ----------
+    items : ndarray, shape (...)
+        Items with two readings or more.
+    agreement : ndarray, shape (...)
+        Share of the pairs of readings of an item that are equal, summed over these items.
+    coincident : ndarray, shape (...)
+        The same, an item counting as many times as it has readings.
+    shares : ndarray, shape (..., class)
+        Share of each class in the readings of an item, summed over items with any.
+    paired : ndarray, shape (..., class)
+        Readings of each class on items with two readings or more.
+    given : ndarray, shape (..., reader, class)
+        Readings of each reader.
+    n_classes : ndarray, shape (...)
+        Classes that a reading could be: those that chance is shared among.
+    """
+
+    items: Floats
+    agreement: Floats
+    coincident: Floats
+    shares: Floats
+    paired: Floats
+    given: Floats
+    n_classes: NDArray[Any]
+
+
+def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
+    """Count what readers said.
+
+    Parameters
+    ----------
+    codes : array_like of int, shape (reader, item)
+        Class of each reading, from 0; negative where a reader did not read the item.
+    n_classes : int, optional
+        Number of classes; the greatest code and one if not given.
+
+    Returns
+    -------
+    Readings
+
+    Raises
+    ------
+    ValueError
+        If there are not two readers or more, or a code is not below `n_classes`.
+
+    Examples
+    --------
+    >>> counted = readings([[0, 1, 1, 0], [0, 1, 0, -1]])
+    >>> counted.items.item(), counted.agreement.item(), counted.given.tolist()
+    (3.0, 2.0, [[2.0, 2.0], [2.0, 1.0]])
+    """
+    array = np.asarray(codes)
+    if array.ndim != 2 or len(array) < 2:
+        raise ValueError(
+            f"codes must be a table (reader, item) of two readers or more, got shape {array.shape}"
+        )
+    k = int(array.max(initial=-1)) + 1 if n_classes is None else n_classes
+    if array.max(initial=-1) >= k:
+        raise ValueError(f"a reading is {array.max()}, and with {k} classes codes end at {k - 1}")
+    each = (array[..., None] == np.arange(k)).astype(np.float64)
+    counts = each.sum(axis=0)
+    number = counts.sum(axis=-1)
+    many = number > 1
+    equal = divide((counts * (counts - 1)).sum(axis=-1)[many], (number * (number - 1))[many])
+    return Readings(
+        np.asarray(many.sum(), np.float64),
+        np.asarray(equal.sum()),
+        np.asarray((number[many] * equal).sum()),
+        (counts / np.maximum(number, 1)[:, None]).sum(axis=0),
+        counts[many].sum(axis=0),
+        each.sum(axis=1),
+        np.asarray(k),
+    )
+
+
+def _nothing(counted: Readings) -> dict[str, Any]:
+    """Derivatives by all sums, before those that are not 0 are set."""
+    return {name: np.zeros_like(value) for name, value in counted._asdict().items()}
+
+
+def _corrected(observed: Floats, expected: Floats) -> Floats:
+    """Agreement beyond that expected; NaN where no other is possible."""
+    # Rounding of shares leaves this much where all readings are of one class.
+    rest = np.where(expected < 1 - 1e-12, 1 - expected, 0.0)
+    beyond = observed - expected
+    # Where a reader says the same throughout, all of it is rounding.
+    return divide(np.where(np.abs(beyond) < 1e-15, 0.0, beyond), rest)
+
+
+def _raw(counted: Readings) -> Floats:
+    return divide(counted.agreement, counted.items)
+
+
+def _raw_slopes(counted: Readings) -> Readings:
+    one = divide(1.0, counted.items)
+    slopes = {"agreement": one, "items": -_raw(counted) * one}
+    return Readings(**(_nothing(counted) | slopes))
+
+
+def _corrected_slopes(counted: Readings, expected: Floats, moved: dict[str, Floats]) -> Readings:
+    """Derivatives of a corrected agreement, from those of the expected agreement."""
+    observed = _raw(counted)
+    rest = np.where(expected < 1 - 1e-12, 1 - expected, np.nan)
+    slopes = {
+        "agreement": divide(1.0, counted.items) / rest,
+        "items": -divide(observed, counted.items) / rest,
+    }
+    steep = -(1 - observed) / rest**2
+    for name, change in moved.items():
+        extra = change.ndim - steep.ndim
+        slopes[name] = steep.reshape(*steep.shape, *[1] * extra) * change
+    return Readings(**(_nothing(counted) | slopes))
+
+
+def _mixed(counted: Readings) -> tuple[Floats, Floats, Floats]:
+    """Shares of the classes over all readers, the sum of their squares, and its derivative."""
+    total = counted.shares.sum(axis=-1, keepdims=True)
+    share = divide(counted.shares, total)
+    square = (share**2).sum(axis=-1)
+    return share, square, divide(2 * (share - square[..., None]), total)
+
+
+def _cohen_expected(counted: Readings) -> tuple[Floats, Floats]:
+    """Chance of two readers, each with shares of their own: value and derivative (reader, class).
+
+    The mean over all pairs of readers [C80]_.
+    """
+    total = counted.given.sum(axis=-1, keepdims=True)
+    share = divide(counted.given, total)
+    n_readers = share.shape[-2]
+    ways = n_readers * (n_readers - 1)
+    of_others = share.sum(axis=-2, keepdims=True) - share
+    slope = 2 * of_others / ways
+    centred = slope - (share * slope).sum(axis=-1, keepdims=True)
+    return (share * of_others).sum(axis=(-2, -1)) / ways, divide(centred, total)
+
+
+def _cohen(counted: Readings) -> Floats:
+    return _corrected(_raw(counted), _cohen_expected(counted)[0])
+
+
+def _cohen_slopes(counted: Readings) -> Readings:
+    expected, moved = _cohen_expected(counted)
+    return _corrected_slopes(counted, expected, {"given": moved})
+
+
+def _fleiss(counted: Readings) -> Floats:
+    return _corrected(_raw(counted), _mixed(counted)[1])
+
+
+def _fleiss_slopes(counted: Readings) -> Readings:
+    _, square, moved = _mixed(counted)
+    return _corrected_slopes(counted, square, {"shares": moved})
+
+
+def _ac1_expected(counted: Readings) -> tuple[Floats, Floats]:
+    _, square, moved = _mixed(counted)
+    others = np.asarray(counted.n_classes - 1.0)
+    return divide(1 - square, others), -divide(moved, others[..., None])
+
+
+def _ac1(counted: Readings) -> Floats:
+    return _corrected(_raw(counted), _ac1_expected(counted)[0])
+
+
+def _ac1_slopes(counted: Readings) -> Readings:
+    expected, moved = _ac1_expected(counted)
+    return _corrected_slopes(counted, expected, {"shares": moved})
+
+
+def _brennan(counted: Readings) -> Floats:
+    return _corrected(_raw(counted), 1 / np.asarray(counted.n_classes, np.float64))
+
+
+def _brennan_slopes(counted: Readings) -> Readings:
+    return _corrected_slopes(counted, 1 / np.asarray(counted.n_classes, np.float64), {})
+
+
+def _disagreement(counted: Readings) -> tuple[Floats, Floats, Floats, Floats]:
+    """Number of paired readings, disagreement over that of a population, and its derivatives."""
+    paired = counted.paired
+    n = paired.sum(axis=-1)
+    different = np.maximum(n - counted.coincident, 0)
+    pairs = n**2 - (paired**2).sum(axis=-1)
+    pairs = np.where(pairs > 1e-12 * n**2, pairs, 0.0)
+    ratio = divide(n * different, pairs)
+    by_class = divide(
+        (n + different)[..., None] - ratio[..., None] * 2 * (n[..., None] - paired),
+        pairs[..., None],
+    )
+    return n, ratio, -divide(n, pairs), by_class
+
+
+def _alpha(counted: Readings) -> Floats:
+    n, ratio, _, _ = _disagreement(counted)
+    return np.asarray(1 - divide(n - 1, n) * ratio)
+
+
+def _alpha_slopes(counted: Readings) -> Readings:
+    # The correction for a small sample is that of so many readings, whatever these are.
+    n, _, by_same, by_class = _disagreement(counted)
+    less = -divide(n - 1, n)
+    slopes = {"coincident": less * by_same, "paired": less[..., None] * by_class}
+    return Readings(**(_nothing(counted) | slopes))
+
+
+def _reason(value: Any, one_class: str) -> Any:
+    def reason(counted: Readings) -> NDArray[Any]:
+        return np.select(
+            [counted.items == 0, np.isfinite(value(counted))],
+            ["no item with two readings", ""],
+            one_class,
+        )
+
+    return reason
+
+
+# Measured (`calibration.estimate_coverage`): with fewer, intervals of coefficients whose chance
+# hangs on the shares of classes fall short.
+RARE = Trust(
+    lambda known: np.minimum(known["n_trials"] / 2, known.get("n_rare", np.inf)),
+    10,
+    "few items, or few outside the most frequent class: intervals may be too narrow",
+    "few items, or few outside the most frequent class: trust the posterior only",
+)
+
+
+def _metric(
+    name: str, short: str, label: str, value: Any, slopes: Any, one_class: str, **more: Any
+) -> Metric:
+    return register(
+        Metric(
+            name,
+            "readings",
+            value,
+            slopes,
+            _reason(value, one_class),
+            label=label,
+            short=short,
+            # Measured (`calibration.estimate_coverage`): on the plain scale normal intervals fall
+            # short wherever readers agree well.
+            scale="logit",
+            beside=("n_readers", "n_missing", "n_rare", "error_consistency"),
+            module=__name__,
+            **more,
+        )
+    )
+
+
+ONE_CLASS = "all readings are of one class"
+ONE_POSSIBLE = "there is only one class"
+# Of all readers it is that of Conger [C80]_.
+COHEN_KAPPA = _metric(
+    "cohen_kappa",
+    "kappa",
+    "Cohen's kappa of readings",
+    _cohen,
+    _cohen_slopes,
+    ONE_CLASS,
+    trust=RARE,
+)
+# Of two readers it is Scott's pi [S55]_.
+FLEISS_KAPPA = _metric(
+    "fleiss_kappa",
+    "Fleiss",
+    "Fleiss' kappa of readings",
+    _fleiss,
+    _fleiss_slopes,
+    ONE_CLASS,
+    trust=RARE,
+)
+GWET_AC1 = _metric("gwet_ac1", "AC1", "Gwet's AC1", _ac1, _ac1_slopes, ONE_POSSIBLE)
+KRIPPENDORFF_ALPHA = _metric(
+    "krippendorff_alpha",
+    "alpha",
+    "Krippendorff's alpha",
+    _alpha,
+    _alpha_slopes,
+    ONE_CLASS,
+    trust=RARE,
+)
+# Of two classes it is the prevalence- and bias-adjusted kappa [BBC93]_.
+BRENNAN_PREDIGER = _metric(
+    "brennan_prediger", "PABAK", "PABAK of readings", _brennan, _brennan_slopes, ONE_POSSIBLE
+)
+RAW_AGREEMENT = _metric(
+    "raw_agreement", "equal", "share of equal readings", _raw, _raw_slopes, "", bounds=(0.0, 1.0)
+)

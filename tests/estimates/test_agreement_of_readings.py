@@ -1,0 +1,218 @@
+"""The door of agreement: pairs and all readers, three schools, missing readings, bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.cli import main
+from alikely.metrics.readings import readings
+
+FEW: dict[str, Any] = {"n_resamples": 300, "n_draws": 400, "rng": 1}
+COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha",
+                "brennan_prediger", "raw_agreement"]  # fmt: skip
+NO_YES = np.array(["no", "yes"])
+
+
+def simulated(n_readers: int, n: int, missing: float = 0.0, seed: int = 1) -> al.Trials:
+    """Readers of two classes who err independently."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n)
+    said = NO_YES[np.where(rng.random((n_readers, n)) < 0.85, truth, 1 - truth)].astype(object)
+    said[rng.random(said.shape) < missing] = None
+    return al.Trials.from_arrays(said, NO_YES[truth])
+
+
+def codes_of(trials: al.Trials) -> np.ndarray:
+    return np.asarray(trials.data["response"].values)
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> None:
+    trials = simulated(3, 80, missing=0.2)
+    codes, metric = codes_of(trials), al.metrics.get_metric(coefficient)
+    pairs = al.agreement(trials, coefficient, n_resamples=0, n_draws=0).summary()
+    for row, (a, b) in zip(pairs.itertuples(), [(0, 1), (0, 2), (1, 2)], strict=True):
+        both = codes[[a, b]][:, (codes[[a, b]] >= 0).all(axis=0)]
+        assert row.estimate == pytest.approx(float(metric.value(readings(both, 2))), abs=1e-12)
+        assert row.n_trials == both.shape[1]
+        one = ((codes[[a, b]] >= 0).sum(axis=0) == 1).sum()
+        assert row.n_missing == one
+        assert f"{one} items that one of the two did not read are left out" in row.note
+    whole = al.agreement(trials, coefficient, readers="all", n_resamples=0, n_draws=0).summary()
+    assert whole["estimate"][0] == pytest.approx(float(metric.value(readings(codes, 2))), abs=1e-12)
+    assert whole["n_readers"][0] == 3
+    assert "readings are missing" in whole["note"][0]
+
+
+def test_of_complete_readings_all_of_two_is_the_pair() -> None:
+    trials = simulated(2, 60)
+    for coefficient in COEFFICIENTS:
+        one, other = (
+            al.agreement(trials, coefficient, readers=readers, n_resamples=0, n_draws=0).summary()
+            for readers in ("pairs", "all")
+        )
+        for name in ("estimate", "se", "error_consistency"):
+            assert one[name][0] == pytest.approx(other[name][0], abs=1e-12)
+
+
+def test_error_consistency_stands_beside_and_is_another_question() -> None:
+    trials = al.load_example().select(condition="clean", kind="human")
+    result = al.agreement(trials, "gwet_ac1", n_resamples=0, n_draws=0, no_response="error")
+    frame = result.summary()
+    known = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).summary()
+    np.testing.assert_allclose(frame["error_consistency"], known["estimate"])
+    # Accurate readers agree, whatever their errors do.
+    assert frame["estimate"].min() > 0.9
+    assert frame["error_consistency"].min() < 0.1
+    assert "error consistency (EC) asks whether errors" in repr(result)
+    together = al.agreement(trials, readers="all", n_resamples=0, n_draws=0, no_response="error")
+    mean = known["estimate"].mean()
+    assert together.summary()["error_consistency"][0] == pytest.approx(mean)
+
+
+@pytest.mark.slow
+def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
+    """Of two classes and a pair the table of readings is Dirichlet(n + 1/2)."""
+    trials = simulated(2, 150)
+    result = al.agreement(trials, "raw_agreement", n_resamples=4_000, n_draws=4_000, rng=1)
+    equal = int((codes_of(trials)[0] == codes_of(trials)[1]).sum())
+    law = stats.beta(equal + 1, 150 - equal + 1)
+    draws = result.draws("posterior")[:, 0]
+    assert draws.mean() == pytest.approx(law.mean(), abs=4 * law.std() / np.sqrt(4_000))
+    assert draws.std() == pytest.approx(law.std(), rel=4 / np.sqrt(2 * 4_000))
+    se = result.summary()["se"][0]
+    assert result.draws("bootstrap")[:, 0].std() == pytest.approx(se, rel=4 / np.sqrt(2 * 4_000))
+    many = simulated(4, 150, missing=0.1)
+    for coefficient in COEFFICIENTS:
+        found = al.agreement(many, coefficient, readers="all", n_resamples=2_000, n_draws=2_000,
+                             rng=1)  # fmt: skip
+        spread = found.summary()["se"][0]
+        # The delta method misses terms of order 1 / n; draws have a Monte-Carlo error besides.
+        for school in ("bootstrap", "posterior"):
+            assert found.draws(school)[:, 0].std() == pytest.approx(spread, rel=0.1)
+
+
+@pytest.mark.slow
+def test_everything_that_results_have(tmp_path: Path) -> None:
+    trials = al.load_example().select(kind="human")
+    for readers in ("pairs", "all"):
+        result = al.agreement(trials, "gwet_ac1", readers=readers, **FEW)
+        result.save(tmp_path / "agreement.nc")
+        again = al.Result.load(tmp_path / "agreement.nc")
+        schools = ("analytic", "bootstrap", "bca", "posterior")
+        pd.testing.assert_frame_equal(again.summary(intervals=schools),
+                                      result.summary(intervals=schools))  # fmt: skip
+        table = al.difference(result, {"condition": "clean"}, {"condition": "noise"})
+        assert (table["eti95_lb"] > 0).all()
+        assert al.mean(result).loc["analytic", "se"] > 0
+        assert al.plot_intervals(result).get_xlabel() == "Gwet's AC1"
+    with pytest.raises(ValueError, match="a matrix shows pairs"):
+        al.plot_matrix(result)
+    with pytest.raises(ValueError, match="bounds are of pairs"):
+        al.plot_bounds(result)
+
+
+def test_the_table_of_coefficients() -> None:
+    table = al.estimates.agreement_table(simulated(3, 40), readers="all", n_resamples=0)
+    assert table["coefficient"].tolist() == COEFFICIENTS
+    assert table["analytic_ci95_lb"].notna().all()
+    with pytest.raises(ValueError, match="must name at least one"):
+        al.estimates.agreement_table(simulated(2, 40), [])
+
+
+def test_names_of_books_are_understood() -> None:
+    trials = simulated(3, 40)
+    for name, same in [("conger_kappa", "cohen_kappa"), ("scott_pi", "fleiss_kappa"),
+                       ("pabak", "brennan_prediger")]:  # fmt: skip
+        found = al.agreement(trials, name, n_resamples=0, n_draws=0)
+        assert found.metric.name == same
+
+
+@pytest.mark.slow
+def test_benchmarks_and_their_ranks() -> None:
+    trials = al.load_example()
+    scores = al.benchmark_scores(trials, metric="gwet_ac1", n_resamples=100, n_draws=100, rng=1)
+    assert set(scores.ranks(rng=1)["system"]) == set(scores.models)
+    assert np.isfinite(scores.data["posterior"]["score"].sel(system=scores.models)).all()
+
+
+def test_what_cannot_be_trusted_says_so() -> None:
+    truth = NO_YES[np.random.default_rng(0).integers(0, 2, 50)]
+    one = al.agreement(al.Trials.from_arrays([truth, ["no"] * 50], truth), **FEW).summary()
+    assert (one["estimate"][0], one["note"][0].split("; ")[0]) == (
+        0, "observer_1: one class only",
+    )  # fmt: skip
+    alike = al.agreement(al.Trials.from_arrays([truth, truth], truth), "gwet_ac1", **FEW).summary()
+    assert alike["estimate"][0] == 1
+    assert "items have no spread: only the posterior has one" in alike["note"][0]
+    assert "EC: both observers always right" in alike["note"][0]
+    assert alike["posterior_eti95_lb"][0] < 0.99
+    single = al.agreement(al.Trials.from_arrays([["a"] * 30] * 2, ["a"] * 30), **FEW).summary()
+    assert single["note"][0].startswith("all readings are of one class")
+    few = al.agreement(al.Trials.from_arrays([truth[:9], truth[1:10]], truth[:9]), **FEW).summary()
+    assert few["note"][0].startswith("few items")
+
+
+@pytest.mark.parametrize("readers", ["pairs", "all"])
+def test_without_an_item_in_common(readers: str) -> None:
+    truth = NO_YES[np.arange(40) % 2]
+    first, second = truth.astype(object), truth.astype(object)
+    first[:10], second[10:] = None, None
+    trials = al.Trials.from_arrays([first, second], truth)
+    frame = al.agreement(trials, readers=readers, **FEW).summary()
+    assert np.isnan(frame["estimate"][0])
+    assert frame["note"][0].startswith("no item with two readings")
+    assert frame["n_missing"][0] == 40
+    kept = al.compare(trials, "gwet_ac1", **FEW).summary()
+    assert "40 missing readings are a class of their own" in kept["note"][0]
+    nobody = al.Trials.from_arrays([first, second, [None] * 40], truth)
+    note = al.agreement(nobody, readers="all", n_resamples=0, n_draws=0).summary()["note"][0]
+    assert "without a reading: observer_2" in note
+
+
+def test_bad_input_is_refused_in_one_line() -> None:
+    truth = np.arange(20) % 2
+    same = NO_YES[truth]
+    codes = al.Trials.from_arrays([same, truth.astype(str)], same, classes=["no", "yes", "0", "1"])
+    with pytest.raises(ValueError, match=r"\(no, yes\) and .* \(0, 1\) have no code in common"):
+        al.agreement(codes)
+    one = al.Trials.from_arrays([same], same)
+    with pytest.raises(ValueError, match="at least two observers, got 1"):
+        al.agreement(one)
+    two = al.Trials.from_arrays([same, same], same)
+    with pytest.raises(ValueError, match="did you mean 'gwet_ac1'"):
+        al.agreement(two, "gwet_ac2")
+    with pytest.raises(ValueError, match="readers must be 'pairs' or 'all'"):
+        al.agreement(two, readers="both")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="exact draws only"):
+        al.compare(two, "gwet_ac1", sampler="nuts")
+    with pytest.raises(ValueError, match="hold correctness only"):
+        al.agreement(al.Trials.from_correct([[1, 0], [1, 1]]))
+    with pytest.raises(ValueError, match="readings are compared by their class"):
+        al.agreement(al.data.from_counts([3, 2, 1, 4]))
+
+
+def test_unlike_answers_of_one_set_of_classes_are_no_mistake() -> None:
+    truth = NO_YES[np.arange(20) % 2]
+    apart = al.Trials.from_arrays([["no"] * 20, ["yes"] * 20], truth)
+    assert al.agreement(apart, "raw_agreement", **FEW).summary()["estimate"][0] == 0
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "readings.csv"
+    simulated(3, 40).to_table().to_csv(file, index=False)
+    some = ["--resamples", "100", "--draws", "100", "--seed", "1"]
+    assert main(["compare", str(file), "--metric", "gwet_ac1", "--readers", "all", *some]) == 0
+    shown = capsys.readouterr().out
+    assert "AC1" in shown
+    assert "Agreement counts right answers too" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert main(["compare", str(file), "--metric", "ec", "--readers", "all"]) == 2
+    assert "--readers is of metrics of readings" in capsys.readouterr().err

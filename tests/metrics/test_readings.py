@@ -1,0 +1,262 @@
+"""Agreement of readings: printed examples, other packages, derivatives, symmetries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats import inter_rater
+
+import alikely as al
+from alikely.data.blocks import Block
+from alikely.inference.evaluation import evaluator
+from alikely.inference.readings import counted
+from alikely.metrics import Metric
+from alikely.metrics.readings import Readings, readings
+
+ALL = [m for m in al.metrics.metrics().values() if m.counts == "readings"]
+NONE = -1
+# Gwet (2014): four readers, twelve items, five classes; 0 where there is no reading. Krippendorff
+# (2011, "Computing Krippendorff's alpha-reliability") prints alpha of the same readings.
+FOUR = (
+    np.array(
+        [
+            [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
+            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 0],
+            [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 3],
+            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
+        ]
+    )
+    - 1
+)
+# Fleiss (1971): six readers of fifteen items in five classes, as counts.
+SIX = np.array(
+    [
+        [0, 0, 0, 6, 0], [0, 3, 0, 0, 3], [0, 1, 4, 0, 1], [0, 0, 0, 0, 6], [0, 3, 0, 3, 0],
+        [2, 0, 4, 0, 0], [0, 0, 4, 0, 2], [2, 0, 3, 1, 0], [2, 0, 0, 4, 0], [0, 0, 0, 0, 6],
+        [1, 0, 0, 5, 0], [1, 1, 0, 4, 0], [0, 3, 3, 0, 0], [1, 0, 0, 5, 0], [0, 2, 0, 3, 1],
+    ]
+)  # fmt: skip
+TWO = np.array([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
+
+
+def codes_of(table: Any) -> np.ndarray:
+    """Readings of two readers, of their table."""
+    return np.repeat(np.indices(table.shape).reshape(2, -1), table.ravel(), axis=1)
+
+
+def of(name: str, codes: Any, n_classes: int | None = None) -> float:
+    return float(al.metrics.get_metric(name).value(readings(codes, n_classes)))
+
+
+def block_of(codes: np.ndarray, k: int, groups: bool) -> Block:
+    n_readers, n = codes.shape
+    return Block(
+        slice(0, 1), np.array([0]), np.array([1]), np.zeros((n_readers, n), np.int8), np.arange(n),
+        codes.astype(np.int32), np.zeros(n, np.int32), k, np.array([k]),
+        readers=np.ones((1, n_readers), bool) if groups else np.empty((0, 0), bool),
+    )  # fmt: skip
+
+
+def standard_error(name: str, codes: np.ndarray, k: int) -> float:
+    slopes = evaluator(block_of(codes, k, True), al.metrics.get_metric(name)).slopes()
+    return float(np.sqrt((slopes**2).sum()))
+
+
+def random_codes(rng: np.random.Generator, n_readers: int, missing: float) -> tuple[Any, int]:
+    """Readings that agree more or less, of two to five classes."""
+    k, n = int(rng.integers(2, 6)), int(rng.integers(8, 60))
+    truth = rng.choice(k, n, p=rng.dirichlet(np.ones(k)))
+    said = np.where(rng.random((n_readers, n)) < 0.7, truth, rng.integers(0, k, (n_readers, n)))
+    said[rng.random(said.shape) < missing] = NONE
+    return said, k
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("raw_agreement", 0.8181818),
+        ("gwet_ac1", 0.77544),
+        ("fleiss_kappa", 0.76117),
+        ("krippendorff_alpha", 0.74342),
+        ("cohen_kappa", 0.76282),
+        ("brennan_prediger", 0.77273),
+    ],
+)
+def test_four_readers_with_missing_readings(name: str, printed: float) -> None:
+    """Gwet (2014), as the package irrCAC prints them."""
+    digits = len(str(printed)) - 2
+    assert round(of(name, FOUR), digits) == printed
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "se"),
+    [
+        ("cohen_kappa", 0.7964094, 0.05891072),
+        ("fleiss_kappa", 0.7962397, 0.05905473),
+        ("gwet_ac1", 0.8493305, 0.04321747),
+        ("brennan_prediger", 0.835, 0.04693346),
+        ("raw_agreement", 0.89, 0.03128898),
+        ("krippendorff_alpha", 0.7972585, None),
+    ],
+)
+def test_two_readers_with_standard_errors(name: str, printed: float, se: float | None) -> None:
+    """Gwet (2014): 100 women, three diagnoses. His error of alpha is that of Scott's pi."""
+    codes = codes_of(TWO)
+    assert of(name, codes) == pytest.approx(printed, abs=5e-8)
+    if se is not None:
+        assert standard_error(name, codes, 3) == pytest.approx(se, abs=5e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "se"),
+    [
+        ("gwet_ac1", 0.4448007, 0.08418757),
+        ("fleiss_kappa", 0.4139265, 0.08119291),
+        ("brennan_prediger", 0.4388889, 0.08312142),
+        ("krippendorff_alpha", 0.4204384, None),
+    ],
+)
+def test_six_readers_with_standard_errors(name: str, printed: float, se: float | None) -> None:
+    """Of raw readings Gwet (2014) divides by n - 1 where a delta method has n."""
+    codes = np.array([np.repeat(np.arange(5), row) for row in SIX]).T
+    assert of(name, codes) == pytest.approx(printed, abs=5e-8)
+    if se is not None:
+        found = standard_error(name, codes, 5) * np.sqrt(15 / 14)
+        assert found == pytest.approx(se, abs=5e-9)
+
+
+def test_the_printed_alphas_of_krippendorff() -> None:
+    """Two observers, ten units, two values; and three, twelve units with missing ones."""
+    binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]])
+    assert round(of("krippendorff_alpha", binary), 3) == 0.095
+    assert round(of("krippendorff_alpha", FOUR), 3) == 0.743
+
+
+def test_statsmodels_finds_the_same() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        pair, k = random_codes(rng, 2, 0.0)
+        table = np.zeros((k, k))
+        np.add.at(table, tuple(pair), 1)
+        # Its test divides by 0 where a reader says the same throughout.
+        with np.errstate(all="ignore"):
+            found = inter_rater.cohens_kappa(table)
+        assert of("cohen_kappa", pair, k) == pytest.approx(found.kappa, abs=1e-10)
+        assert standard_error("cohen_kappa", pair, k) == pytest.approx(found.std_kappa, abs=1e-10)
+        many, k = random_codes(rng, int(rng.integers(3, 7)), 0.0)
+        counts = (many[..., None] == np.arange(k)).sum(axis=0)
+        kappa = inter_rater.fleiss_kappa(counts)
+        assert of("fleiss_kappa", many, k) == pytest.approx(kappa, abs=1e-10)
+        uniform = inter_rater.fleiss_kappa(counts, method="randolph")
+        assert of("brennan_prediger", many, k) == pytest.approx(uniform, abs=1e-10)
+
+
+def test_krippendorff_finds_the_same() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        codes, k = random_codes(rng, int(rng.integers(2, 6)), 0.3)
+        given_ = np.where(codes == NONE, np.nan, codes)
+        known = krippendorff.alpha(given_, level_of_measurement="nominal", value_domain=range(k))
+        assert of("krippendorff_alpha", codes, k) == pytest.approx(known, abs=1e-10)
+
+
+def test_conger_is_the_mean_over_pairs_of_what_is_observed_and_expected() -> None:
+    rng = np.random.default_rng(1)
+    codes, k = random_codes(rng, 4, 0.0)
+    pairs = [(a, b) for a in range(4) for b in range(a)]
+    shares = (codes[..., None] == np.arange(k)).mean(axis=1)
+    observed = np.mean([(codes[a] == codes[b]).mean() for a, b in pairs])
+    expected = np.mean([shares[a] @ shares[b] for a, b in pairs])
+    kappa = (observed - expected) / (1 - expected)
+    assert of("cohen_kappa", codes, k) == pytest.approx(kappa, abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), n_readers=st.integers(2, 5), missing=st.sampled_from([0, 0.3]))
+def test_the_order_of_readers_classes_and_items_does_not_matter(
+    seed: int, n_readers: int, missing: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    codes, k = random_codes(rng, n_readers, missing)
+    counted = readings(codes, k)
+    renamed = np.where(codes == NONE, NONE, rng.permutation(k)[codes])
+    others = [codes[rng.permutation(n_readers)], codes[:, rng.permutation(codes.shape[1])], renamed]
+    turned = [readings(other, k) for other in others]
+    for metric in ALL:
+        value = metric.value(counted)
+        for other in turned:
+            np.testing.assert_allclose(metric.value(other), value, atol=1e-12)
+        low, high = metric.bounds
+        assert np.isnan(value) or low <= value <= high + 1e-12
+
+
+@pytest.mark.parametrize("metric", ALL, ids=repr)
+def test_perfect_agreement_is_one_and_what_is_undefined_says_why(metric: Metric) -> None:
+    alike = readings(np.tile([0, 1, 2, 2, 1], (3, 1)))
+    assert metric.value(alike) == 1
+    assert metric.reason(alike) == ""
+    apart = readings([[0, 1, NONE], [NONE, NONE, 1]])
+    assert np.isnan(metric.value(apart))
+    assert metric.reason(apart) == "no item with two readings"
+    one = readings([[0, 0, 0], [0, 0, 0]], 1)
+    if metric.name == "raw_agreement":
+        assert metric.value(one) == 1
+    else:
+        assert np.isnan(metric.value(one))
+        assert "one class" in str(metric.reason(one))
+
+
+def test_one_class_of_two_leaves_only_kappas_undefined() -> None:
+    values = {metric.name: of(metric.name, [[0, 0, 0], [0, 0, 0]], 2) for metric in ALL}
+    undefined = {name for name, value in values.items() if np.isnan(value)}
+    assert undefined == {"cohen_kappa", "fleiss_kappa", "krippendorff_alpha"}
+    assert abs(of("cohen_kappa", [[0, 0, 0], [0, 1, 1]], 2)) < 1e-15
+
+
+@pytest.mark.parametrize("groups", [True, False], ids=["all readers", "pair"])
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_slopes_are_the_derivative(groups: bool, seed: int) -> None:
+    """Against central differences, alpha's correction for small samples held."""
+    codes, k = random_codes(np.random.default_rng(seed), 4 if groups else 2, 0.2)
+    block = block_of(codes, k, groups)
+    counted_block = counted(block)
+    for metric in ALL:
+
+        def population(weights: Any, metric: Metric = metric) -> Any:
+            sums = counted_block.readings(weights)
+            endless = [1e9 * part for part in sums[:-1]]
+            return metric.value(Readings(*endless, n_classes=sums.n_classes))[:, 0]
+
+        n = codes.shape[1]
+        slopes = evaluator(block, metric).slopes()[0]
+        up, down = (population(1 + sign * 1e-4 * np.eye(n)) for sign in (1, -1))
+        if not np.isfinite([up, down]).all():
+            continue
+        found = (up - down) / 2e-4
+        if metric.name == "krippendorff_alpha":
+            total = counted_block.readings(np.ones((1, n))).paired.sum()
+            found *= 1 - 1 / total
+        np.testing.assert_allclose(slopes, found, atol=1e-5)
+        assert abs(slopes.sum()) < 1e-10
+
+
+def test_counts_of_readings_refuse_what_they_cannot_be() -> None:
+    with pytest.raises(ValueError, match="of two readers or more, got shape"):
+        readings([0, 1, 1])
+    with pytest.raises(ValueError, match="a reading is 2, and with 2 classes"):
+        readings([[0, 2], [0, 1]], 2)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), n_readers=st.integers(2, 5))
+def test_a_block_counts_as_readings_do(seed: int, n_readers: int) -> None:
+    codes, k = random_codes(np.random.default_rng(seed), n_readers, 0.3)
+    found = counted(block_of(codes, k, True)).readings(np.ones((1, codes.shape[1])))
+    for part, other in zip(found[:-1], readings(codes, k)[:-1], strict=True):
+        np.testing.assert_allclose(part[0, 0], other, atol=1e-9)
