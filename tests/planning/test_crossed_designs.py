@@ -260,7 +260,7 @@ def test_bad_pilots() -> None:
     with pytest.raises(ValueError, match="at least 4 humans in a data set, 'all' has 3"):
         al.planning.variance_components(al.simulate.observers(3, 1, 50, rng=1))
     with pytest.raises(ValueError, match="metric must be one of"):
-        al.planning.variance_components(al.load_example(), metric="kappa")
+        al.planning.variance_components(al.load_example(), metric="no such metric")
     with pytest.raises(ValueError, match="components lacks the column 'images'"):
         al.planning.expected_errors(
             al.planning.variance_components(al.load_example()).drop(columns="images"), 4, 10

@@ -113,6 +113,7 @@ def joint_correctness(
     raw = data["correct"].values
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
+    first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     found = answers(data, correct) if labels else {}
     meaning = label_meaning(data)
     items = presented(data)
@@ -125,7 +126,6 @@ def joint_correctness(
             dims, response = found["response"]
             found["response"] = ((*dims, "repeat"), items.gathered(response, LEFT_OUT))
             found["truth"] = ("trial", found["truth"][1][items.first])
-    first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     if not disjoint:
         named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
         require_common_trials(data, shown, first, second, every_pair=named)
