@@ -386,7 +386,7 @@ def fits(worlds: list[World]) -> Iterator[xr.DataTree]:
         yield tree
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
 def test_family_effect_is_recovered(
     figure: Callable[[str], None], monkeypatch: pytest.MonkeyPatch

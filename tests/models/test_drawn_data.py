@@ -236,7 +236,7 @@ def population(counts: xr.Dataset) -> pm.Model:
     return model
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 # How conditions spread mixes slowly, and says nothing of who was right.
 @pytest.mark.filterwarnings("ignore:.*of human_level_sd:alikely.inference.chains.SamplingWarning")
 def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
