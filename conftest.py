@@ -175,10 +175,14 @@ def figure(record_property: Callable[[str, object], None]) -> Callable[[str], No
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Examples cannot carry a mark of their own."""
+    """Mark examples, which cannot carry a mark of their own; the longest tests come first.
+
+    Workers that are done take over from others what has not begun: at the end, that must be short.
+    """
     for item in items:
         if item.name in SLOW_EXAMPLES:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not any(m.kwargs.get("first") for m in item.iter_markers("slow")))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

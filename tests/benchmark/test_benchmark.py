@@ -147,7 +147,7 @@ def experiment(rng: np.random.Generator, n_humans: int, n_items: int, shared: fl
     return latent + ability[:, None] > -0.6
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 @pytest.mark.parametrize("shared", [0.594, 0.888])
 def test_coverage_for_new_images_and_new_humans(
     shared: float, figure: Callable[[str], None]
@@ -168,8 +168,10 @@ def test_coverage_for_new_images_and_new_humans(
         [joint[i, j], p[i] - joint[i, j], p[j] - joint[i, j], 1 - p[i] - p[j] + joint[i, j]], -1
     )
     ceiled_truth = truth / consistency.error_consistency(np.maximum(pairs, 0)).mean()
-    # Twenty experiments at a time, each a data set with a level of its own.
-    n_sets, at_once, lines = 400, 20, []
+    # Twenty experiments at a time, each a data set with a level of its own. A larger study, of
+    # more designs, is kept in models/benchmarks.csv.
+    n_sets, at_once, lines = 160, 20, []
+    error = np.sqrt(0.95 * 0.05 / n_sets)
     for n_humans in (4, 10, 20):
         rng = np.random.default_rng(6)
         hits = {"crossed": 0, "images": 0, "ceiled": 0}
@@ -196,7 +198,7 @@ def test_coverage_for_new_images_and_new_humans(
         lines.append(f"  EC {truth:.2f}, ceiled {ceiled_truth:.2f}, {n_humans} humans: {covered}")
         if n_humans >= 10:
             # The band asked for, widened by two binomial standard errors of this many data sets.
-            assert 0.92 - 2 * 0.0109 <= covered["crossed"] <= 0.97 + 2 * 0.0109
+            assert 0.92 - 2 * error <= covered["crossed"] <= 0.97 + 2 * error
             assert covered["images"] < covered["crossed"]
     figure("\n  ".join(line.strip() for line in lines))
 

@@ -18,7 +18,7 @@ import alikely as al
 from alikely.benchmark.cohorts import layout_of
 from alikely.benchmark.covariates import _copy_probability
 from alikely.data.covariates import covariate_tables
-from alikely.inference.ready import _written_out
+from alikely.inference import ready
 from alikely.models.cohorts import cohort_layout
 
 FAMILIES = np.repeat(["cnn", "hybrid", "vit"], 4)
@@ -205,7 +205,7 @@ def test_without_covariates_the_model_is_the_same() -> None:
     """Evidence of the catalogue is of its log density."""
     counts = al.data.cohort_counts(al.load_example())
     plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
-    assert _written_out(plain, False) == _written_out(empty, False)
+    assert ready._written_out(plain, False) == ready._written_out(empty, False)
 
 
 def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
@@ -386,15 +386,19 @@ def fits(worlds: list[World]) -> Iterator[xr.DataTree]:
         yield tree
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
-def test_family_effect_is_recovered(figure: Callable[[str], None]) -> None:
+def test_family_effect_is_recovered(
+    figure: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Simulated from the copy model: families that differ in copying or not, and in accuracy.
 
     Differences between the first and the last family, at equal accuracy. A larger study stands on
     the card; here the number of intervals that hold the truth has a probability of 1e-3 to fall
     below what is asked, if 95 of 100 do.
     """
+    # Compiling would take two minutes, all chains take one without.
+    monkeypatch.setattr(ready, "BREAK_EVEN", np.inf)
     rng = np.random.default_rng(2026)
     effects = [0.6, 0.0] * N_WORLDS
     worlds = [world(effect, rng) for effect in effects]

@@ -271,10 +271,10 @@ def simulated(
     return al.Trials.from_table(pd.concat(rows)), pd.concat(margins)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_coverage_of_scores_differences_and_ranks(figure: Callable[[str], None]) -> None:
     """The same people in all conditions of a data set, other items in each."""
-    n, levels = 100, (1.2, 2.0)
+    n, levels = 50, (1.2, 2.0)
     rho = {"a": 0.9, "b": 0.7, "c": 0.7, "perfect": 1.0}
     truth = {
         name: np.mean(

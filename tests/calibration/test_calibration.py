@@ -106,7 +106,7 @@ def few() -> pd.DataFrame:
     return sound(8)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_a_sound_model_passes() -> None:
     summary = al.calibration.sbc_summary(sound(N_SIMULATIONS))
     assert summary["inside_all"].all()
@@ -131,7 +131,7 @@ def test_a_broken_model_is_caught(broken: Any) -> None:
     assert summary["p_value"].min() < 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_only_the_likelihood_shows_that_data_are_ignored() -> None:
     ranks = al.calibration.sbc(
         forgetful, N_SIMULATIONS, simulate=answers, source=pair, thin=5, tune=300, rng=1

@@ -102,7 +102,7 @@ def test_a_short_study_has_all_statements_of_both_methods() -> None:
     assert new["human-human"] > 1.5 * plain["human-human"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_intervals_hold_what_they_promise() -> None:
     """At accuracy .75; near the ceiling and with few unlike people see docs/benchmarks.md."""
     names = ["probit, 6 humans", "guessing, same 6 people in 5 data sets"]

@@ -49,7 +49,7 @@ def test_bad_studies() -> None:
         al.calibration.margin_coverage(ci_prob=95)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) -> None:
     """Of a machine, within classes, of differences of machines, and of two groups."""
     n = 100
@@ -80,7 +80,7 @@ def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) 
     assert (total.loc[stable, "p_repeats"] > 0.95).all()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_strengths_within_classes_and_what_notes_say(figure: Callable[[str], None]) -> None:
     """Classes with biases of their own, and worlds in which all holds."""
     n, holds = 60, ["10 people", "10 people, perfect"]

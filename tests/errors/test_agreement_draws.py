@@ -240,7 +240,7 @@ def least(n: int) -> float:
 def test_coverage_of_pairs(
     n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
 ) -> None:
-    n = 200
+    n = 100
     grid = agreement_grid([n_joint_errors], [copy_probability], [4, 16])
     grid = grid[grid["random"] & grid["population"].isin(["skewed", "invited apart"])]
     found = agreement_coverage(grid, n_datasets=n, n_draws=800, rng=10)
@@ -257,7 +257,7 @@ def test_coverage_of_pairs(
 def test_coverage_of_means_over_four_observers(
     n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
 ) -> None:
-    n = 200
+    n = 100
     grid = agreement_grid([n_joint_errors], [copy_probability], [8])
     grid = grid[grid["random"] & grid["population"].isin(["uniform", "different"])]
     found = agreement_coverage(grid, n_observers=4, n_datasets=n, n_draws=800, rng=11)

@@ -214,9 +214,10 @@ def test_options_that_change_the_graph_share_nothing() -> None:
     assert ready._written_out(toy([1, 2, 3], labels="abx"), False) != plain
 
 
-def size(model: pm.Model, variable: Any) -> int:
-    """Numbers of a variable among those that are sampled."""
-    return np.size(model.initial_point()[model.rvs_to_values[variable].name])
+def sizes_of(model: pm.Model) -> list[int]:
+    """How many numbers of each variable are sampled, in their order."""
+    start = model.initial_point()
+    return [np.size(start[model.rvs_to_values[variable].name]) for variable in model.free_RVs]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
         for variable, transform in one.rvs_to_transforms.items()
         if type(transform).__module__.startswith(ready.MODELS)
     }
-    sure = found[[v.name in ours for v in one.free_RVs for _ in range(size(one, v))]]
+    sure = found[np.repeat([v.name in ours for v in one.free_RVs], sizes_of(one))]
     assert np.abs(sure).max() <= 1
     for variable in one.data_vars:  # lent for a moment only
         np.testing.assert_array_equal(variable.get_value(), own[variable.name])

@@ -306,10 +306,10 @@ def foreign_answers(rng: np.random.Generator) -> tuple[al.Trials, np.ndarray]:
     return trials, parts / parts.sum()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(first=True)
 def test_variance_shares_of_answers_of_another_make(figure: Any) -> None:
-    """8 experiments of a world that is not the model's: how far its shares are off."""
-    n_sets = 8
+    """Four experiments of a world that is not the model's: how far its shares are off."""
+    n_sets = 4
     found, inside = [], np.zeros(3)
     for seed in range(n_sets):
         trials, truth = foreign_answers(np.random.default_rng(seed))

@@ -294,16 +294,14 @@ def test_chains_equal_gibbs_sweeps(name: str) -> None:
 @pytest.mark.parametrize("copying", [0, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize("both", [20, 0])
 def test_divergence_and_copying_are_recovered(copying: float, both: int) -> None:
-    found, copied = [], []
-    for seed in range(3):
-        counts, every = simulated(copying, both, 20, seed)
-        tree = al.inference.nuts(built(counts), 6_000, rng=seed)["posterior"]
-        number = counts.sum(axis=-1)
-        weight = 2 * (number[0] + number[1]) + number[3] + number[4]
-        true = (weight * divergence(*every, 0.5)).sum() / weight.sum()
-        found.append((tree["error_divergence"] < true).values.mean())
-        copied.append((tree["copy_probability"].mean("true_class") < copying).values.mean())
-    # Ranks of 3 truths: outside the middle .998 of a posterior once in 167 such sets.
-    assert all(0.001 < rank < 0.999 for rank in found)
+    """One data set of each design; the card has the ranks of hundreds."""
+    counts, every = simulated(copying, both, 20, 0)
+    tree = al.inference.nuts(built(counts), 6_000, rng=0)["posterior"]
+    number = counts.sum(axis=-1)
+    weight = 2 * (number[0] + number[1]) + number[3] + number[4]
+    true = (weight * divergence(*every, 0.5)).sum() / weight.sum()
+    # The rank of a truth: outside the middle .994 of a posterior once in 167 data sets.
+    assert 0.003 < (tree["error_divergence"] < true).values.mean() < 0.997
     if both and 0 < copying < 0.95:
-        assert all(0.001 < rank < 0.999 for rank in copied)
+        rank = (tree["copy_probability"].mean("true_class") < copying).values.mean()
+        assert 0.003 < rank < 0.997
