@@ -12,10 +12,10 @@ import alikely as al
 from alikely.calibration.coverage_readings import GRID, NAMES, analysed_readings, true_agreement
 
 COEFFICIENTS = [m for m in al.metrics.metrics().values() if m.counts == "readings"]
-# Coverage of 95 % intervals over 500 data sets in the fifth design: docs/agreement.md.
+# Coverage of 95 % intervals over 500 data sets or more in the fifth design: docs/agreement.md.
 MEASURED = {
     "gwet_ac1": {"analytic": 0.958, "bca": 0.956, "bootstrap": 0.948, "posterior": 0.948},
-    "krippendorff_alpha": {"analytic": 0.916, "bca": 0.944, "bootstrap": 0.914, "posterior": 0.934},
+    "krippendorff_alpha": {"analytic": 0.892, "bca": 0.903, "bootstrap": 0.892, "posterior": 0.895},
 }
 
 

@@ -206,7 +206,7 @@ def other(cells: Any) -> Any:
         (
             lambda: Metric("x", "pairs", other, other, other),  # type: ignore[arg-type]
             ValueError,
-            "counts of a metric must be one of 'correctness', 'labels', 'rows', 'margins'; got",
+            "counts of a metric must be one of 'correctness', 'labels', 'rows', 'margins', ",
         ),
         (
             lambda: Metric("x", "labels", other, other, other, scale="log"),  # type: ignore[arg-type]

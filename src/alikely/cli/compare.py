@@ -148,7 +148,7 @@ def _add_metric_options(parser: Parser) -> None:
     parser.add_argument(
         "--readers",
         choices=["pairs", "all"],
-        help="of agreement of readings (kappa, fleiss, ac1, alpha, pabak): an entry for each pair "
+        help="of agreement of readings (cohen, fleiss, ac1, alpha, pabak): an entry for each pair "
         "(default), or for all readers at once",
     )
     parser.add_argument(

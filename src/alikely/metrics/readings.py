@@ -303,7 +303,8 @@ ONE_POSSIBLE = "there is only one class"
 # Of all readers it is that of Conger [C80]_.
 COHEN_KAPPA = _metric(
     "cohen_kappa",
-    "kappa",
+    # Not "kappa", which error consistency is too.
+    "Cohen",
     "Cohen's kappa of readings",
     _cohen,
     _cohen_slopes,
