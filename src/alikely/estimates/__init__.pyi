@@ -9,6 +9,7 @@ from .errors import misclassification_agreement as misclassification_agreement
 from .general import compare as compare
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
+from .latex import latex_table as latex_table
 from .margins import decision_margin_consistency as decision_margin_consistency
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
@@ -24,6 +25,7 @@ __all__ = [
     "error_consistency",
     "error_similarity",
     "independent_observers",
+    "latex_table",
     "mean",
     "metric_correlations",
     "misclassification_agreement",

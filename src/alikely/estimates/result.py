@@ -14,6 +14,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.html import ROWS, html_of
+from alikely.estimates.latex import Environment, latex_table, printed
+from alikely.estimates.sentences import (
+    chosen_interval,
+    is_wide,
+    result_sentence,
+    result_table,
+)
 from alikely.estimates.tree import Tree
 from alikely.inference.resampling import bca_of_table
 from alikely.metrics import consistency
@@ -127,7 +136,10 @@ class Result(Tree):
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
         intervals: Sequence[School] = SCHOOLS,
-    ) -> pd.DataFrame:
+        *,
+        sort: Sort = None,
+        as_: As = "pandas",
+    ) -> pd.DataFrame | Any:
         """Tidy table, one row per pair and group.
 
         Parameters
@@ -138,11 +150,16 @@ class Result(Tree):
             Equal-tailed or highest-density, for the bootstrap and the posterior alike.
         intervals : sequence of {"analytic", "bootstrap", "bca", "posterior"}
             Schools of inference to show, where the result has them.
+        sort : str or sequence of str, optional
+            Columns to order the rows by, the most important first; ``"-estimate"`` puts the
+            largest first. What is missing stands last.
+        as_ : {"pandas", "polars", "pyarrow"}
+            Whose table is wanted; polars must be installed for its own.
 
         Returns
         -------
         pandas.DataFrame
-            ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
+            Or a table of the library asked for. ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
             estimate, se`` and what the metric has beside it (of error consistency ``accuracy_gap``,
             first less second, ``kappa_min, kappa_max``, what the accuracies allow, and
             ``less_biased``); bounds of each school, with kind and probability in the column names;
@@ -155,7 +172,9 @@ class Result(Tree):
         Raises
         ------
         ValueError
-            If the probability, the kind or a school is not valid.
+            If the probability, the kind, a school, a column to sort by or the library is not valid.
+        ImportError
+            If the library is not installed.
         """
         ci_prob, ci_kind = self.interval_options(ci_prob, ci_kind)
         unknown = set(intervals) - {*SCHOOLS, "bca"}
@@ -200,7 +219,117 @@ class Result(Tree):
             if name in tests:
                 frame[name] = tests[name]
         frame["note"] = self._notes(frame, width, few)
-        return frame
+        return given_as(ordered(frame, sort), as_)
+
+    def sentence(
+        self,
+        interval: str | None = None,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        digits: int = 2,
+    ) -> str:
+        """Say the result as papers report it, numbers as APA has them.
+
+        Parameters
+        ----------
+        interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
+            Whose interval; by default the first that there is of bootstrap, posterior, analytic.
+        ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+            As in the analysis if not given.
+        digits : int
+            Decimals.
+
+        Returns
+        -------
+        str
+            Of one pair its estimate and interval, how that came about, for whom it speaks and
+            where it lies beside independent errors; of several the extremes, and how many differ
+            from independent observers, adjusted for their number. What is undefined or not to be
+            trusted is said.
+
+        Raises
+        ------
+        ValueError
+            If the result has no such interval, or an option is out of range.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> trials = al.load_example().select(condition="noise")
+        >>> result = al.error_consistency(trials, [("human_1", "model_4")], n_draws=0, rng=1)
+        >>> print(result.sentence("analytic"))  # doctest: +NORMALIZE_WHITESPACE
+        The error consistency of human_1 and model_4 in noise was .18, 95 % CI [.02, .34] (analytic
+        interval over 160 trials; for new trials and these observers (fixed)); all of the interval
+        is above what independent errors would give (0).
+        """
+        return result_sentence(self, interval, ci_prob, ci_kind, digits)
+
+    def to_latex(
+        self,
+        interval: str | None = None,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        columns: Sequence[str] | None = None,
+        sort: Sort = None,
+        digits: int = 3,
+        caption: str | None = None,
+        label: str | None = None,
+        environment: Environment | None = None,
+    ) -> str:
+        """Lay the summary out as a table for LaTeX, with booktabs.
+
+        Parameters
+        ----------
+        interval, ci_prob, ci_kind
+            As in `sentence`.
+        columns : sequence of str, optional
+            Of the summary; by default the places that differ, the observers, what the estimate
+            rests on, the estimate with its interval, and notes, which follow the table.
+        sort
+            As in `summary`.
+        digits, caption, label, environment
+            As in `alikely.estimates.latex_table`.
+
+        Returns
+        -------
+        str
+            As from `alikely.estimates.latex_table`.
+
+        Raises
+        ------
+        ValueError
+            As in `sentence`, and if a column is unknown.
+        """
+        school = chosen_interval(self, interval)
+        chosen = None if columns is None else list(columns)
+        return latex_table(
+            result_table(self, school, ci_prob, ci_kind, chosen, sort),
+            digits=digits,
+            caption=caption,
+            label=label,
+            environment=environment,
+            headings={"estimate": self.metric.label},
+            leading_zero=is_wide(self.metric) or None,
+        )
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the first rows, with one interval and the notes."""
+        first = Result(_first(self.data, ROWS))
+        school = chosen_interval(self, None)
+        cells, numbers = printed(
+            result_table(first, school),
+            headings={"estimate": self.metric.label},
+            leading_zero=is_wide(self.metric) or None,
+        )
+        return html_of(
+            repr(self)[1:-1],
+            cells,
+            numbers=numbers,
+            n_rows=self.table.sizes["pair"],
+            more="summary() has all, with every interval and the tests",
+        )
 
     def _trials(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Number of trials and both accuracies of each entry."""
@@ -281,6 +410,18 @@ def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:
         for name, node in tree.children.items():
             groups[f"{place}/{name}"] = node.to_dataset()
     return groups
+
+
+def _first(data: xr.DataTree, n: int) -> xr.DataTree:
+    """The first entries of a result, with what its summary reads: many take seconds."""
+    groups = {}
+    for name in ("observed_data", "estimates", "bootstrap", "posterior"):
+        if name in data.children:
+            group = data[name].to_dataset()
+            groups[name] = group.isel(pair=slice(n))
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = data.attrs
+    return tree
 
 
 def _group(school: str) -> str:

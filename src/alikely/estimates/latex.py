@@ -1,0 +1,393 @@
+"""Tables for papers: intervals joined with what they are of, numbers as APA has them, LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.names import listed, nearest
+from alikely.stats.intervals import percent
+
+__all__ = ["Printed", "latex_table", "number", "printed", "span"]
+
+Environment = Literal["tabular", "table", "longtable"]
+ENVIRONMENTS = ("tabular", "table", "longtable")
+
+BOUND = re.compile(r"^(?:(?P<school>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
+# What an interval without a centre of its own is of.
+VALUES = ("estimate", "difference", "correlation", "score")
+HEADINGS = {"observer_a": "observer", "observer_b": "other observer", "n_trials": "trials"}
+LATEX = {
+    "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": "$<$", ">": "$>$", "|": r"\textbar{}", "−": "$-$", "–": "--", "∞": r"$\infty$",
+}  # fmt: skip
+# Two hyphens in a name are no dash.
+SPECIAL = re.compile("-(?=-)|[" + re.escape("".join(LATEX)) + "]")
+
+
+class Printed(NamedTuple):
+    """A table as text.
+
+    Attributes
+    ----------
+    cells : pandas.DataFrame
+        Text, under headings.
+    numbers : list of str
+        Headings of columns of numbers.
+    """
+
+    cells: pd.DataFrame
+    numbers: list[str]
+
+
+def latex_table(
+    table: pd.DataFrame,
+    *,
+    digits: int = 3,
+    caption: str | None = None,
+    label: str | None = None,
+    environment: Environment | None = None,
+    headings: Mapping[str, str] | None = None,
+    leading_zero: bool | None = None,
+) -> str:
+    r"""Lay any table of this package out as LaTeX.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Such as a summary, differences, means, ranks.
+    digits : int
+        Decimals, from 0 to 10.
+    caption, label : str, optional
+        As LaTeX; with either the table floats.
+    environment : {"tabular", "table", "longtable"}, optional
+        By default ``"table"`` with caption or label, else ``"tabular"``; ``"longtable"`` goes over
+        pages and needs the package of its name.
+    headings : mapping of str to str, optional
+        Of columns, in place of their names.
+    leading_zero : bool, optional
+        Whether 0 is written before the point; by default in columns with a number beyond 1.
+
+    Returns
+    -------
+    str
+        With booktabs. Bounds stand in one column, ``.164 [.150, .181]``, with what they are of; all
+        text is escaped, missing numbers are dashes. What stands in ``note`` is marked by letters
+        and follows the table, which no row leaves.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> frame = pd.DataFrame({"system": ["a_1"], "estimate": [0.1641]})
+    >>> frame[["ci95_lb", "ci95_ub"]] = [[0.15, 0.1811]]
+    >>> print(al.estimates.latex_table(frame))
+    % needs \usepackage{booktabs}
+    \begin{tabular}{ll}
+    \toprule
+    system & estimate [95 \% CI] \\
+    \midrule
+    a\_1 & .164 [.150, .181] \\
+    \bottomrule
+    \end{tabular}
+    """
+    if environment is not None and environment not in ENVIRONMENTS:
+        raise ValueError(
+            f"environment must be one of {listed(ENVIRONMENTS)}; got "
+            f"{environment!r}{nearest(environment, ENVIRONMENTS)}"
+        )
+    if environment is None:
+        environment = "tabular" if caption is None and label is None else "table"
+    if environment == "tabular" and (caption is not None or label is not None):
+        raise ValueError(
+            "a tabular has neither caption nor label; leave environment out, or use 'table' or "
+            "'longtable'"
+        )
+    cells, numbers = printed(table, digits=digits, headings=headings, leading_zero=leading_zero)
+    if "note" in cells:
+        cells, below = _marked(cells, _host(cells, numbers))
+    else:
+        cells, below = cells.map(_escaped), []
+    # What opens a line with a bracket or star would be taken for an option of the line break.
+    cells.isetitem(
+        0, ["{}" + text if text[:1] in ("[", "*") else text for text in cells.iloc[:, 0]]
+    )
+    form = "".join("r" if name in numbers else "l" for name in cells)
+    cells.columns = [_escaped(str(name)) for name in cells]
+    return _rendered(cells, form, environment, caption, label, below)
+
+
+def printed(
+    table: pd.DataFrame,
+    *,
+    digits: int = 3,
+    headings: Mapping[str, str] | None = None,
+    leading_zero: bool | None = None,
+) -> Printed:
+    """Turn a table into text: bounds joined, numbers rounded.
+
+    Parameters
+    ----------
+    table, digits, headings, leading_zero
+        As in `latex_table`.
+
+    Returns
+    -------
+    Printed
+        Of every row; a named index is the first column.
+
+    Raises
+    ------
+    ValueError
+        If `digits` is out of range.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"p_value": [0.0002, 0.5], "bca_ci90_lb": [-0.1, np.nan]})
+    >>> printed(frame.assign(bca_ci90_ub=0.2)).cells.values.tolist()
+    [['< .001', '[−.100, .200]'], ['.500', '–']]
+    """
+    if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
+        raise ValueError(f"digits must be a whole number from 0 to 10, got {digits!r}")
+    names = HEADINGS | dict(headings or {})
+    if not pd.api.types.is_integer_dtype(table.index):
+        table = table.rename_axis(table.index.name or "interval").reset_index()
+    bounds = _bounds(table)
+    centres = _centres(table, bounds)
+    columns: dict[str, list[str]] = {}
+    numbers = []
+    for name in map(str, table.columns):
+        if (name.endswith("_ub") and name[:-3] in bounds) or name in centres.values():
+            if name not in centres.values():
+                continue
+            stem = next(stem for stem, centre in centres.items() if centre == name)
+        elif name.endswith("_lb") and name[:-3] in bounds:
+            stem = name[:-3]
+            if stem in centres:
+                continue
+        else:
+            heading = _free(names.get(name, name.replace("_", " ")), columns)
+            columns[heading] = _texts(table[name], digits, leading_zero)
+            if pd.api.types.is_numeric_dtype(table[name]):
+                numbers.append(heading)
+            continue
+        heading, texts = _joined(table, stem, centres.get(stem), names, digits, leading_zero)
+        columns[_free(heading, columns)] = texts
+    return Printed(pd.DataFrame(columns, dtype=object), numbers)
+
+
+def number(value: float, digits: int, leading_zero: bool = False) -> str:
+    """Write a number as APA has it.
+
+    Parameters
+    ----------
+    value : float
+    digits : int
+        Decimals.
+    leading_zero : bool
+        Whether 0 is written before the point; not, where a number cannot be beyond 1.
+
+    Returns
+    -------
+    str
+        With a true minus; a dash where it is missing.
+
+    Examples
+    --------
+    >>> number(-0.164, 2), number(-0.001, 2), number(1, 2), number(0.5, 1, leading_zero=True)
+    ('−.16', '.00', '1.00', '0.5')
+    """
+    if np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) else ""
+    if not leading_zero and digits and text.startswith("0."):
+        text = text[1:]
+    return sign + text
+
+
+def span(lower: float, upper: float, digits: int, leading_zero: bool = False) -> str:
+    """Write an interval.
+
+    Parameters
+    ----------
+    lower, upper : float
+    digits, leading_zero
+        As in `number`.
+
+    Returns
+    -------
+    str
+        A dash where both are missing or one is.
+
+    Examples
+    --------
+    >>> span(-0.1, 0.25, 2), span(float("nan"), 0.2, 2)
+    ('[−.10, .25]', '–')
+    """
+    if np.isnan(lower) or np.isnan(upper):
+        return "–"
+    return f"[{number(lower, digits, leading_zero)}, {number(upper, digits, leading_zero)}]"
+
+
+def _bounds(table: pd.DataFrame) -> list[str]:
+    """Names of the intervals whose two bounds a table has."""
+    lower = [str(name)[:-3] for name in table if str(name).endswith("_lb")]
+    return [stem for stem in lower if f"{stem}_ub" in table]
+
+
+def _centres(table: pd.DataFrame, bounds: list[str]) -> dict[str, str]:
+    """Column that each interval is joined with, where it is of one."""
+    found: dict[str, str] = {}
+    free = [name for name in VALUES if name in table]
+    for stem in bounds:
+        school = _school(stem)
+        own = next((name for name in (f"{school}_median", school, stem) if name in table), None)
+        if own is not None:
+            found[stem] = own
+        elif free and BOUND.match(stem):
+            found[stem] = free.pop(0)
+    return found
+
+
+def _school(stem: str) -> str:
+    match = BOUND.match(stem)
+    return (match["school"] or "") if match else stem
+
+
+def _joined(
+    table: pd.DataFrame,
+    stem: str,
+    centre: str | None,
+    names: Mapping[str, str],
+    digits: int,
+    leading_zero: bool | None,
+) -> tuple[str, list[str]]:
+    """Heading and cells of an interval, behind what it is of."""
+    used = [f"{stem}_lb", f"{stem}_ub", *([centre] if centre else [])]
+    zero = _zero(table[used], leading_zero)
+    whole = all(pd.api.types.is_integer_dtype(table[name]) for name in used)
+    digits = 0 if whole else digits
+    match, school = BOUND.match(stem), _school(stem)
+    level = stem.replace("_", " ")
+    if match:
+        kind = "HDI" if match["kind"] == "hdi" else "CI"
+        of_centre = centre is not None and centre.startswith(school)
+        said = "" if of_centre else school.replace("_", " ")
+        level = " ".join(filter(None, [percent(float(match["percent"]) / 100), said, kind]))
+    spans = [
+        span(low, high, digits, zero)
+        for low, high in zip(*(table[f"{stem}_{end}"].astype(float) for end in ("lb", "ub")))
+    ]
+    if centre is None:
+        return names.get(stem, level), spans
+    heading = f"{names.get(centre, centre.replace('_', ' '))} [{level if match else 'range'}]"
+    values = [number(value, digits, zero) for value in table[centre].astype(float)]
+    return heading, [
+        value if ends == "–" else f"{value} {ends}"
+        for value, ends in zip(values, spans, strict=True)
+    ]
+
+
+def _texts(column: pd.Series, digits: int, leading_zero: bool | None) -> list[str]:
+    if pd.api.types.is_bool_dtype(column):
+        return ["yes" if value else "no" for value in column]
+    if not pd.api.types.is_numeric_dtype(column):
+        return ["–" if value is None or value != value else str(value) for value in column]
+    if pd.api.types.is_integer_dtype(column):
+        return [str(value).replace("-", "−") for value in column]
+    if str(column.name).startswith("p_"):
+        return ["< .001" if value < 0.001 else number(value, 3) for value in column]
+    zero = _zero(column.to_frame(), leading_zero)
+    return [number(value, digits, zero) for value in column]
+
+
+def _zero(columns: pd.DataFrame, leading_zero: bool | None) -> bool:
+    if leading_zero is not None:
+        return leading_zero
+    return bool((columns.abs() > 1).any(axis=None))
+
+
+def _free(heading: str, taken: Mapping[str, object]) -> str:
+    """A heading that no other column has: rather longer than one column less."""
+    while heading in taken:
+        heading += " "
+    return heading
+
+
+def _escaped(text: str) -> str:
+    """Text that LaTeX sets as it stands, on one line."""
+    return SPECIAL.sub(lambda found: LATEX.get(found[0], "-{}"), " ".join(text.split()))
+
+
+def _host(cells: pd.DataFrame, numbers: list[str]) -> str:
+    """Column that carries the marks: the first with an interval, or else the first."""
+    joined = [name for name in cells if name.endswith("]")]
+    return str((joined or [name for name in cells if name != "note"] or ["note"])[0])
+
+
+def _marked(cells: pd.DataFrame, host: str) -> tuple[pd.DataFrame, list[str]]:
+    """Letters in place of notes, and the lines that say what they mean."""
+    notes = [note for note in dict.fromkeys(cells["note"]) if note.strip() and note != "–"]
+    marks = {note: _letters(place) for place, note in enumerate(notes)}
+    own = [marks.get(note, "") for note in cells["note"]]
+    cells = cells.drop(columns="note").map(_escaped)
+    cells[host] = [
+        text + (rf"\textsuperscript{{{mark}}}" if mark else "")
+        for text, mark in zip(cells[host], own, strict=True)
+    ]
+    return cells, [rf"\textsuperscript{{{mark}}} {_escaped(note)}" for note, mark in marks.items()]
+
+
+def _letters(place: int) -> str:
+    """Mark of a note: a to z, then aa, ab and so on."""
+    text = ""
+    place += 1
+    while place:
+        place, letter = divmod(place - 1, 26)
+        text = chr(ord("a") + letter) + text
+    return text
+
+
+def _rendered(
+    cells: pd.DataFrame,
+    form: str,
+    environment: Environment,
+    caption: str | None,
+    label: str | None,
+    below: list[str],
+) -> str:
+    # Beyond this many cells pandas would leave rows out.
+    with pd.option_context("styler.render.max_elements", cells.size + cells.shape[1] + 1):
+        text = (
+            cells.reset_index(drop=True)
+            .style.hide(axis="index")
+            .format(str, escape=None)
+            .to_latex(
+                column_format=form,
+                hrules=True,
+                environment=None if environment == "tabular" else environment,
+                caption=caption,
+                label=label,
+                position_float="centering" if environment == "table" else None,
+            )
+        )
+    if below:
+        lines = "\n".join(rf"\par{{\footnotesize {line}\par}}" for line in below)
+        end = rf"\end{{{'tabular' if environment == 'table' else environment}}}"
+        text = text.replace(end, f"{end}\n{lines}", 1)
+    packages = r"\usepackage{booktabs}"
+    if environment == "longtable":
+        packages += r"\usepackage{longtable}"
+    return f"% needs {packages}\n{text.rstrip()}"
