@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import importlib
 import inspect
@@ -20,10 +21,16 @@ NAMES_PAGE = ROOT / "docs" / "names.md"
 FRONT = "__init__"  # the package itself: names only, loaded lazily
 
 
+@functools.cache
+def parsed(file: Path) -> ast.Module:
+    """Syntax of a file."""
+    return ast.parse(file.read_text())
+
+
 def imports(file: Path, package: str) -> set[str]:
     """Dotted names that a file imports anywhere, functions included; relative ones resolved."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -65,9 +72,10 @@ def floors(graph: dict[str, set[str]]) -> dict[str, int]:
     return found
 
 
-def lines_of_code(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, text: str) -> int:
+def lines_of_code(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]
+) -> int:
     """Lines of a function or class, without docstrings, comments and blank lines."""
-    lines = text.splitlines()
     counted = set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     for inner in ast.walk(node):
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -81,13 +89,13 @@ def lines_of_code(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, t
 def pieces(root: Path) -> Iterator[tuple[str, int, str]]:
     """Kind (``"function"``, ``"class"``, ``"file"``), length and place of each piece of code."""
     for file in sorted(root.rglob("*.py")):
-        text, place = file.read_text(), file.relative_to(root).as_posix()
-        yield "file", len(text.splitlines()), place
-        for node in ast.walk(ast.parse(text)):
+        lines, place = file.read_text().splitlines(), file.relative_to(root).as_posix()
+        yield "file", len(lines), place
+        for node in ast.walk(parsed(file)):
             if isinstance(node, ast.ClassDef):
-                yield "class", lines_of_code(node, text), f"{place}: {node.name}"
+                yield "class", lines_of_code(node, lines), f"{place}: {node.name}"
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield "function", lines_of_code(node, text), f"{place}: {node.name}"
+                yield "function", lines_of_code(node, lines), f"{place}: {node.name}"
 
 
 def subjects() -> list[str]:

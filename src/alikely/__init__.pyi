@@ -34,6 +34,8 @@ from .margins import fit_observers as fit_observers
 from .metrics import Metric as Metric
 from .planning import trials_for_power as trials_for_power
 from .planning import trials_for_width as trials_for_width
+from .plots import plot_accuracy as plot_accuracy
+from .plots import plot_agreement as plot_agreement
 from .plots import plot_benchmark as plot_benchmark
 from .plots import plot_bounds as plot_bounds
 from .plots import plot_classes as plot_classes
@@ -110,6 +112,8 @@ __all__ = [
     "misclassification_agreement",
     "models",
     "planning",
+    "plot_accuracy",
+    "plot_agreement",
     "plot_benchmark",
     "plot_bounds",
     "plot_classes",

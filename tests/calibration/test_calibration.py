@@ -164,6 +164,7 @@ def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
         al.calibration.sbc(model, 10, **{**options, "thin": 3}, folder=tmp_path, rng=1)
 
 
+@pytest.mark.slow
 def test_replicates_are_ranked_beside_draws() -> None:
     """Replicates that are all the estimate never hold the truth; undefined ones are left out."""
 

@@ -29,6 +29,7 @@ def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(table["truth"], again["truth"])
 
 
+@pytest.mark.slow
 def test_strengths_have_a_row_and_checks_of_their_own() -> None:
     worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
     table = al.calibration.margin_coverage(worlds, n_datasets=10, strengths=True, rng=1)

@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import alikely as al
 from alikely._base.files import read_tree
-from alikely.cli import main
+from alikely.cli import VERBS, _shared, full_parser, main
+from alikely.cli._shared import spread
 
 
 @pytest.fixture
@@ -144,8 +147,58 @@ def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFix
     trials.to_table().to_csv(tmp_path / "many.csv", index=False)
     out = tmp_path / "out"
     assert main(["compare", str(tmp_path / "many.csv"), "--by", "none", "--out", str(out)]) == 0
-    assert "... and 26 more; --out DIR keeps all of them" in capsys.readouterr().out
-    assert len(pd.read_csv(out / "error_consistency.csv")) == 66
+    printed = capsys.readouterr().out
+    assert "... and 26 more; --out DIR keeps all of them" in printed
+    assert "the lowest and the highest EC" in printed
+    frame = pd.read_csv(out / "error_consistency.csv")
+    assert len(frame) == 66
+    for row in (frame["estimate"].idxmin(), frame["estimate"].idxmax()):
+        pair = frame.loc[row, ["observer_a", "observer_b"]].tolist()
+        assert any(line.split()[1:3] == pair for line in printed.splitlines())
+    assert sum("[" in line for line in printed.splitlines()) == 40
+
+
+@given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=60), st.integers(2, 50))
+@settings(deadline=None, max_examples=50)
+def test_what_is_shown_spreads_over_all(values: list[float], most: int) -> None:
+    rows = spread(values, most)
+    assert len(rows) == min(len(values), most)
+    assert (np.diff(rows) > 0).all()
+    shown, defined = np.array(values)[rows], [value for value in values if value == value]
+    if defined:
+        assert np.nanmin(shown) == min(defined)
+        assert np.nanmax(shown) == max(defined)
+    assert np.isfinite(shown).sum() == min(len(defined), most)
+
+
+def test_means_of_machines_are_those_of_python(
+    example: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over pairs with humans alone, whatever other pairs there are."""
+    monkeypatch.setattr(_shared, "save_plot", lambda *_: None)
+    out = tmp_path / "out"
+    few = ["--resamples", "200", "--draws", "200", "--null-draws", "0", "--no-bayes-factor"]
+    assert main(["compare", str(example), *few, "--ci-kind", "hdi", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    result = al.Result.load(out / "error_consistency.nc")
+    assert "p_null" not in result.estimates
+    assert "log_bf10" not in result.estimates
+    means = pd.read_csv(out / "error_consistency_means.csv").set_index("machine")
+    assert len(means) == 6
+    humans = [f"human_{i}" for i in range(1, 5)]
+    expected = al.mean(result, {"observer_a": humans, "observer_b": "model_3"})
+    row = means.loc["model_3"]
+    assert row["n_pairs"] == 12
+    np.testing.assert_allclose(row["estimate"], expected.loc["analytic", "estimate"])
+    for school in ("bootstrap", "posterior"):
+        bounds = [row[f"{school}_lb"], row[f"{school}_ub"]]
+        np.testing.assert_allclose(bounds, expected.loc[school, ["hdi95_lb", "hdi95_ub"]])
+    line = next(line for line in printed.splitlines() if line.startswith("model_3"))
+    assert line.split()[1:3] == ["12", f"{row['estimate']:.2f}"]
+    assert max(map(len, printed.split("Written")[0].splitlines())) <= 80
 
 
 def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,9 +229,9 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
         (["benchmark", "{file}", "--level", "edge"], "level must be one of all, overall"),
         (["compare", "missing.csv"], "no file 'missing.csv'"),
         (["compare", "{file}", "--pairs", "human-robot"], "the kinds here are 'human', 'model'"),
-        (["compare", "{file}", "--ci-prob", "95"], "ci_prob must lie strictly between 0 and 1"),
+        (["compare", "{file}", "--ci-prob", "95"], "--ci-prob must lie strictly between 0 and 1"),
         (["compare", "{file}", "--null", "--draws", "0"], "--null needs at least one draw, got"),
-        (["compare", "{file}", "--draws", "-1"], "n_draws must be at least 1"),
+        (["compare", "{file}", "--draws", "-1"], "--draws must be at least 1"),
     ],
 )
 def test_bad_data_end_in_one_line_and_code_two(
@@ -197,7 +250,11 @@ def test_bad_data_end_in_one_line_and_code_two(
         (["benchmark"], "the following arguments are required: FILE"),
         (["compare", "x.csv", "--by", "item"], "argument --by: invalid choice: 'item'"),
         (["compare", "x.csv", "--seed", "one"], "argument --seed: invalid int value: 'one'"),
-        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["frobnicate"], "there is no verb 'frobnicate'; verbs are demo, compare"),
+        (["compar"], "there is no verb 'compar'; did you mean 'compare'?"),
+        (["--hlep"], "there is no option --hlep; did you mean '--help'?"),
+        (["benchmark", "--metrc=ma"], "there is no option --metrc; did you mean '--metric'?"),
+        (["compare", "x.csv", "--quiet", "--verbose"], "not allowed with argument --quiet"),
         ([], "the following arguments are required: VERB"),
     ],
 )
@@ -213,19 +270,35 @@ def test_bad_options_end_in_one_line_and_code_two(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("verb", ["", *VERBS])
 def test_help_fits_and_names_every_option(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
-        main(["compare", "--help"])
+        main([verb, "--help"] if verb else ["--help"])
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
-    for option in ("--pairs", "--by", "--no-response", "--ci-prob", "--sampler", "--seed", "--out"):
-        assert option in text
+    named = full_parser().verb(verb).names() if verb else ["--version", *VERBS]
+    assert [name for name in named if name not in text] == []
 
 
 def test_the_installed_command_runs() -> None:
     command = Path(sys.executable).with_name("alikely")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"alikely {al.__version__}\n"
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"alikely {al.__version__}"
+    assert f"numpy {np.__version__}" in lines
+    assert {"pymc", "nutpie", "arviz", "xarray"} <= {line.split()[0] for line in lines[2:]}
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_versions_and_help_import_nothing_heavy(option: str) -> None:
+    heavy = ("pymc", "matplotlib", "numpy", "pandas", "scipy", "arviz", "rich")
+    code = (
+        "import sys\nfrom alikely.cli import main\ntry:\n"
+        f"    main([{option!r}])\nexcept SystemExit:\n"
+        f"    print('loaded', [name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded []"

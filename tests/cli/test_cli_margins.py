@@ -142,7 +142,7 @@ def test_classes_without_a_category(tmp_path: Path, capsys: pytest.CaptureFixtur
     arguments = ["margins", str(tmp_path / "trials.csv"), "--draws", "0", "--resamples", "0"]
     arguments += ["--margins", str(tmp_path / "logits.csv"), "--coarse", str(tmp_path / "16.txt")]
     assert main(arguments) == 2
-    assert "leave them out with unmapped='ignore'" in capsys.readouterr().err
+    assert "leave them out with --unmapped ignore" in capsys.readouterr().err
     how = ["--how", "mean_probability", "--unmapped", "ignore", "--out", str(tmp_path / "out")]
     assert main([*arguments, *how]) == 0
     written = pd.read_csv(tmp_path / "out" / "consistency.csv")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import alikely as al
-from alikely.cli import main
+from alikely.cli import full_parser, main
 
 VERBS = ("compare", "benchmark", "margins", "spectrum", "plan")
 OPTIONS = (
@@ -72,7 +72,10 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--columns", "subject"], "--columns expects ROLE=NAME,..., such as observer=subject"),
         (["--columns", "obsrver=subject"], "has no role 'obsrver'; .* did you mean 'observer'?"),
         (["--columns", "item=a,item=b"], "gives item twice, as 'a' and 'b'; give it once"),
-        (["--columns", "item=subject"], "no column 'observer'.* such as observer='subject'"),
+        (
+            ["--columns", "item=subject"],
+            "no column 'observer'.* such as --columns observer=su",
+        ),
         (["--observers", "a,b"], "--observers names columns of a wide table; give --wide too"),
         (["--format", "csv"], "format must be auto, table, .*got 'csv'"),
         (["--pattern", "{a}_{b}.csv"], r"pattern .* fits none of 1 files; they are: trials.csv"),
@@ -89,12 +92,6 @@ def test_bad_options_of_reading(
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_them(
-    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit):
-        main([verb, "--help"])
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
-    assert [name for name in OPTIONS if f"--{name}" not in text] == []
+def test_every_verb_has_them(verb: str) -> None:
+    named = full_parser().verb(verb).names()
+    assert [name for name in OPTIONS if f"--{name}" not in named] == []

@@ -52,6 +52,7 @@ def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert printed.count("ref.") == 4
 
 
+@pytest.mark.slow
 def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "example.parquet"
     al.load_example().to_table().to_parquet(path)

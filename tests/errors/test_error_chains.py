@@ -96,6 +96,7 @@ def even_rows(model: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_pairs_are_fitted_group_by_group(
     trials: al.Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:

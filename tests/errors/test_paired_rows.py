@@ -267,6 +267,7 @@ def few_pairs() -> xr.Dataset:
     return al.data.joint_correctness(trials, labels=True)
 
 
+@pytest.mark.slow
 def test_quantiles_of_draws_are_the_wider_limits() -> None:
     table, metric = few_pairs(), al.metrics.get_metric("CLES")
     drawn = paired_row_draws(table, 1_000, metric, rng=1)

@@ -63,6 +63,49 @@ def test_bounds_show_the_observed_pairs(clean: al.Result) -> None:
         np.testing.assert_allclose(ax.collections[-1].get_offsets(), expected)
 
 
+def test_agreement_stands_between_its_bounds(clean: al.Result) -> None:
+    left, right = al.plot_agreement(clean)
+    cells = clean.table["cells"].values
+    n11, n10, n01, n00 = cells.T
+    n = cells.sum(axis=1)
+    p_a, p_b = (n11 + n10) / n, (n11 + n01) / n
+    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
+    for ax, value in ((left, (n11 + n00) / n), (right, clean.estimates["estimate"].values)):
+        defined = np.isfinite(value)
+        points = np.ma.filled(ax.collections[-1].get_offsets(), np.nan)[defined]
+        np.testing.assert_allclose(points, np.stack([expected, value], axis=1)[defined])
+        lower, upper = (np.interp(expected, *line.get_data()) for line in ax.lines[:2])
+        # The bounds bend between two points of their line.
+        assert (lower - 0.05 <= value)[defined].all()
+        assert (value <= upper + 0.05)[defined].all()
+    # Independent observers: as many trials as the pairs have.
+    labels = [text.get_text() for text in right.get_legend().get_texts()]
+    assert f"independent observers,\n{n[0]} trials, 95 %" in labels
+    band = al.inference.null_percentiles(int(n[0]))
+    drawn = right.collections[0].get_paths()[0].vertices[:, 1]
+    assert drawn.min() == pytest.approx(band["error_consistency_lb"].min())
+    assert drawn.max() == pytest.approx(band["error_consistency_ub"].max())
+
+
+def test_accuracies_have_their_limit(clean: al.Result) -> None:
+    ax = al.plot_accuracy(clean)
+    p_a, p_b = al.metrics.consistency.accuracies(clean.table["cells"].values)
+    points = np.ma.filled(ax.collections[0].get_offsets(), np.nan)
+    value = clean.estimates["estimate"].values
+    defined = np.isfinite(value)
+    np.testing.assert_allclose(points[defined], np.stack([p_b, value], axis=1)[defined])
+    (dashes,) = [line for line in ax.lines if line.get_marker() == "_"]
+    limit = al.metrics.bounds.error_consistency_bounds(p_a, p_b)[1]
+    np.testing.assert_allclose(dashes.get_ydata(), limit)
+    assert (value <= limit + 1e-9)[defined].all()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"undefined, not drawn: {np.isnan(value).sum()} of 15" in labels
+    other = al.misclassification_agreement(al.load_example(), n_draws=0, n_resamples=0)
+    for plot in (al.plot_accuracy, al.plot_agreement):
+        with pytest.raises(ValueError, match="this result is of misclassification_agreement"):
+            plot(other)
+
+
 def test_null_shows_the_observed_value(clean: al.Result) -> None:
     ax = al.plot_null(clean, "model_1 x model_2", rng=1)
     value = float(clean.estimates["estimate"].sel(pair="model_1 x model_2"))

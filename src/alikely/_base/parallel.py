@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import joblib
 from threadpoolctl import threadpool_limits
 
-__all__ = ["in_parallel"]
+from alikely._base.steps import tracked
+
+__all__ = ["at_most", "in_parallel", "workers"]
+
+# How many pieces are worked on at once, for the process; -1: as many as there are cores.
+_workers = -1
 
 
-def in_parallel(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+def workers() -> int:
+    """How many workers there are, -1 for one on each core."""
+    return _workers
+
+
+@contextlib.contextmanager
+def at_most(n_workers: int | None) -> Iterator[None]:
+    """Work with so many workers; on all cores if not given.
+
+    Raises
+    ------
+    ValueError
+        If there would be none.
+
+    Examples
+    --------
+    >>> with at_most(1):
+    ...     workers()
+    1
+    """
+    global _workers
+    if n_workers is None:
+        yield
+        return
+    if n_workers < 1:
+        raise ValueError(f"n_workers must be at least 1, got {n_workers}")
+    before, _workers = _workers, n_workers
+    try:
+        with threadpool_limits(limits=n_workers):
+            yield
+    finally:
+        _workers = before
+
+
+def in_parallel(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
     """Call ``function(*job)`` for each job and yield the results in order.
 
     NumPy releases the interpreter's lock in what this package runs here (random numbers, matrix
@@ -19,6 +59,7 @@ def in_parallel(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -
     """
     # One thread per product: the jobs themselves fill the cores.
     with threadpool_limits(limits=1, user_api="blas"):
-        yield from joblib.Parallel(n_jobs=-1, prefer="threads", return_as="generator")(
+        done = joblib.Parallel(n_jobs=_workers, prefer="threads", return_as="generator")(
             joblib.delayed(function)(*job) for job in jobs
         )
+        yield from tracked(done, len(jobs))

@@ -29,6 +29,7 @@ from alikely.benchmark.layout import OVERALL
 from alikely.benchmark.nesting import POPULATIONS
 from alikely.benchmark.probability import probability_positive, scales_of_differences
 from alikely.benchmark.tables import (
+    bootstrap_notes,
     contrast_se,
     human_notes,
     moved_notes,
@@ -470,12 +471,15 @@ def score_contrast(
     one_of("population", population, POPULATIONS)
     rows = {"analytic": _analytic_row(scores, weights, population, level, ci_prob, ci_kind)}
     value = scores.estimates["estimate"].sel(level=level, system=list(weights)).values
+    away = _away(scores, weights, population, level)
     for school, variable in schools_of(scores, population).items():
         drawn = weighted_draws(scores, school, variable, level, weights)
         if school == "bootstrap":
             estimate = float(value @ np.array([*weights.values()]))
             rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope, estimate)
             rows[school]["se"] = contrast_se(scores, population, level, weights)
+            if few := bootstrap_notes(scores, *away):
+                rows[school]["note"] = few[0]
         else:
             rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope)
             if school == "posterior" and (why := _withheld(scores, weights, level)):
@@ -486,6 +490,18 @@ def score_contrast(
     shared = human_notes(scores, population, level)
     notes = ["; ".join(filter(None, [*shared, own])) for own in frame["note"].fillna("")]
     return frame.assign(note=notes)
+
+
+def _away(
+    scores: Benchmark, weights: Mapping[str, float], population: Population, level: str
+) -> tuple[float, float]:
+    """Centre of the analytic interval less the estimate, and the analytic standard error."""
+    systems = scores.estimates["system"].values.tolist()
+    w = np.array([*weights.values()])
+    parts = only(scores.decomposition(level), [systems.index(s) for s in weights])
+    value = scores.estimates["estimate"].sel(level=level, system=list(weights)).values
+    variance = spread(parts, w[None], population).variance[0]
+    return float(w @ (parts.score - value)), float(np.sqrt(variance))
 
 
 def _withheld(scores: Benchmark, weights: Mapping[str, float], level: str) -> str:

@@ -6,6 +6,7 @@ data sets and alignment by condition are means over the same layout.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -14,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.data.blocks import linked
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric
@@ -25,6 +27,8 @@ __all__ = [
     "OVERALL",
     "Layout",
     "Part",
+    "People",
+    "crowds",
     "in_other_order",
     "kinds_of_observers",
     "laid_out",
@@ -37,6 +41,8 @@ __all__ = [
     "system_labels",
 ]
 
+# What makes two answers those of one person.
+People = Literal["label", "dataset"]
 # The rows that tables of scores add to those of machines, and to the levels of the data. Users
 # select by these names, so no machine and no data set may bear them.
 HUMANS, CEILING, OVERALL = "human-human", "ceiling", "overall"
@@ -334,9 +340,14 @@ def _part(
 
 
 def people_drawn(
-    parts: Sequence[Part], n_resamples: int, seed: np.random.SeedSequence
+    parts: Sequence[Part],
+    n_resamples: int,
+    seed: np.random.SeedSequence,
+    people: People = "dataset",
 ) -> list[NDArray[np.float64]]:
     """How often each human of each part is drawn; one draw for all parts of a data set.
+
+    With ``people="label"`` one draw for all data sets that have people in common.
 
     Returns
     -------
@@ -344,21 +355,36 @@ def people_drawn(
         One per part.
     """
     generator = np.random.default_rng(seed)
-    crowds: dict[str, dict[str, int]] = {}
-    for part in parts:
-        crowd = crowds.setdefault(part.dataset, {})
-        for name in part.people:
-            crowd.setdefault(name, len(crowd))
-    times = {
-        dataset: generator.multinomial(
-            len(crowd), np.full(len(crowd), 1 / len(crowd)), n_resamples
-        ).astype(np.float64)
-        for dataset, crowd in crowds.items()
-    }
-    return [
-        times[part.dataset][:, [crowds[part.dataset][name] for name in part.people]]
+    drawn: list[NDArray[np.float64]] = [np.empty(0)] * len(parts)
+    for together in crowds(parts, people):
+        names = {name: None for d in together for name in parts[d].people}
+        n = len(names)
+        number = {name: place for place, name in enumerate(names)}
+        times = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
+        for d in together:
+            drawn[d] = times[:, [number[name] for name in parts[d].people]]
+    return drawn
+
+
+def crowds(parts: Sequence[Part], people: People) -> list[list[int]]:
+    """Parts whose humans are drawn together: of a data set, or with people in common.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    people : {"label", "dataset"}
+        Is a label in two data sets one person, or two?
+
+    Returns
+    -------
+    list of list of int
+    """
+    keys = [
+        [(part.dataset, None), *((part.dataset * (people == "dataset"), p) for p in part.people)]
         for part in parts
     ]
+    number = {key: place for place, key in enumerate(dict.fromkeys(itertools.chain(*keys)))}
+    return linked([np.array([number[key] for key in own]) for own in keys])
 
 
 def require_balance(layout: Layout, missing: str) -> None:

@@ -24,7 +24,7 @@ from alikely.benchmark.decomposition import (
     degrees_of_people,
     invented_spread,
 )
-from alikely.benchmark.layout import Layout
+from alikely.benchmark.layout import Layout, People
 from alikely.benchmark.nesting import human_shifts, nested_scores
 from alikely.benchmark.tables import one_of
 from alikely.data.blocks import Block, blocks
@@ -35,15 +35,13 @@ from alikely.metrics import Metric
 
 __all__ = [
     "Items",
-    "People",
     "checked_labels",
     "decompositions",
     "image_numbers",
     "n_distinct_blocks",
 ]
 
-# What makes two trials, or two answers, those of one image or one person.
-People = Literal["label", "dataset"]
+# What makes two trials those of one image.
 Items = Literal["dataset", "label", "condition"]
 SAME_IMAGE: dict[Items, list[str]] = {
     "label": ["item"],

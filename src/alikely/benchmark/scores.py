@@ -33,6 +33,8 @@ from alikely.benchmark.layout import (
     HUMANS,
     OVERALL,
     Layout,
+    People,
+    crowds,
     laid_out,
     metric_of_trials,
     people_drawn,
@@ -41,7 +43,7 @@ from alikely.benchmark.layout import (
     require_trials,
     system_labels,
 )
-from alikely.benchmark.levels import Items, People, checked_labels, decompositions
+from alikely.benchmark.levels import Items, checked_labels, decompositions, image_numbers
 from alikely.benchmark.nesting import (
     HUMAN_ROWS,
     POPULATIONS,
@@ -158,7 +160,8 @@ def benchmark_scores(
     to the four cells of each pair (`alikely.benchmark.decomposition.added_count`: .35 of one block
     and four humans, .1 of a mean over many, so that a mean of levels and the level ``overall`` have
     unlike centres); of others about the estimate, with influences stretched where errors are few.
-    Bootstrap and posterior draw images anew in each condition, and humans in each data set.
+    Bootstrap and posterior draw what `people` and `items` call one human or one image once for all
+    places where it is; the posterior of errors by class, which cannot, has a note where it matters.
 
     Examples
     --------
@@ -181,18 +184,19 @@ def benchmark_scores(
     bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
     value = estimate(table, estimand)["estimate"].values
-    estimates = _estimates(trials, table, layout, estimand, value)
+    shown = image_numbers(table, one_image)
+    estimates = _estimates(trials, table, layout, estimand, value, one_person)
     consensus = _consensus(trials, layout, estimand, humans, no_response, own=levels is None)
     groups = {
         "estimates": estimates.assign(consensus),
         **_analytic(table, layout, estimand, one_person, one_image),
     }
     if n_resamples:
-        images = bootstrap(table, estimand, n_resamples, rng=bootstrap_seed).values
-        drawn = people_drawn(layout.parts, n_resamples, human_seed)
+        images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
+        drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
     if n_draws and estimand.draws in DRAWN:
-        groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed)
+        groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed, shown)
     if cohort:
         fitted = fit_cohort(
             trials,
@@ -214,11 +218,29 @@ def benchmark_scores(
         "people": one_person,
         "items": one_image,
         "levels": "dataset" if levels is None else "conditions",
+        **_dependence(table, layout, estimand, one_person, shown),
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **estimand.options,
     }
     return Benchmark(tree)
+
+
+def _dependence(
+    table: xr.Dataset, layout: Layout, metric: Metric, people: People, images: NDArray[np.intp]
+) -> dict[str, str]:
+    """Whether replicates of levels hang together, and whether the posterior knows of it."""
+    level_of = {d: name for name, own in layout.levels.items() for d in own}
+    group, level = table["trial_group"].values, table["pair_group"].values
+    home = {g: level_of[layout.part_of_entry[i]] for i, g in enumerate(level.tolist())}
+    seen = pd.DataFrame({"image": images, "level": [home.get(g, "") for g in group.tolist()]})
+    linked_people = any(len({level_of[d] for d in own}) > 1 for own in crowds(layout.parts, people))
+    linked_images = seen.groupby("image")["level"].nunique().max() > 1
+    apart = metric.draws != "cells" and len(np.unique(images)) < len(images)
+    return {
+        "drawn": "together" if linked_people or linked_images else "apart",
+        "posterior_images": "apart" if apart else "as said",
+    }
 
 
 def _laid_out(
@@ -265,19 +287,35 @@ def _levels(layout: Layout) -> list[str]:
 
 
 def _estimates(
-    trials: Trials, table: xr.Dataset, layout: Layout, metric: Metric, value: Floats
+    trials: Trials,
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    value: Floats,
+    people: People,
 ) -> xr.Dataset:
     """Scores, and what stands behind them: humans, images, accuracies, undefined entries."""
     scores = by_level(layout, nested_scores(layout, value[None]))[0]
+    every = [*layout.levels.values(), list(range(len(layout.parts)))]
+    homes = [part.dataset if people == "dataset" else "" for part in layout.parts]
     n_humans = [
-        len({(layout.parts[d].dataset, name) for d in own for name in layout.parts[d].people})
-        for own in layout.levels.values()
+        len({(homes[d], name) for d in own for name in layout.parts[d].people}) for own in every
+    ]
+    together = crowds(layout.parts, people)
+    crowd = [
+        min(
+            len({name for d in set(own) & set(of) for name in layout.parts[d].people})
+            for of in together
+            if set(own) & set(of)
+        )
+        for own in every
     ]
     fewest = [min(layout.parts[d].n_humans for d in own) for own in layout.levels.values()]
     variables = {
         "estimate": (("level", "system"), scores),
-        "n_humans": ("level", [*n_humans, sum(n_humans)]),
+        "n_humans": ("level", n_humans),
         "fewest_humans": ("level", [*fewest, min(fewest)]),
+        "crowd": ("level", crowd),
         "n_images": ("level", _images(trials, layout)),
         "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
         **_behind(table["cells"].values, layout, metric),
@@ -379,10 +417,11 @@ def _posterior(
     metric: Metric,
     n_draws: int,
     seed: np.random.SeedSequence,
+    images: NDArray[np.intp],
 ) -> xr.Dataset:
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
-    drawn = DRAWN[metric.draws](table, layout, metric, N_CHAINS * per_chain, seed)
+    drawn = DRAWN[metric.draws](table, layout, metric, N_CHAINS * per_chain, seed, images)
     scores = drawn.astype(np.float32)
     shape = (N_CHAINS, per_chain, *scores.shape[1:])
     return xr.Dataset(
@@ -392,20 +431,35 @@ def _posterior(
 
 
 def _of_cells(
-    table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    images: NDArray[np.intp],
 ) -> Floats:
-    drawn = joint_draws(table, n_draws, [metric], seed)[metric.name]
+    drawn = joint_draws(table, n_draws, [metric], seed, images)[metric.name]
     return by_level(layout, nested_scores(layout, drawn))
 
 
 def _of_labels(
-    table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    _images: NDArray[np.intp],
 ) -> Floats:
     return by_level(layout, nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
 
 
 def _of_rows(
-    table: xr.Dataset, layout: Layout, metric: Metric, n_draws: int, seed: np.random.SeedSequence
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    _images: NDArray[np.intp],
 ) -> Floats:
     """Scores with limits of their own: those of entries do not average."""
     populations = paired_row_draws(table, n_draws, metric, seed).populations

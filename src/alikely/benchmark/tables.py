@@ -52,7 +52,8 @@ CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
 # A score that accuracies bound below this says more of them than of errors.
 NARROW = 0.5
-# Measured (docs/benchmarks.md): beyond, joint posteriors of means hold the truth in .65 to .90.
+# Measured (docs/benchmarks.md): beyond, joint posteriors of means hold the truth in .65 to .90, and
+# bootstraps in .2 to .6.
 MOVED = 0.5
 # Up to this many the spread over humans is a rough guess.
 FEW_HUMANS = 6
@@ -143,11 +144,28 @@ def level_table(
     bound = "kappa_max" in scores.metric.derived
     allowed = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
     notes = _notes(scores, population, level, ceiled, bounded, undefined, allowed)
+    away = frame["centre"] - frame["estimate"]
     frame["note"] = [
-        "; ".join(filter(None, [*moved_notes([shift]), note]))
-        for shift, note in zip(moved.tolist(), notes, strict=True)
+        "; ".join(filter(None, [*moved_notes([shift]), *bootstrap_notes(scores, far, se), note]))
+        for shift, far, se, note in zip(moved.tolist(), away, frame["se"], notes, strict=True)
     ]
     return frame[np.isfinite(value) | (undefined > 0)]
+
+
+def bootstrap_notes(scores: Benchmark, away: float, se: float) -> list[str]:
+    """Whether replicates lie about an estimate that few errors make: nothing, or one note.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    away : float
+        Centre of the analytic interval less the estimate.
+    se : float
+        Analytic standard error.
+    """
+    if "bootstrap" in scores.data.children and abs(away) > MOVED * se:
+        return ["few errors: trust the analytic interval, not the bootstrap"]
+    return []
 
 
 def prior_shift(scores: Benchmark, level: str) -> Floats:
@@ -206,7 +224,7 @@ def _ceiled(
 
 def _bootstrap_se(scores: Benchmark, population: Population, level: str) -> Floats:
     """Standard errors of all systems from the replicates."""
-    if level != OVERALL or scores.data.attrs.get("levels") == "conditions":
+    if level != OVERALL or scores.data.attrs.get("drawn") == "together":
         draws = {name: scores.draws("bootstrap", name, level) for name in POPULATIONS}
         return _corrected_se(scores, population, level, draws)
     square = np.stack([_bootstrap_se(scores, population, name) ** 2 for name in scores.datasets])
@@ -233,7 +251,7 @@ def contrast_se(
     float
         Corrected for the smallness of the samples, as ``bootstrap_se`` of the summary.
     """
-    if level != OVERALL or scores.data.attrs.get("levels") == "conditions":
+    if level != OVERALL or scores.data.attrs.get("drawn") == "together":
         draws = {
             name: weighted_draws(scores, "bootstrap", name, level, weights)[:, None]
             for name in POPULATIONS
@@ -283,7 +301,7 @@ def _corrected_se(
 ) -> Floats:
     """Standard errors from replicates of each population, for the smallness of the samples."""
     estimates = scores.estimates.sel(level=level)
-    n_humans, n_images = int(estimates["n_humans"]), max(int(estimates["n_images"]), 2)
+    n_humans, n_images = int(estimates["crowd"]), max(int(estimates["n_images"]), 2)
     v = {name: variance_of_defined(own, ddof=0) for name, own in draws.items()}
     if population != "images" and n_humans < FEWEST_HUMANS:
         return np.full(len(v["images"]), np.nan)
@@ -311,6 +329,12 @@ def _notes(
         shared.append("the ceiling is not above 0: no share of it")
     if not bounded:
         shared.append("the ceiling can hardly be told from 0: shares of it are rough")
+    if (
+        "posterior" in scores.data.children
+        and population == "images"
+        and (scores.data.attrs.get("posterior_images") == "apart")
+    ):
+        shared.append("posterior takes an image of several conditions for several")
     notes = []
     for share, holes, most in zip(
         ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True

@@ -15,6 +15,7 @@ import joblib
 
 from alikely._base.files import write_figure
 from alikely._base.names import nearest
+from alikely.calibration.benchmark_studies import TABLE, update_page, write_benchmarks
 from alikely.calibration.cards import MODEL_NAMES, calibration, is_of, reference, update_card, write
 from alikely.calibration.case import DEFAULT
 from alikely.calibration.cases import CASES
@@ -43,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _verdict(given.catalogue, given.name)
         if given.task == "rows":
             return _rows(given.catalogue, given.text_only, given.work, given.seed)
+        if given.task == "benchmarks":
+            return _benchmarks(given.catalogue, given.page, given.text_only, given.work, given.seed)
         if given.task == "time":
             return _time(given.catalogue, given.name, given.repeats)
         return _index(given.catalogue, given.text_only, given.work, given.seed)
@@ -67,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     time = tasks.add_parser("time", help="seconds.json: seconds to the first draws")
     index = tasks.add_parser("index", help="README.md of the catalogue, with coverage of intervals")
     rows = tasks.add_parser("rows", help="coverage and tests of error similarity, in the card")
+    benchmarks = tasks.add_parser(
+        "benchmarks", help="coverage of scores of benchmarks, in their page"
+    )
     for task in (new, run, judge, time):
         task.add_argument("name", help="of the model, as in alikely.models")
     run.add_argument("--branch", default=DEFAULT, help="another form of the model, of its case")
@@ -75,17 +81,20 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=int, default=joblib.cpu_count(), help="processes; one a core if not given"
     )
     time.add_argument("--repeats", type=int, default=5, help="processes, cold and warm each (5)")
-    for task in (index, rows):
+    for task in (index, rows, benchmarks):
         task.add_argument(
             "--text-only", action="store_true", help="without the long studies, as they stand"
         )
-    for task in (run, index, rows):
+    for task in (run, index, rows, benchmarks):
         task.add_argument("--seed", type=int, default=1, help="of all simulations (1)")
         task.add_argument("--work", type=Path, help="where finished parts are kept, to go on later")
-    for task in (new, run, judge, time, index, rows):
+    for task in (new, run, judge, time, index, rows, benchmarks):
         task.add_argument(
             "--catalogue", type=Path, default=Path("models"), help="folder of all models (models)"
         )
+    benchmarks.add_argument(
+        "--page", type=Path, default=Path("docs/benchmarks.md"), help="(docs/benchmarks.md)"
+    )
     return parser
 
 
@@ -204,6 +213,16 @@ def _rows(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> int
     elif lacking := [name for name in TABLES if not (folder / name).is_file()]:
         raise ValueError(f"{folder} has no {lacking[0]}; leave out --text-only, to run its studies")
     update_section(folder)
+    return 0
+
+
+def _benchmarks(catalogue: Path, page: Path, text_only: bool, work: Path | None, seed: int) -> int:
+    folder = _checked(catalogue)
+    if not text_only:
+        write_benchmarks(folder, work, seed)
+    elif not (folder / TABLE).is_file():
+        raise ValueError(f"{folder} has no {TABLE}; leave out --text-only, to run its studies")
+    update_page(page, folder)
     return 0
 
 

@@ -1,4 +1,10 @@
-"""Do intervals of benchmark scores hold the truth? Known populations of people and of images."""
+"""Do intervals of benchmark scores hold the truth? Known populations of people and of images.
+
+References
+----------
+.. [H79] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
+   of Statistics 6, 65-70.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
@@ -29,13 +35,16 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import Layout, laid_out
 from alikely.benchmark.levels import decompositions
 from alikely.benchmark.ranking import rank_sets
+from alikely.benchmark.scores import benchmark_scores
 from alikely.calibration.benchmark_worlds import (
+    FOUR_MACHINES,
     BenchmarkDesign,
     Family,
     Scores,
     population_scores,
     simulated_benchmark,
 )
+from alikely.calibration.coverage_rows import PROMISED, adjusted
 from alikely.calibration.studies import run_study
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
@@ -43,6 +52,8 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 __all__ = ["BENCHMARK_DESIGNS", "BenchmarkDesign", "benchmark_coverage", "benchmark_summary"]
 
 CI_PROB = 0.95
+# Degrees of freedom of a known standard error.
+KNOWN = np.array([np.inf])
 # Simulated benchmarks in one cell of the study.
 BATCH = 20
 CEILING = {"accuracy": 0.95, "n_images": 80}
@@ -78,6 +89,7 @@ def benchmark_coverage(
     *,
     metric: str = ERROR_CONSISTENCY.name,
     n_sets: int = 200,
+    n_replicates: int = 0,
     folder: str | Path | None = None,
     rng: RandomState = None,
     progressbar: bool = False,
@@ -92,6 +104,8 @@ def benchmark_coverage(
         A metric of correctness.
     n_sets : int
         Benchmarks of each design, a multiple of 20.
+    n_replicates : int
+        Replicates of the bootstrap and draws of the posterior, of scores alone; 0 for neither.
     folder, rng, progressbar
         As in `alikely.calibration.run_study`.
 
@@ -99,18 +113,21 @@ def benchmark_coverage(
     -------
     pandas.DataFrame
         A row per design, benchmark, ``statement`` and ``method``: ``covered``, the share of its
-        intervals that hold the truth, and their mean ``width`` (of rank sets, the mean number of
-        ranks). Statements for new images and new people: ``score`` of the machines,
-        ``human-human``, ``share`` of the ceiling, ``differences`` (all at once), ``ranks`` (all
-        at once). For new images and these people: ``score, these people`` and ``difference, these
-        people`` (one by one). Methods: ``decomposition`` (that of `alikely.benchmark_scores`) and
-        ``normal``: jackknife of people, normal quantiles, each label another person and image,
-        nothing added to the cells.
+        intervals that hold the truth, their mean ``width`` (of rank sets, the mean number of
+        ranks), and the mean ``squared_error`` of what they are about. Statements for new images
+        and new people: ``score`` of the machines, ``human-human``, ``share`` of the ceiling,
+        ``differences`` (all at once), ``ranks`` (all at once). For new images and these people:
+        ``score, these people`` and ``difference, these people`` (one by one). Methods:
+        ``decomposition`` (that of `alikely.benchmark_scores`); ``normal``: jackknife of people,
+        normal quantiles, each label another person and image, nothing added to the cells; with
+        `n_replicates` ``bootstrap`` and, for these people, ``posterior``, without rows where it is
+        withheld.
 
     Raises
     ------
     ValueError
-        If `n_sets` is not a multiple of 20, or the metric is none of correctness.
+        If `n_sets` is not a multiple of 20, `n_replicates` is below 0, or the metric is none of
+        correctness.
 
     Examples
     --------
@@ -121,16 +138,19 @@ def benchmark_coverage(
     """
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
+    if n_replicates < 0:
+        raise ValueError(f"n_replicates must be 0 or more, got {n_replicates}")
     if get_metric(metric).counts != "correctness":
         raise ValueError(f"metric must be one of correctness, got {metric!r}")
     chosen = BENCHMARK_DESIGNS if designs is None else designs
     cells = [
-        {"design": name, "batch": batch, "metric": metric, **design._asdict()}
+        {"design": name, "batch": batch, "metric": metric, "n_replicates": n_replicates}
+        | design._asdict()
         for name, design in chosen.items()
         for batch in range(n_sets // BATCH)
     ]
     table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
-    return table.drop(columns=list(BenchmarkDesign._fields))
+    return table.drop(columns=[*BenchmarkDesign._fields, "n_replicates"])
 
 
 def benchmark_summary(study: pd.DataFrame) -> pd.DataFrame:
@@ -145,29 +165,55 @@ def benchmark_summary(study: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         ``n_sets`` that had an interval; ``coverage`` with its Monte-Carlo error ``coverage_mcse``
-        over benchmarks; median ``width``.
+        over benchmarks; ``p_short``, of a coverage that is no less than .93, adjusted over designs
+        and statements [H79]_; median ``width``, and ``relative_width``, its share of the width of
+        an interval from the root mean squared error of the plain estimates (NaN for ranks).
 
     Examples
     --------
     >>> named = {"design": "few", "statement": "score", "method": "decomposition"}
-    >>> study = pd.DataFrame({**named, "covered": [1.0, 0.5], "width": [0.2, 0.4]})
+    >>> found = {"covered": [1.0, 0.5], "width": [0.2, 0.4], "squared_error": 0.01}
+    >>> study = pd.DataFrame({**named, **found})
     >>> benchmark_summary(study)[["coverage", "width"]].round(3).values.tolist()
     [[0.75, 0.3]]
     """
     known = study[study["width"].notna()]
-    by = known.groupby(["design", "statement", "method"], sort=False)
-    error = by["covered"].std() / np.sqrt(by.size())
-    return pd.DataFrame(
+    named = ["design", "statement"]
+    by = known.groupby([*named, "method"], sort=False)
+    table = pd.DataFrame(
         {
             "n_sets": by.size(),
             "coverage": by["covered"].mean(),
-            "coverage_mcse": error,
+            "coverage_mcse": by["covered"].std() / np.sqrt(by.size()),
             "width": by["width"].median(),
         }
     ).reset_index()
+    plain = study[study["method"] == "normal"].groupby(named)["squared_error"]
+    error = pd.Series(np.sqrt(plain.mean()), name="error")
+    ideal = 2 * table["statement"].map(_deviates) * table.join(error, on=named)["error"]
+    table["relative_width"] = table["width"] / ideal
+    short = by["covered"].agg(_short).to_numpy()
+    table.insert(4, "p_short", pd.Series(short).groupby(table["method"]).transform(adjusted))
+    return table
 
 
-def _batch(design: str, batch: int, metric: str, seed: Any, **setting: Any) -> list[dict[str, Any]]:
+def _short(covered: pd.Series) -> float:
+    """How probable so little is of a coverage that is what is promised."""
+    if covered.nunique() == 1:
+        return float(covered.iloc[0] >= PROMISED)
+    return float(stats.ttest_1samp(covered, PROMISED, alternative="less").pvalue)
+
+
+def _deviates(statement: str) -> float:
+    """Half the width of an interval from a known standard error, in units of it."""
+    if statement == "differences":
+        return float(largest_of_differences(KNOWN, len(FOUR_MACHINES.ability), CI_PROB)[0])
+    return float(special.ndtri((1 + CI_PROB) / 2))
+
+
+def _batch(
+    design: str, batch: int, metric: str, n_replicates: int, seed: Any, **setting: Any
+) -> list[dict[str, Any]]:
     world, estimand = BenchmarkDesign(**setting), get_metric(metric)
     generator = np.random.default_rng(seed)
     truth = population_scores(world, metric=estimand)
@@ -175,6 +221,8 @@ def _batch(design: str, batch: int, metric: str, seed: Any, **setting: Any) -> l
     for number in range(BATCH):
         trials, these = simulated_benchmark(world, generator, metric=estimand)
         found = _statements(estimand, trials, truth, these)
+        if n_replicates:
+            found += _of_draws(estimand, trials, truth, these, n_replicates, generator)
         rows += [{"set": BATCH * batch + number, **row} for row in found]
     return rows
 
@@ -214,13 +262,16 @@ def _two_way(images: Floats, people: Floats, shared: Floats) -> Floats:
     return np.asarray(matrix + np.diag(floor - variance))
 
 
-def _row(statement: str, truth: Any, bounds: Floats, *, together: bool = False) -> dict[str, Any]:
+def _row(
+    statement: str, truth: Any, estimate: Floats, bounds: Floats, *, together: bool = False
+) -> dict[str, Any]:
     inside = (bounds[..., 0] <= truth) & (truth <= bounds[..., 1])
     width = float((bounds[..., 1] - bounds[..., 0]).mean())
     return {
         "statement": statement,
         "covered": float(inside.all() if together else inside.mean()),
         "width": width,
+        "squared_error": float(((estimate - truth) ** 2).mean()),
     }
 
 
@@ -238,8 +289,8 @@ def _of_decomposition(
         centre = contrasts @ machines.score
         pairs = student_bounds(centre, two.variance, two.df, CI_PROB)
         return [
-            _row("score, these people", truth.machines, scores),
-            _row("difference, these people", differences, pairs),
+            _row("score, these people", truth.machines, machines.score, scores),
+            _row("difference, these people", differences, centre, pairs),
         ]
     found = spread(parts, np.eye(m + 2), "crossed")
     bounds = student_bounds(parts.score, found.variance, found.df, CI_PROB)
@@ -249,12 +300,13 @@ def _of_decomposition(
     centre, half = contrasts @ machines.score, wide * np.sqrt(two.variance)
     matrix = joint_covariance(machines, "crossed")
     deviates = normal_deviates(machines, "crossed")
+    ratios = machines.score / parts.score[m + 1]
     sets = rank_sets(machines.score, matrix, deviates=deviates, n_draws=2_000, rng=1)
     return [
-        _row("score", truth.machines, bounds[:m]),
-        _row("human-human", truth.human, bounds[m : m + 1]),
-        _row("share", truth.machines / truth.human, np.array([s[2:4] for s in shares])),
-        _row("differences", differences, np.stack([centre - half, centre + half], -1),
+        _row("score", truth.machines, machines.score, bounds[:m]),
+        _row("human-human", truth.human, parts.score[m : m + 1], bounds[m : m + 1]),
+        _row("share", truth.machines / truth.human, ratios, np.array([s[2:4] for s in shares])),
+        _row("differences", differences, centre, np.stack([centre - half, centre + half], -1),
              together=True),
         _rank_row(sets, truth),
     ]  # fmt: skip
@@ -275,8 +327,8 @@ def _of_matrix(
         se = np.sqrt(np.einsum("cs,st,ct->c", contrasts, own, contrasts))
         pairs = np.stack([centre - z * se, centre + z * se], axis=-1)
         return [
-            _row("score, these people", truth.machines, bounds[:m]),
-            _row("difference, these people", differences, pairs),
+            _row("score, these people", truth.machines, value[:m], bounds[:m]),
+            _row("difference, these people", differences, centre, pairs),
         ]
     if not np.isfinite(matrix).all():
         return []
@@ -288,14 +340,44 @@ def _of_matrix(
     table = pairwise_differences(names, value[:m], own, CI_PROB, rng=1)
     wide = table[["simultaneous_ci95_lb", "simultaneous_ci95_ub"]].to_numpy()
     rows = [
-        _row("score", truth.machines, bounds[:m]),
-        _row("human-human", truth.human, bounds[m : m + 1]),
-        _row("share", truth.machines / truth.human, np.array(shares)),
-        _row("differences", differences, wide, together=True),
+        _row("score", truth.machines, value[:m], bounds[:m]),
+        _row("human-human", truth.human, value[m : m + 1], bounds[m : m + 1]),
+        _row("share", truth.machines / truth.human, value[:m] / value[m + 1], np.array(shares)),
+        _row("differences", differences, centre, wide, together=True),
     ]
     # Machines with the same answers have no ranks without something added.
     if np.isfinite(table["se"]).all():
         rows.append(_rank_row(rank_sets(value[:m], own, n_draws=2_000, rng=1), truth))
+    return rows
+
+
+def _of_draws(
+    metric: Metric, trials: Trials, truth: Scores, these: Scores, n: int, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Scores of the bootstrap and the posterior."""
+    found = benchmark_scores(
+        trials, metric=metric, people="label", n_resamples=n, n_draws=n, rng=rng
+    )
+    asked: tuple[tuple[str, Scores, Population], ...] = (
+        ("score", truth, "crossed"),
+        ("score, these people", these, "images"),
+    )
+    rows = []
+    for statement, own, population in asked:
+        table = found.summary(population, level="overall")
+        machines = table[~table["system"].isin(["human-human", "ceiling"])]
+        human = table[table["system"] == "human-human"]
+        named: list[tuple[str, Any, pd.DataFrame]] = [(statement, own.machines, machines)]
+        if population == "crossed":
+            named.append(("human-human", own.human, human))
+        for method in ("bootstrap", "posterior"):
+            limits = [f"{method}_eti95_lb", f"{method}_eti95_ub"]
+            rows += [
+                {"method": method}
+                | _row(name, true, part["estimate"].to_numpy(), part[limits].to_numpy())
+                for name, true, part in named
+                if limits[0] in part and part[limits[0]].notna().all()
+            ]
     return rows
 
 

@@ -416,17 +416,16 @@ def row_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
     error = np.sqrt(table["coverage"] * (1 - table["coverage"]) / n)
     table.insert(2, "coverage_mcse", error)
     short = stats.binom.cdf(by["covered"].sum(), n, PROMISED)
-    table.insert(3, "p_short", pd.Series(short, table.index).groupby("method").transform(_holm))
+    table.insert(3, "p_short", pd.Series(short, table.index).groupby("method").transform(adjusted))
     table.insert(4, "width", by["width"].median())
     of_model = table["width"].xs("model", level="method")
     table.insert(5, "relative_width", table["width"] / of_model.reindex(table.index, level=0))
     return table.reset_index()
 
 
-def _holm(p: pd.Series) -> pd.Series:
+def adjusted(p: pd.Series) -> pd.Series:
     """Adjusted for their number [H79]_."""
-    order = np.argsort(p.to_numpy(), kind="stable")
-    steps = p.to_numpy()[order] * (len(p) - np.arange(len(p)))
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
-    return pd.Series(adjusted, p.index)
+    # Imported here: nothing else of the package's start needs it.
+    from statsmodels.stats.multitest import multipletests
+
+    return pd.Series(multipletests(p, method="holm")[1], p.index)

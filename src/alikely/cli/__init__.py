@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import platform
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import alikely
-from alikely.cli import benchmark, compare, demo, margins, plan, spectrum
-from alikely.cli._reading import print_notes
-from alikely.cli._shared import Parser
+from alikely._base.names import nearest
+from alikely.cli._options import Parser
 
 __all__ = ["main"]
 
-VERBS = (demo, compare, margins, benchmark, spectrum, plan)
+# What `alikely --help` says of each verb. Its file is imported when it is asked for, as that takes
+# seconds.
+VERBS = {
+    "demo": "analyse a simulated example: table, plot, files in a folder",
+    "compare": "compare the errors of all pairs of a file",
+    "margins": "do two systems find the same items easy: decision margins against answers",
+    "benchmark": "score machines against humans: ceilings, new images and humans, ranks",
+    "spectrum": "how hard is each condition for people, and do machines err alike where it is",
+    "plan": "how many trials do I need",
+    "completion": "print a script that completes verbs and options in a shell",
+}
+# What results hang on, beside alikely itself and Python.
+MATTER = ("numpy", "scipy", "pandas", "xarray", "numba", "pymc", "pytensor", "nutpie", "arviz")
+
+
+class _Version(argparse.Action):
+    """Print the versions that matter, without importing what they are of."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **more)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(f"alikely {alikely.__version__}")
+        print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+        for name in MATTER:
+            try:
+                print(f"{name} {version(name)}")
+            except PackageNotFoundError:
+                print(f"{name} is not installed")
+        parser.exit()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,22 +61,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 if all went well, 2 on bad input (with one line on standard error).
     """
-    options = _parser().parse_args(arguments)
-    try:
-        options.run(options)
-        print_notes(getattr(options, "notes", ()))
-    except (ValueError, TypeError, OSError) as error:
-        print(f"alikely: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser, verbs = _parser()
+    at = next((i for i, text in enumerate(given) if not text.startswith("-")), len(given))
+    parser.check_names(given[:at])
+    if (asked := given[at : at + 1]) and asked[0] not in VERBS:
+        parser.error(
+            f"there is no verb {asked[0]!r}{nearest(asked[0], VERBS)}; verbs are {', '.join(VERBS)}"
+        )
+    for name in asked:
+        _add(verbs, name).check_names(given[at + 1 :])
+    options = parser.parse_args(given)
+    # What shows progress and words errors is not needed for --help.
+    from alikely.cli._running import run
+
+    return run(options, verbs.choices[given[at]])
 
 
-def _parser() -> Parser:
+def _parser() -> tuple[Parser, Any]:
+    """The parser, and its verbs without their options."""
     parser = Parser(
         prog="alikely", description="How alike two systems' errors are, and how sure we can be."
     )
-    parser.add_argument("--version", action="version", version=f"alikely {alikely.__version__}")
+    parser.add_argument("--version", action=_Version, help="print the versions that matter")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for verb in VERBS:
-        verb.add_parser(verbs).set_defaults(run=verb.run)
+    for name, text in VERBS.items():
+        verbs.add_parser(name, help=text)
+    return parser, verbs
+
+
+def _add(verbs: Any, name: str) -> Parser:
+    """Give a verb its options."""
+    module = importlib.import_module(f"alikely.cli.{name}")
+    parser: Parser = verbs.choices[name]
+    parser.description = module.DESCRIPTION
+    module.add_options(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def full_parser() -> Parser:
+    """The parser with all options of all verbs."""
+    parser, verbs = _parser()
+    for name in VERBS:
+        _add(verbs, name)
     return parser

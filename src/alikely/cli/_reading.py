@@ -1,15 +1,14 @@
-"""How the verbs read trials: one set of options for all of them, and the notes of reading."""
+"""How the verbs read trials: one set of options for all of them."""
 
 from __future__ import annotations
 
 import argparse
-import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import alikely as al
-from alikely._base.names import listed, nearest
-from alikely.cli._shared import Parser
+from alikely._base.steps import LOG, step
+from alikely.cli._keywords import named_columns
+from alikely.cli._options import Parser
 from alikely.data.readers import readers
 from alikely.data.reading import ROLES
 
@@ -69,7 +68,9 @@ def add_reading_options(parser: Parser) -> None:
 
 def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trials:
     """Read what the options say, and keep what was guessed."""
-    columns = _columns(options.columns) if options.columns else {}
+    columns: dict[str, Any] = (
+        named_columns(options.columns, "--columns", ROLES) if options.columns else {}
+    )
     if options.classes:
         columns["classes"] = "seen" if options.classes == "seen" else options.classes.split(",")
     wide = options.wide
@@ -77,47 +78,25 @@ def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trial
         if not wide:
             raise ValueError("--observers names columns of a wide table; give --wide too")
         wide = options.observers.split(",")
-    trials = al.Trials.read(
-        path,
-        format=options.format,
-        pattern=options.pattern,
-        na_values=None if options.na_values is None else options.na_values.split(","),
-        sep="\t" if options.sep in ("tab", "\\t") else options.sep,
-        encoding=options.encoding,
-        wide=wide,
-        score=options.score,
-        filter=options.filter,
-        **columns,
-        **more,
-    )
+    with step(f"reading {_what(path)}"):
+        trials = al.Trials.read(
+            path,
+            format=options.format,
+            pattern=options.pattern,
+            na_values=None if options.na_values is None else options.na_values.split(","),
+            sep="\t" if options.sep in ("tab", "\\t") else options.sep,
+            encoding=options.encoding,
+            wide=wide,
+            score=options.score,
+            filter=options.filter,
+            **columns,
+            **more,
+        )
+    LOG.info("%s", " ".join(str(trials).split()))
     options.notes = trials.notes  # printed below whatever the verb prints
     return trials
 
 
-def print_notes(notes: Sequence[str]) -> None:
-    """What was guessed, counted or left out when the trials were read, in 80 columns."""
-    if notes:
-        print("\nReading:")
-    for note in notes:
-        print(textwrap.fill(f"- {note}", 80, subsequent_indent="  "))
-
-
-def _columns(text: str) -> dict[str, Any]:
-    """Columns by role, of ``role=name,role=name``."""
-    found: dict[str, Any] = {}
-    for entry in text.split(","):
-        role, equal, name = (part.strip() for part in entry.partition("="))
-        if not (role and equal and name):
-            raise ValueError(
-                f"--columns expects ROLE=NAME,..., such as observer=subject, got {entry!r}"
-            )
-        if role not in ROLES:
-            raise ValueError(
-                f"--columns has no role {role!r}; roles are {listed(ROLES)}{nearest(role, ROLES)}"
-            )
-        if role in found:
-            raise ValueError(
-                f"--columns gives {role} twice, as {found[role]!r} and {name!r}; give it once"
-            )
-        found[role] = name
-    return found
+def _what(path: Any) -> str:
+    files = [str(one) for one in path] if isinstance(path, list) else [str(path)]
+    return files[0] if len(files) == 1 else f"{len(files)} files, {files[0]} to {files[-1]}"

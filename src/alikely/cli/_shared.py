@@ -1,20 +1,24 @@
-"""What the verbs share: their options, the table of a result, its files and its plot."""
+"""What the verbs share: the table of a result, its files and its plot."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.files import write_figure, write_file
+from alikely._base.steps import step
+from alikely.estimates import contrast
 from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from alikely.data import Trials
     from alikely.estimates.result import Result
     from alikely.metrics import Metric
 
@@ -22,68 +26,10 @@ ROWS_SHOWN = 40
 ROWS_DRAWN = 40
 
 
-class Parser(argparse.ArgumentParser):
-    """Bad options end in one line, as bad data do."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"alikely: {message}; see {self.prog} --help\n")
-
-
-type Verbs = argparse._SubParsersAction[Parser]
-
-
-def add_inference_options(parser: Parser, resamples: int = 10_000) -> None:
-    """Options of the verbs that read trials and infer from them."""
-    parser.add_argument(
-        "--no-response",
-        default="error",
-        choices=["error", "drop"],
-        help="count a missing response as an error (default), or drop the trial from the pair",
-    )
-    parser.add_argument(
-        "--resamples",
-        type=int,
-        default=resamples,
-        metavar="N",
-        help=f"bootstrap replicates (default {resamples})",
-    )
-    parser.add_argument(
-        "--draws",
-        type=int,
-        default=4_000,
-        metavar="N",
-        help="posterior draws (default 4000)",
-    )
-
-
-def add_output_options(parser: Parser, folder: str | None = None) -> None:
-    """Options of every verb; `folder` is where files go without ``--out``."""
-    parser.add_argument(
-        "--ci-prob",
-        type=float,
-        default=0.95,
-        metavar="P",
-        help="interval probability (default 0.95)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="seed; the same gives the same result (default 1)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=folder,
-        metavar="DIR",
-        help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
-        + (f" (default {folder})" if folder else "; nothing is written without it"),
-    )
-
-
-def report(result: Result, folder: Path | None, ci_prob: float) -> None:
-    """Print the table, write the files, say where they are."""
+def report(
+    result: Result, folder: Path | None, ci_prob: float, trials: Trials | None = None
+) -> None:
+    """Print the table and the means of machines, write the files, say where they are."""
     frame, metric = result.summary(), result.metric
     name = metric.name
     if "n_errors_a" in frame:
@@ -91,14 +37,23 @@ def report(result: Result, folder: Path | None, ci_prob: float) -> None:
     print(_table(frame, ci_prob, metric))
     n_undefined = int(frame["estimate"].isna().sum())
     print(f"\n{len(frame)} pairs; {n_undefined} with an undefined estimate.")
+    with step("means of machines"):
+        means = machine_means(result, {} if trials is None else _kinds(trials))
+    if means is not None:
+        print(_mean_table(means, ci_prob, metric))
     if folder is None:
         print("Nothing was written; --out DIR keeps table, draws and plot.")
         return
     folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / f"{name}.csv", frame.to_csv(index=False))
-    result.save(folder / f"{name}.nc")
-    _draw(result, folder / f"{name}.png")
-    print(f"Written to {folder}: {name}.csv, .nc (all draws), .png (plot)")
+    with step(f"writing to {folder}"):
+        write_file(folder / f"{name}.csv", frame.to_csv(index=False))
+        result.save(folder / f"{name}.nc")
+        _draw(result, folder / f"{name}.png")
+    written = f"{name}.csv, .nc (all draws), .png (plot)"
+    if means is not None:
+        write_file(folder / f"{name}_means.csv", means.to_csv(index=False))
+        written += f", {name}_means.csv"
+    print(f"Written to {folder}: {written}")
 
 
 def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
@@ -107,10 +62,11 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
     column, counted = metric.rests_on
     # A short name that is too long for its column stands above it.
     above, short = ("", metric.short) if len(metric.short) <= 5 else (metric.short, "")
-    shown = frame.head(ROWS_SHOWN)
+    shown = frame.iloc[spread(frame["estimate"], ROWS_SHOWN)]
     # A column more, where it helps to tell long names apart.
     wide = 12 if shown["observer_a"].str.len().max() > 11 else 11
-    first, second = told_apart(shown["observer_a"], wide), told_apart(shown["observer_b"], 12)
+    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 12)
+    conditions = told_apart(shown["condition"], 10)
     names = f"{'condition':<10} {'reference':<{wide}} {'other':<12} {counted:>6} {short:>5}"
     lines = [
         f"{above:>{len(names)}} {'bootstrap':>14} {metric.posterior_label:>14}",
@@ -123,15 +79,109 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
             dataset = row["dataset"]
             lines.append(f"-- {dataset}")
         lines.append(
-            f"{shorten(row['condition'], 10):<10} {first[row['observer_a']]:<{wide}} "
-            f"{second[row['observer_b']]:<12} {row[column]:>6} {number(row['estimate'])} "
+            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<{wide}} "
+            f"{told[row['observer_b']]:<12} {row[column]:>6} {number(row['estimate'])} "
             f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
             + ("!" if row["note"] else "")
         )
-    if len(frame) > ROWS_SHOWN:
-        lines.append(f"... and {len(frame) - ROWS_SHOWN} more; --out DIR keeps all of them")
+    lines += cut_lines(len(frame), metric.short)
     lines += note_lines(frame["note"])
     return "\n".join(lines)
+
+
+def spread(values: ArrayLike, most: int) -> NDArray[np.intp]:
+    """Positions of so many values, as they stand: the lowest, the highest and evenly between."""
+    given = np.asarray(values, dtype=np.float64)
+    if len(given) <= most:
+        return np.arange(len(given))
+    order = np.argsort(given, kind="stable")  # what is undefined comes last
+    n = int(np.isfinite(given).sum())
+    chosen = order[:n][np.linspace(0, n - 1, min(n, most)).round().astype(int)]
+    return np.sort(np.append(chosen, order[n:][: most - len(chosen)]))
+
+
+def cut_lines(n_rows: int, of: str, all_in: str = "--out DIR keeps all of them") -> list[str]:
+    """What a table that is cut says of the rows that it shows."""
+    if n_rows <= ROWS_SHOWN:
+        return []
+    shown = f"(shown: the lowest and the highest {of}, and evenly between by rank)"
+    return [
+        f"... and {n_rows - ROWS_SHOWN} more; {all_in}",
+        *textwrap.wrap(shown, 80, initial_indent="    ", subsequent_indent="    "),
+    ]
+
+
+def _kinds(trials: Trials) -> dict[str, str]:
+    return dict(zip(trials.observers, trials.data["kind"].values.tolist(), strict=True))
+
+
+def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | None:
+    """Mean of each machine over its pairs with observers of another kind, by every school.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis.
+    kinds : mapping
+        Kind of each observer; a group is of the kind that it is called by.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        One row per machine: ``machine, n_pairs, estimate, se``, bounds ``<school>_lb, _ub`` and
+        ``note``, highest first; None if no machine has several pairs.
+    """
+    pairs = result.pairs
+    first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
+    entries: dict[str, list[int]] = {}
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        if kinds and kinds.get(a, a) != kinds.get(b, b):
+            machine = a if kinds.get(b, b) == "human" else b
+            entries.setdefault(machine, []).append(i)
+    if all(len(own) < 2 for own in entries.values()):
+        return None
+    notes = result.summary()["note"].str.split("; ")
+    rows = []
+    for machine, own in entries.items():
+        weights = np.zeros(len(pairs))
+        weights[own] = 1 / len(own)
+        schools = contrast(result, weights)
+        row = {"machine": machine, "n_pairs": len(own)}
+        row |= schools.loc["analytic", ["estimate", "se"]].to_dict()
+        for school in schools.index:
+            lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
+            row |= {f"{school}_lb": schools.loc[school, lower]}
+            row |= {f"{school}_ub": schools.loc[school, upper]}
+        # What is said of each of its pairs holds of their mean.
+        common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
+        told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
+        rows.append(row | {"note": "; ".join(told)})
+    frame = pd.DataFrame(rows)
+    return frame.sort_values("estimate", ascending=False, ignore_index=True)
+
+
+def _mean_table(means: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
+    """Lay the means out, highest first, in at most 80 columns."""
+    level, short = percent(ci_prob), metric.short[:6]
+    shown = means.iloc[spread(means["estimate"], ROWS_SHOWN)]
+    names = told_apart(shown["machine"], 24)
+    lines = [
+        "",
+        "Mean of each machine over its pairs with observers of other kinds (the same",
+        "observers and conditions, new trials; new people: alikely benchmark):",
+        f"{'':<37} {'bootstrap':>14} {metric.posterior_label:>14}",
+        f"{'machine':<24} {'pairs':>5} {short:>6} {level:>14} {level:>14}",
+    ]
+    for row in shown.to_dict("records"):
+        spans = (
+            span(*(row.get(f"{school}_{end}", np.nan) for end in ("lb", "ub")))
+            for school in ("bootstrap", "posterior")
+        )
+        lines.append(
+            f"{names[row['machine']]:<24} {row['n_pairs']:>5} {number(row['estimate']):>6} "
+            f"{' '.join(spans)}" + ("!" if row["note"] else "")
+        )
+    return "\n".join([*lines, *cut_lines(len(means), metric.short), *note_lines(means["note"])])
 
 
 def note_lines(notes: pd.Series) -> list[str]:
@@ -189,13 +239,14 @@ def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
 def _draw(result: Result, path: Path) -> None:
     from alikely.plots import plot_intervals
 
-    labels = result.table["pair"].values[:ROWS_DRAWN].tolist()
+    rows = spread(result.estimates["estimate"].values, ROWS_DRAWN)
+    labels = result.table["pair"].values[rows].tolist()
 
     def intervals() -> None:
         ax = plot_intervals(result, which=labels)
         if len(labels) < result.table.sizes["pair"]:
             # Above the axes stands the legend.
-            part = f"first {len(labels)} of {result.table.sizes['pair']} pairs"
+            part = f"{len(labels)} of {result.table.sizes['pair']} pairs, lowest to highest"
             ax.set_xlabel(f"{ax.get_xlabel()}\n{part}")
 
     save_plot(intervals, path)

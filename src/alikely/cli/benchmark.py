@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely._base.steps import step
+from alikely.cli._options import Parser, add_inference_options, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import (
-    Parser,
-    Verbs,
-    add_inference_options,
-    add_output_options,
-    note_lines,
-    save_plot,
-    shorten,
-)
+from alikely.cli._shared import note_lines, save_plot, told_apart
 from alikely.metrics import find_metric
 from alikely.stats.intervals import percent
 
@@ -25,18 +19,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def add_parser(verbs: Verbs) -> Parser:
-    """Add the verb and its options."""
-    parser = verbs.add_parser(
-        "benchmark",
-        help="score machines against humans: ceilings, new images and humans, ranks",
-        description=(
-            "Mean error consistency (or another metric) of each model with the humans (over "
-            "conditions, then humans, then data sets), the human-human ceiling, intervals for new "
-            "images and humans, and a ranking that admits ties. FILE as for alikely compare, with "
-            "a column kind."
-        ),
-    )
+DESCRIPTION = (
+    "Mean error consistency (or another metric) of each model with the humans (over "
+    "conditions, then humans, then data sets), the human-human ceiling, intervals for new "
+    "images and humans, and a ranking that admits ties. FILE as for alikely compare, with "
+    "a column kind."
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
     parser.add_argument(
         "--metric",
         default="ec",
@@ -95,29 +87,41 @@ def add_parser(verbs: Verbs) -> Parser:
         choices=["error", "available"],
         help="refuse models that lack a data set (default), or average over what they have",
     )
+    parser.add_argument(
+        "--models", default="model", metavar="KIND", help="kind of what is scored (default model)"
+    )
+    parser.add_argument(
+        "--humans",
+        default="human",
+        metavar="KIND",
+        help="kind of what it is scored against (default human)",
+    )
     add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
     """Print and write the scores, and what silent choices make of them."""
     trials = read_trials(options, options.file)
-    scores = al.benchmark_scores(
-        trials,
-        metric=find_metric(options.metric),
-        people=options.people,
-        items=options.items,
-        exclude=options.exclude,
-        missing=options.missing,
-        no_response=options.no_response,
-        cohort=options.cohort,
-        n_resamples=options.resamples,
-        n_draws=options.draws,
-        ci_prob=options.ci_prob,
-        rng=options.seed,
-    )
+    with step("scores of machines against humans"):
+        scores = al.benchmark_scores(
+            trials,
+            metric=find_metric(options.metric),
+            models=options.models,
+            humans=options.humans,
+            people=options.people,
+            items=options.items,
+            exclude=options.exclude,
+            missing=options.missing,
+            no_response=options.no_response,
+            cohort=options.cohort,
+            n_resamples=options.resamples,
+            n_draws=options.draws,
+            ci_prob=options.ci_prob,
+            ci_kind=options.ci_kind,
+            rng=options.seed,
+        )
     frame = scores.summary(options.population, options.level)
     ranks = None
     if frame["se"].notna().all() and options.level == "overall":
@@ -130,7 +134,10 @@ def run(options: argparse.Namespace) -> None:
         print("\n" + textwrap.fill(str(verdict), 80))
     choices = None
     if options.sensitivity:
-        choices = al.benchmark.sensitivity(trials, exclude=options.exclude, missing=options.missing)
+        with step("what silent choices decide"):
+            choices = al.benchmark.sensitivity(
+                trials, exclude=options.exclude, missing=options.missing
+            )
         print(_sensitivity_table(al.benchmark.sensitivity_band(choices)))
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table, draws and plot.")
@@ -162,12 +169,13 @@ def _sensitivity_table(band: pd.DataFrame) -> str:
         "perfection), of the rank over these and ways to deal with accuracy:",
         f"{'system':<19}{'score':>6}{'range':>17}{'by':>13}{'rank':>5}{'ranks':>7}  by",
     ]
+    names = told_apart(band["system"], 18)
     for row in band.sort_values("score", ascending=False).to_dict("records"):
         ranked = row["rank"] == row["rank"]
         own = f"{row['rank']:.0f}" if ranked else ""
         ranks = f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else ""
         span = f"[{row['lowest']:.3f}, {row['highest']:.3f}]"
-        name = shorten(row["system"], 18)
+        name = names[row["system"]]
         lines.append(
             f"{name:<19}{row['score']:>6.3f}{span:>17}{row['decides']:>13}{own:>5}{ranks:>7}  "
             f"{row['decides_rank']}"
@@ -181,10 +189,11 @@ def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float
     names = f"{'system':<24} {'score':>6} {'se':>6} {level:>16} {'of ceiling':>11}"
     lines = [names + (f" {'rank':>6}" if ranks is not None else "")]
     lower, upper = (c for c in frame if str(c).startswith("analytic_"))
+    told = told_apart(frame["system"], 24)
     for _, row in frame.sort_values("estimate", ascending=False).iterrows():
         ceiled = "" if row["ceiled"] != row["ceiled"] else f"{row['ceiled']:.2f}"
         line = (
-            f"{shorten(row['system'], 24):<24} {row['estimate']:6.3f} {row['se']:6.3f} "
+            f"{told[row['system']]:<24} {row['estimate']:6.3f} {row['se']:6.3f} "
             f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {ceiled:>11}"
         )
         if ranks is not None and row["system"] in ranks.index:

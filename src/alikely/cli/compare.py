@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely.cli._keywords import groups_of
+from alikely.cli._options import (
+    Parser,
+    add_cluster,
+    add_inference_options,
+    add_output_options,
+)
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
-    Parser,
-    Verbs,
-    add_inference_options,
-    add_output_options,
+    cut_lines,
     note_lines,
     number,
     report,
-    shorten,
     span,
+    spread,
+    told_apart,
 )
 from alikely.metrics import find_metric, get_metric
 from alikely.stats.intervals import bound_names, percent
@@ -34,21 +40,29 @@ if TYPE_CHECKING:
 ALL = ("EC", "MA", "CLES")
 # The one that confusion matrices tell.
 CLES = "error_similarity"
+# Options that only metrics of such counts have, and their keywords.
+OF_COUNTS: dict[str, dict[str, str]] = {
+    "correctness": {
+        "prior": "prior", "null_draws": "n_null", "no_bayes_factor": "bayes_factor",
+    },
+    "rows": {
+        "mixture": "mixture", "alpha": "alpha", "base": "base", "permutations": "n_permutations",
+        "keep_sweeps": "folder",
+    },
+}  # fmt: skip
 
 
-def add_parser(verbs: Verbs) -> Parser:
-    """Add the verb and its options."""
-    parser = verbs.add_parser(
-        "compare",
-        help="compare the errors of all pairs of a file",
-        description=(
-            "Error consistency of pairs of observers (or another metric), with bootstrap and "
-            "posterior intervals. FILE has one row per observer and trial, with columns "
-            "observer, item (or image), truth, response, and optionally condition, dataset, "
-            "repeat, kind; or correct (0/1) in place of truth and response. An empty response "
-            "means: shown, not answered."
-        ),
-    )
+DESCRIPTION = (
+    "Error consistency of pairs of observers (or another metric), with bootstrap and "
+    "posterior intervals. FILE has one row per observer and trial, with columns "
+    "observer, item (or image), truth, response, and optionally condition, dataset, "
+    "repeat, kind; or correct (0/1) in place of truth and response. An empty response "
+    "means: shown, not answered."
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
     add_file(parser, nargs="*")
     parser.add_argument(
         "--confusions",
@@ -95,10 +109,59 @@ def add_parser(verbs: Verbs) -> Parser:
         action="store_true",
         help="also what independent observers of the same accuracies would show, by the sampler",
     )
+    _add_metric_options(parser)
+    add_cluster(parser)
     add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
-    return parser
+
+
+def _add_metric_options(parser: Parser) -> None:
+    """Options of single metrics, of tests and of posteriors."""
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="behind the posterior, by name (default: the metric's own), with --sampler nuts",
+    )
+    parser.add_argument(
+        "--include",
+        metavar="GROUP,...",
+        help="groups that a fit by chains keeps beside its draws, or all",
+    )
+    parser.add_argument(
+        "--prior",
+        metavar="NAME=A:B,...",
+        help="Beta parameters of the copy model, such as p_a=1:1,u=.5:.5,v=.5:.5",
+    )
+    parser.add_argument(
+        "--null-draws",
+        type=int,
+        metavar="N",
+        help="replicates of independent observers behind p_null (default 10000)",
+    )
+    parser.add_argument(
+        "--no-bayes-factor", action="store_true", help="leave the Bayes factor of association out"
+    )
+    parser.add_argument(
+        "--mixture",
+        choices=["mean", "pooled"],
+        help="of cles: rows are held against the mean of both (default), or against both pooled",
+    )
+    parser.add_argument(
+        "--alpha", type=float, metavar="A", help="of cles: added to each cell (default 0.5)"
+    )
+    parser.add_argument(
+        "--base", choices=["2", "e", "10"], help="of cles: of the logarithm (default 2)"
+    )
+    parser.add_argument(
+        "--permutations", type=int, metavar="N", help="of cles: behind its test (default 999)"
+    )
+    parser.add_argument(
+        "--keep-sweeps",
+        type=Path,
+        metavar="DIR",
+        help="of cles: keep what the posterior is made of there, for another run like this one",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -117,7 +180,10 @@ def run(options: argparse.Namespace) -> None:
     if options.null and options.draws < 1:
         raise ValueError(f"--null needs at least one draw, got --draws {options.draws}")
     # All names are looked up before any work is done.
-    for metric in [find_metric(name) for name in asked]:
+    found = [find_metric(name) for name in asked]
+    more = [_of_metric(options, metric) for metric in found]
+    _check_used(options, found)
+    for metric, own in zip(found, more, strict=True):
         result = al.compare(
             trials,
             metric,
@@ -127,12 +193,15 @@ def run(options: argparse.Namespace) -> None:
             n_resamples=options.resamples,
             n_draws=options.draws,
             sampler=options.sampler,
+            cluster=options.cluster,
             ci_prob=options.ci_prob,
+            ci_kind=options.ci_kind,
             rng=options.seed,
+            **own,
         )
         if results:
             print()
-        report(result, options.out, options.ci_prob)
+        report(result, options.out, options.ci_prob, trials)
         if options.null:
             _report_null(result, options)
         results.append(result)
@@ -159,6 +228,10 @@ def _of_confusions(options: argparse.Namespace) -> None:
         )
     if options.null:
         raise ValueError("--null simulates trials by correctness, which --confusions do not hold")
+    if options.cluster is not None:
+        raise ValueError("--cluster names a column of FILE, and --confusions have none")
+    cles = find_metric(CLES)
+    _check_used(options, [cles])
     names = [path.name.removesuffix(".csv") for path in options.confusions]
     if repeated := [name for n, name in enumerate(names) if name in names[:n]]:
         raise ValueError(f"two files are called {repeated[0]!r}, and names are systems; rename one")
@@ -176,9 +249,57 @@ def _of_confusions(options: argparse.Namespace) -> None:
         n_draws=options.draws,
         sampler=options.sampler,
         ci_prob=options.ci_prob,
+        ci_kind=options.ci_kind,
         rng=options.seed,
+        **_of_metric(options, cles),
     )
     report(result, options.out, options.ci_prob)
+
+
+def _of_metric(options: argparse.Namespace, metric: Metric) -> dict[str, Any]:
+    """Keywords that are given and that this metric has."""
+    given: dict[str, Any] = {}
+    for name in ("model", "include", *OF_COUNTS.get(metric.counts, {})):
+        value = getattr(options, name)
+        if value is not None and value is not False:
+            keyword = OF_COUNTS.get(metric.counts, {}).get(name, name)
+            given[keyword] = value
+    if "include" in given:
+        given["include"] = groups_of(options.include)
+    if "prior" in given:
+        given["prior"] = _prior(options.prior)
+    if "base" in given:
+        given["base"] = math.e if options.base == "e" else float(options.base)
+    if "bayes_factor" in given:
+        given["bayes_factor"] = False
+    return given
+
+
+def _check_used(options: argparse.Namespace, asked: list[Metric]) -> None:
+    """Refuse an option that no metric asked for has."""
+    for counts, names in OF_COUNTS.items():
+        given = [name for name in names if getattr(options, name) not in (None, False)]
+        if given and all(metric.counts != counts for metric in asked):
+            one = given[0].replace("_", "-")
+            shorts = ", ".join(metric.short for metric in asked)
+            raise ValueError(
+                f"--{one} is of metrics of {counts}, and not of {shorts}; leave it out"
+            )
+
+
+def _prior(text: str) -> dict[str, tuple[float, float]]:
+    """Beta parameters by name, of ``name=a:b,...``."""
+    found: dict[str, tuple[float, float]] = {}
+    for entry in text.split(","):
+        name, _, numbers = entry.partition("=")
+        try:
+            a, b = map(float, numbers.split(":"))
+        except ValueError:
+            raise ValueError(
+                f"--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got {entry!r}"
+            ) from None
+        found[name.strip()] = a, b
+    return found
 
 
 def _report_null(result: Result, options: argparse.Namespace) -> None:
@@ -213,19 +334,21 @@ def _null_lines(table: pd.DataFrame, metric: Metric, ci_prob: float) -> str:
     ]
     dataset = None
     several = table["dataset"].nunique() > 1
-    for _, row in table.head(ROWS_SHOWN).iterrows():
+    shown = table.iloc[spread(table["estimate"], ROWS_SHOWN)]
+    conditions = told_apart(shown["condition"], 10)
+    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 11)
+    for _, row in shown.iterrows():
         if several and row["dataset"] != dataset:
             dataset = row["dataset"]
             lines.append(f"-- {dataset}")
         cells = " ".join(span(row[lower], row[upper]) for lower, upper in bounds.values())
         p = f"{row['p_value']:7.4f}" if row["p_value"] == row["p_value"] else f"{'-':>7}"
         lines.append(
-            f"{shorten(row['condition'], 10):<10} {shorten(row['observer_a'], 11):<11} "
-            f"{shorten(row['observer_b'], 12):<12} {number(row['estimate'])} {cells} {p}"
+            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<11} "
+            f"{told[row['observer_b']]:<12} {number(row['estimate'])} {cells} {p}"
             + ("!" if row["note"] else "")
         )
-    if len(table) > ROWS_SHOWN:
-        lines.append(f"... and {len(table) - ROWS_SHOWN} more; --out DIR keeps all of them")
+    lines += cut_lines(len(table), metric.short)
     undefined, some = table["n_undefined"].sum(), (table["n_undefined"] > 0).sum()
     if undefined:
         lines.append(f"{undefined} replicates of {some} pairs are undefined and left out.")

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 
 import alikely as al
-from alikely.cli._shared import Parser, Verbs, add_output_options, report
+from alikely.cli._options import Parser, add_output_options
+from alikely.cli._shared import report
+
+DESCRIPTION = "Analyse a small simulated experiment of 4 humans and 6 models."
 
 
-def add_parser(verbs: Verbs) -> Parser:
-    """Add the verb and its options."""
-    parser = verbs.add_parser(
-        "demo",
-        help="analyse a simulated example: table, plot, files in a folder",
-        description="Analyse a small simulated experiment of 4 humans and 6 models.",
-    )
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
     add_output_options(parser, "alikely-demo")
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -26,5 +23,5 @@ def run(options: argparse.Namespace) -> None:
     result = al.error_consistency(
         trials, pairs="human-model", ci_prob=options.ci_prob, rng=options.seed
     )
-    report(result, options.out, options.ci_prob)
+    report(result, options.out, options.ci_prob, trials)
     print("\nYour own data: alikely compare FILE --pairs human-model --out DIR")

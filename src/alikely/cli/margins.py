@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely.cli._keywords import groups_of, named_columns
+from alikely.cli._options import (
+    Parser,
+    add_cluster,
+    add_inference_options,
+    add_output_options,
+)
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
-    Parser,
-    Verbs,
-    add_inference_options,
-    add_output_options,
+    cut_lines,
     note_lines,
     number,
     report,
     save_plot,
-    shorten,
+    spread,
+    told_apart,
 )
 from alikely.stats.intervals import percent
 
@@ -29,6 +35,9 @@ if TYPE_CHECKING:
 
     from alikely.estimates.result import Result
 
+MARGIN_ROLES = (
+    "observer", "item", "truth", "class", "logit", "probability", "margin", "condition", "dataset",
+)  # fmt: skip
 # By what a correlation freed of noise is of.
 SCALES = {
     "share": "of shares of right answers, those of endlessly many people like these (scale share)",
@@ -37,18 +46,16 @@ SCALES = {
 }
 
 
-def add_parser(verbs: Verbs) -> Parser:
-    """Add the verb and its options."""
-    parser = verbs.add_parser(
-        "margins",
-        help="do two systems find the same items easy: decision margins against answers",
-        description=(
-            "Decision-margin consistency of machines with groups of observers (and of each other): "
-            "correlation over items, and that correlation freed of the noise of single answers. "
-            "FILE as for alikely compare. MARGINS has one row per machine and item with a column "
-            "margin, or per machine, item and class with columns class and logit (or probability)."
-        ),
-    )
+DESCRIPTION = (
+    "Decision-margin consistency of machines with groups of observers (and of each other): "
+    "correlation over items, and that correlation freed of the noise of single answers. "
+    "FILE as for alikely compare. MARGINS has one row per machine and item with a column "
+    "margin, or per machine, item and class with columns class and logit (or probability)."
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
     add_file(parser)
     parser.add_argument(
         "--margins",
@@ -99,11 +106,16 @@ def add_parser(verbs: Verbs) -> Parser:
         metavar="M",
         help="alternatives of the task (default: the number of classes)",
     )
+    parser.add_argument(
+        "--margin-columns",
+        metavar="ROLE=NAME,...",
+        help=f"names of columns of MARGINS; roles: {', '.join(MARGIN_ROLES)}",
+    )
     _add_estimators(parser)
+    add_cluster(parser)
     add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)
-    return parser
 
 
 def _add_estimators(parser: Parser) -> None:
@@ -119,6 +131,24 @@ def _add_estimators(parser: Parser) -> None:
             "lists, and says why); or, by chains, strengths from counts of all (items), of each "
             "observer (observers), or of each class answered (criteria: response bias)"
         ),
+    )
+    parser.add_argument(
+        "--link",
+        default="m_afc",
+        choices=["m_afc", "probit"],
+        help="from strengths of items to shares of right answers: the best of m alternatives "
+        "(default), or probit",
+    )
+    parser.add_argument(
+        "--method",
+        default="pearson",
+        choices=["pearson", "spearman"],
+        help="what correlation (default pearson)",
+    )
+    parser.add_argument(
+        "--include",
+        metavar="GROUP,...",
+        help="groups that a fit by chains keeps beside its draws, or all",
     )
     parser.add_argument(
         "--scores",
@@ -141,7 +171,10 @@ def run(options: argparse.Namespace) -> None:
             coarse=coarse,
             how=options.how,
             unmapped=options.unmapped,
+            **_margin_columns(options.margin_columns),
         )
+    elif options.margin_columns:
+        raise ValueError("--margin-columns names columns of MARGINS; give --margins too")
     result = al.decision_margin_consistency(
         trials,
         table,
@@ -149,14 +182,19 @@ def run(options: argparse.Namespace) -> None:
         None if options.by == "none" else options.by,
         group=options.group,
         m=options.alternatives,
+        link=options.link,
+        method=options.method,
         model=options.model,
+        include=groups_of(options.include),
+        cluster=options.cluster,
         no_response=options.no_response,
         n_resamples=options.resamples,
         n_draws=options.draws,
         ci_prob=options.ci_prob,
+        ci_kind=options.ci_kind,
         rng=options.seed,
     )
-    report(result, options.out, options.ci_prob)
+    report(result, options.out, options.ci_prob, trials)
     attrs = result.data.attrs
     if "model_reason" in attrs:
         text = f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}."
@@ -177,6 +215,12 @@ def run(options: argparse.Namespace) -> None:
         write_file(options.out / "consistency.csv", both.to_csv(index=False))
         save_plot(al.plot_consistency, options.out / "consistency.png", both)
         print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
+
+
+def _margin_columns(text: str | None) -> dict[str, str]:
+    named = named_columns(text, "--margin-columns", MARGIN_ROLES) if text else {}
+    # In Python `class` is a word of the language.
+    return {"label" if role == "class" else role: name for role, name in named.items()}
 
 
 def _categories(path: Path) -> dict[str, str]:
@@ -214,17 +258,18 @@ def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> str:
     frame = scores.summary().sort_values("posterior_median", ascending=False)
     ranked = len(scores.models) > 1 and frame["posterior_median"].notna().all()
     ranks = scores.ranks().set_index("system") if ranked else None
-    lower, upper = (c for c in frame if str(c).startswith("posterior_eti"))
+    lower, upper = (c for c in frame if re.match(r"posterior_(eti|hdi)[\d.]+_[lu]b$", str(c)))
     names = f"{'system':<24} {'entries':>7} {'DMC':>6} {'ceiling':>7} {'free':>6} "
     names += f"{percent(ci_prob):>16} {'rank' if ranked else '':>6}"
     lines = ["", "Means over conditions and data sets, freed of noise:", names.rstrip()]
+    told = told_apart(frame["system"], 24)
     for row in frame.to_dict("records"):
         rank = ""
         if ranks is not None and row["system"] in ranks.index:
             own = ranks.loc[row["system"]]
             rank = f"{own['rank_lb']}-{own['rank_ub']}"
         lines.append(
-            f"{shorten(row['system'], 24):<24} {row['n_entries']:>7} {number(row['estimate']):>6} "
+            f"{told[row['system']]:<24} {row['n_entries']:>7} {number(row['estimate']):>6} "
             f"{number(row['ceiling']):>7} {number(row['posterior_median']):>6} "
             f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {rank:>6}"
         )
@@ -241,11 +286,14 @@ def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:
         "interval over people and items); a machine's ceiling is its root:",
         f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {level:>14}",
     ]
-    for _, row in ceilings.head(ROWS_SHOWN).iterrows():
+    shown = ceilings.iloc[spread(ceilings["reliability"], ROWS_SHOWN)]
+    conditions, systems = told_apart(shown["condition"], 10), told_apart(shown["system"], 11)
+    for _, row in shown.iterrows():
         bounds = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]" if not row["undefined"] else ""
         lines.append(
-            f"{shorten(row['condition'], 10):<10} {shorten(row['system'], 11):<11} "
+            f"{conditions[row['condition']]:<10} {systems[row['system']]:<11} "
             f"{row['n_observers']:>6} {row['n_items']:>6} {number(row['reliability'])} "
             f"{bounds or row['undefined']:>14}"
         )
-    return "\n".join(lines)
+    everywhere = "the group 'ceilings' of --out DIR has all of them"
+    return "\n".join([*lines, *cut_lines(len(ceilings), "reliability", everywhere)])

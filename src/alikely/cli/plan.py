@@ -13,16 +13,18 @@ import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely._base.steps import step
+from alikely.cli._options import Parser, add_output_options
 from alikely.cli._reading import add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
-    Parser,
-    Verbs,
-    add_output_options,
+    cut_lines,
     note_lines,
     number,
     save_plot,
     shorten,
+    spread,
+    told_apart,
 )
 from alikely.metrics import find_metric, metrics
 
@@ -38,18 +40,16 @@ TESTED = "error_consistency"
 USUAL = (160, 400, 1_000, 2_500)
 
 
-def add_parser(verbs: Verbs) -> Parser:
-    """Add the verb and its options."""
-    parser = verbs.add_parser(
-        "plan",
-        help="how many trials do I need",
-        description=(
-            "Number of trials for an interval of a width, for Fisher's exact test, or for a "
-            "difference of two models; from assumed accuracies and error consistency, or from a "
-            "pilot. Tests and differences are planned for error consistency, widths for other "
-            "metrics too: see --metric."
-        ),
-    )
+DESCRIPTION = (
+    "Number of trials for an interval of a width, for Fisher's exact test, or for a "
+    "difference of two models; from assumed accuracies and error consistency, or from a "
+    "pilot. Tests and differences are planned for error consistency, widths for other "
+    "metrics too: see --metric."
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
     parser.add_argument(
         "--accuracy",
         type=float,
@@ -89,7 +89,6 @@ def add_parser(verbs: Verbs) -> Parser:
     _add_pilot_options(parser)
     add_reading_options(parser)
     add_output_options(parser)
-    return parser
 
 
 def _add_pilot_options(parser: Parser) -> None:
@@ -136,7 +135,8 @@ def run(options: argparse.Namespace) -> None:
         if options.budget is not None:
             raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
         kind = _from_difference if options.difference else _from_assumptions
-    sentence, lines, table, draw = kind(options, metric)
+    with step("plan"):
+        sentence, lines, table, draw = kind(options, metric)
     print(sentence, *lines, sep="\n")
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table and plot.")
@@ -426,16 +426,17 @@ def _pilot_lines(table: pd.DataFrame, assurance: float, short: str) -> list[str]
             f"{'trials':>6} {'mean':>7} {_percent(assurance):>7} {'in':>5}"
         ),
     ]
-    for _, row in table.head(ROWS_SHOWN).iterrows():
+    shown = table.iloc[spread(table["pilot_estimate"], ROWS_SHOWN)]
+    conditions = told_apart(shown["condition"], 12)
+    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 11)
+    for _, row in shown.iterrows():
         lines.append(
-            f"{shorten(row['condition'], 12):<12} {shorten(row['observer_a'], 11):<11} "
-            f"{shorten(row['observer_b'], 12):<12} {row['pilot_trials']:>6} "
+            f"{conditions[row['condition']]:<12} {told[row['observer_a']]:<11} "
+            f"{told[row['observer_b']]:<12} {row['pilot_trials']:>6} "
             f"{number(row['pilot_estimate'])} {row['n_trials']:>6,} {row['expected_width']:7.3f} "
             f"{row['assured_width']:7.3f} {_share(row['p_excludes']):>5}"
         )
-    if len(table) > ROWS_SHOWN:
-        lines.append(f"... and {len(table) - ROWS_SHOWN} more; --out DIR keeps all of them")
-    return lines
+    return [*lines, *cut_lines(len(table), short)]
 
 
 def _share(share: float) -> str:

@@ -9,16 +9,10 @@ import numpy as np
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely._base.steps import step
+from alikely.cli._options import Parser, add_inference_options, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import (
-    Parser,
-    Verbs,
-    add_inference_options,
-    add_output_options,
-    note_lines,
-    save_plot,
-    shorten,
-)
+from alikely.cli._shared import note_lines, save_plot, told_apart
 from alikely.metrics import find_metric, get_metric
 from alikely.stats.intervals import percent
 
@@ -29,17 +23,15 @@ if TYPE_CHECKING:
 FEWEST, MOST = 2, 6
 
 
-def add_parser(verbs: Verbs) -> Parser:
-    """Add the verb and its options."""
-    parser = verbs.add_parser(
-        "spectrum",
-        help="how hard is each condition for people, and do machines err alike where it is",
-        description=(
-            "Glass's delta of human accuracies in every condition against undistorted ones, "
-            "regimes of difficulty and how sure they are, and, with machines in FILE, alignment "
-            "within each regime. FILE as for alikely compare, with a column kind."
-        ),
-    )
+DESCRIPTION = (
+    "Glass's delta of human accuracies in every condition against undistorted ones, "
+    "regimes of difficulty and how sure they are, and, with machines in FILE, alignment "
+    "within each regime. FILE as for alikely compare, with a column kind."
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
     add_file(parser)
     parser.add_argument(
         "--reference",
@@ -75,9 +67,8 @@ def add_parser(verbs: Verbs) -> Parser:
         help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
     )
     add_reading_options(parser)
-    add_inference_options(parser, resamples=1_000)
+    add_inference_options(parser, resamples=1_000, ci_kind=False)
     add_output_options(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -94,15 +85,16 @@ def run(options: argparse.Namespace) -> None:
         no_response=options.no_response,
         correction=options.correction,
     )
-    found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
+    with step("regimes of difficulty"):
+        found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
     posterior = compared = None
     tables = {"normality": al.spectrum.normality_checks(spectrum)}
     if options.mcmc:
         most = min(MOST, spectrum.sizes["condition"])
-        trees = {
-            k: al.fit_spectrum(spectrum, k, n_draws=options.draws, rng=options.seed + k)
-            for k in sorted({found.attrs["k"], *range(FEWEST, most + 1)})
-        }
+        trees = {}
+        for k in sorted({found.attrs["k"], *range(FEWEST, most + 1)}):
+            with step(f"generative model with {k} regimes"):
+                trees[k] = al.fit_spectrum(spectrum, k, n_draws=options.draws, rng=options.seed + k)
         tree = trees[found.attrs["k"]]
         posterior = al.spectrum.regime_probabilities(tree, ci_prob=options.ci_prob)
         if len(trees) > 1:
@@ -113,13 +105,14 @@ def run(options: argparse.Namespace) -> None:
     print(_spectrum_table(tables["spectrum"], posterior, options.ci_prob))
     print(_number_table(tables["regimes"], found, compared))
     if (trials.data["kind"].values == "model").any():
-        alignment = al.condition_alignment(
-            trials,
-            metrics=metrics,
-            no_response=options.no_response,
-            n_resamples=options.resamples,
-            rng=options.seed,
-        )
+        with step("alignment in each condition"):
+            alignment = al.condition_alignment(
+                trials,
+                metrics=metrics,
+                no_response=options.no_response,
+                n_resamples=options.resamples,
+                rng=options.seed,
+            )
         tables["alignment"] = al.spectrum.alignment_table(
             alignment, found["label"], ci_prob=options.ci_prob
         )
@@ -191,11 +184,12 @@ def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob
         last = f"{'regime':>10} {'stable':>6}"
     lines = [head + " " + last]
     bounds = None if posterior is None else posterior.set_index("condition")
+    names = told_apart(frame["condition"], 24)
     for _, row in frame.iterrows():
         p = "ref." if row["is_reference"] else f"{row['mann_whitney_p_bh']:7.4f}"
         mark = "" if row["above_chance"] else "*"
         line = (
-            f"{shorten(row['condition'], 24):<24} {row['n_humans']:>6} {row['accuracy']:5.2f} "
+            f"{names[row['condition']]:<24} {row['n_humans']:>6} {row['accuracy']:5.2f} "
             f"{row['delta']:6.2f} {p:>7} "
         )
         if bounds is None:
@@ -240,7 +234,7 @@ def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
     head = f"{'':<3} {'regime':<10} {'conds.':>6} {'humans':>7}  {'nearest machine':<21} "
     lines = ["", f"{head}{'of it':>5} {level:>14} {'tied':>5}"]
     lower, upper = (c for c in frame if str(c).startswith("ratio_of_means_"))
-    above = ""
+    above, names = "", told_apart(frame["system"], 21)
     for (metric, regime), part in frame.groupby(["metric", "regime"], sort=False):
         short = get_metric(metric).short
         if len(short) > 3:
@@ -254,7 +248,7 @@ def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
         tied = int((part["rank_lb"] == 1).sum())
         lines.append(
             f"{short:<3} {regime:<10} {best['n_conditions']:>6} {best['ceiling']:7.3f}  "
-            f"{shorten(best['system'], 21):<21} {best['ratio_of_means']:5.2f} "
+            f"{names[best['system']]:<21} {best['ratio_of_means']:5.2f} "
             f"[{best[lower]:5.2f}, {best[upper]:5.2f}] {tied:>5}"
         )
     lines.append("of it: share of the agreement among humans; tied: may be first")

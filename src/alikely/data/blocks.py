@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import sparse
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["LEFT_OUT", "Block", "blocks", "cluster_numbers"]
+__all__ = ["LEFT_OUT", "Block", "blocks", "cluster_numbers", "linked"]
 
 
 LEFT_OUT = -1
@@ -143,3 +144,29 @@ def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
         )
     frame = pd.DataFrame({"label": table[cluster].values, "dataset": table["trial_dataset"].values})
     return np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)
+
+
+def linked(members: Sequence[NDArray[np.intp]]) -> list[list[int]]:
+    """Which groups hang together, directly or by others, because they have members in common.
+
+    Parameters
+    ----------
+    members : sequence of ndarray of int
+        Numbers of the members of each group.
+
+    Returns
+    -------
+    list of list of int
+        Groups that belong together, in order.
+
+    Examples
+    --------
+    >>> linked([np.array([0, 1]), np.array([5]), np.array([1, 2]), np.array([2])])
+    [[0, 2, 3], [1]]
+    """
+    sizes = [len(own) for own in members]
+    at = np.repeat(np.arange(len(members)), sizes), np.concatenate([[], *members]).astype(np.intp)
+    width = 1 + int(max((own.max(initial=0) for own in members), default=0))
+    edges = sparse.csr_array((np.ones(sum(sizes)), at), shape=(len(members), width))
+    _, label = sparse.csgraph.connected_components(edges @ edges.T, directed=False)
+    return [np.flatnonzero(label == each).tolist() for each in np.unique(label)]

@@ -152,7 +152,7 @@ def paired_row_draws(
     run = joblib.Memory(folder, verbose=0).cache(_run)
     made_by = f"alikely {alikely.__version__}, {WARM_UP} + {SWEEPS} sweeps"
     found = in_parallel(
-        run, ((data, options, next(seeds), made_by) for _, data in jobs for _ in range(CHAINS))
+        run, [(data, options, next(seeds), made_by) for _, data in jobs for _ in range(CHAINS)]
     )
     ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
     populations["order"].values[:] = ranks * n_draws

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.steps import step
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.estimates.result import Result, fit_groups
@@ -125,18 +126,25 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     """Estimates of all pairs by one metric, with intervals of every school that it has."""
     seed = seed_sequence(ask.rng)
     bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
-    table = kind.count(trials, metric, ask)
-    cluster = kind.cluster(table, ask)
-    estimates = estimate(table, metric, cluster)
-    found = kind.beside(table, metric, estimates, ask, other_seed)
+    of = metric.label.lower()
+    with step(f"{of}: counts and estimates"):
+        table = kind.count(trials, metric, ask)
+        cluster = kind.cluster(table, ask)
+        estimates = estimate(table, metric, cluster)
+    with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
+        found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
     estimates = estimates.assign(found.variables)
     if ask.n_resamples:
-        replicates = bootstrap(table, metric, ask.n_resamples, cluster=cluster, rng=bootstrap_seed)
+        with step(f"{of}: {ask.n_resamples:,} bootstrap replicates"):
+            replicates = bootstrap(
+                table, metric, ask.n_resamples, cluster=cluster, rng=bootstrap_seed
+            )
         groups["bootstrap"] = replicates.to_dataset()
     told: dict[str, str] = {}
     if ask.n_draws and metric.draws:
-        drawn = kind.draw(table, metric, estimates, ask, posterior_seed)
+        with step(f"{of}: {ask.n_draws:,} posterior draws"):
+            drawn = kind.draw(table, metric, estimates, ask, posterior_seed)
         groups |= {name: group for name, group in drawn.groups.items() if name not in groups}
         estimates = estimates.assign(drawn.variables)
         if drawn.remarks is not None:

@@ -23,7 +23,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from alikely._base.parallel import workers
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely._base.steps import is_silent, own_bar
 from alikely.inference.complete import check_include, data_groups, extended
 from alikely.inference.ready import LOCK, Values, compiled, holding
 
@@ -243,22 +245,27 @@ def sample(
     """Sample a model that is ready, and warn of trouble."""
     import nutpie
 
-    tree = nutpie.sample(
-        ready,
-        draws=per_chain,
-        tune=tune,
-        chains=CHAINS,
-        seed=spawn_integer(seed_sequence(rng)),
-        save_warmup=False,
-        target_accept=target_accept,
-        progress_bar=_is_watched() if progressbar is None else progressbar,
-    )
+    shown = _is_watched() if progressbar is None else progressbar
+    with own_bar(shown):
+        tree = nutpie.sample(
+            ready,
+            draws=per_chain,
+            tune=tune,
+            chains=CHAINS,
+            cores=None if workers() < 0 else workers(),
+            seed=spawn_integer(seed_sequence(rng)),
+            save_warmup=False,
+            target_accept=target_accept,
+            progress_bar=shown,
+        )
     _warn_of_trouble(tree, watched, remedy)
     return tree
 
 
 def _is_watched() -> bool:
     """Whether somebody looks on: at a terminal, or in a notebook."""
+    if is_silent():
+        return False
     # Nothing of notebooks is imported where there is none.
     shell = sys.modules.get("IPython")
     here = shell.get_ipython() if shell else None

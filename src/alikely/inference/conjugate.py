@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.blocks import LEFT_OUT, Block, blocks, linked
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
@@ -68,6 +68,9 @@ def pairwise_draws(
         Estimands to evaluate at each draw.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same draws on any number of workers.
+    images : ndarray of int, shape (trial,), optional
+        Number of the image of each trial, for the process to be of the patterns of images over
+        all groups that show some of the same. Every trial is another image if not given.
 
     Returns
     -------
@@ -135,6 +138,7 @@ def joint_draws(
     n_draws: int = 4_000,
     metrics: Sequence[Metric] = COPY_MODEL,
     rng: RandomState = None,
+    images: NDArray[np.intp] | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Exact draws of one posterior for all pairs that share trials.
 
@@ -181,11 +185,55 @@ def joint_draws(
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
-    jobs = [(block, n_draws, metrics, seed) for block, seed in zip(groups, seeds, strict=True)]
     out = {m.name: np.empty((n_draws, table.sizes["pair"]), dtype=np.float32) for m in metrics}
-    for block, drawn in zip(groups, in_parallel(_joint_block, jobs), strict=True):
-        for name, values in drawn.items():
-            out[name][:, block.rows] = values
+    if images is None:
+        together = [[number] for number in range(len(groups))]
+    else:
+        together = linked([images[block.trials] for block in groups])
+    jobs = []
+    for numbers in together:
+        own = [groups[number] for number in numbers]
+        unit = None if images is None else [images[block.trials] for block in own]
+        jobs.append((own, unit, n_draws, metrics, seeds[numbers[0]]))
+    for numbers, found in zip(together, in_parallel(_joint_blocks, jobs), strict=True):
+        for number, drawn in zip(numbers, found, strict=True):
+            for name, values in drawn.items():
+                out[name][:, groups[number].rows] = values
+    return out
+
+
+def _joint_blocks(
+    own: list[Block],
+    images: list[NDArray[np.intp]] | None,
+    n_draws: int,
+    metrics: Sequence[Metric],
+    seed: np.random.SeedSequence,
+) -> list[dict[str, NDArray[np.float32]]]:
+    """Draws of groups whose images hang together."""
+    if images is None or (len(own) == 1 and len(np.unique(images[0])) == len(images[0])):
+        return [_joint_block(own[0], n_draws, metrics, seed)]
+    used, every = np.unique(np.concatenate(images), return_inverse=True)
+    members = np.split(every, np.cumsum([len(unit) for unit in images])[:-1])
+    rng = np.random.default_rng(seed)
+    out = [
+        {m.name: np.full((n_draws, len(block.a)), np.nan, dtype=np.float32) for m in metrics}
+        for block in own
+    ]
+    codes = [block.codes() for block in own]
+    common = [(code != LEFT_OUT).any(axis=1) for code in codes]
+    widest = max(8 * len(block.a) + len(block.correct) ** 2 for block in own)
+    step = max(1, CHUNK // (len(used) + max(map(len, members)) + widest))
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        weights = rng.standard_gamma(1.0, size=(size, len(used)))
+        # Images that nobody was shown bear one mass in all groups, with patterns of each.
+        pieces = _prior_pieces(rng, size)
+        for block, code, member, known, drawn in zip(own, codes, members, common, out, strict=True):
+            cells = weighted_cells(weights[:, member], code)
+            cells += _prior_cells(rng, pieces, len(block.correct), block.a, block.b)
+            for metric in metrics:
+                values = metric.value(cells)
+                drawn[metric.name][start : start + size][:, known] = values[:, known]
     return out
 
 
@@ -209,7 +257,7 @@ def _joint_block(
         # precision, because masses of rare patterns decide near the ceiling.
         weights = rng.standard_gamma(counts, size=(size, len(counts)))
         cells = weighted_cells(weights, codes)
-        cells += _prior_cells(rng, size, n_observers, block.a, block.b)
+        cells += _prior_cells(rng, _prior_pieces(rng, size), n_observers, block.a, block.b)
         for metric in metrics:
             out[metric.name][start : start + size] = metric.value(cells)
     common = (codes != LEFT_OUT).any(axis=1)
@@ -248,16 +296,21 @@ def stick_masses(rng: np.random.Generator, size: int, mass: float = MASS) -> NDA
     return shares
 
 
+def _prior_pieces(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    """Pieces of the prior's part of the process: (size, STICKS), of mass Gamma(2) together."""
+    return np.asarray(rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size))
+
+
 def _prior_cells(
     rng: np.random.Generator,
-    size: int,
+    pieces: NDArray[np.float64],
     n_observers: int,
     a: NDArray[np.intp],
     b: NDArray[np.intp],
 ) -> NDArray[np.float64]:
-    """Cells of the prior's part of the process: shape (size, pair, 4), of mass Gamma(2) each."""
-    pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
-    right = rng.integers(0, 2, size=(size, n_observers, STICKS), dtype=np.int8).astype(np.float64)
+    """Cells of these pieces, each of a pattern of its own: (size, pair, 4)."""
+    shape = (len(pieces), n_observers, STICKS)
+    right = rng.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64)
     both = (right * pieces[:, None, :]) @ right.transpose(0, 2, 1)
     alone = np.diagonal(both, axis1=1, axis2=2)
     n11 = both[:, a, b]

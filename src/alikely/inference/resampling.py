@@ -20,7 +20,7 @@ from scipy import special
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.data.blocks import Block, blocks, cluster_numbers, linked
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
@@ -41,12 +41,14 @@ def bootstrap(
     n_resamples: int = 10_000,
     kind: Literal["trial", "bayesian"] = "trial",
     cluster: str | None = None,
+    images: NDArray[np.intp] | None = None,
     rng: RandomState = None,
 ) -> xr.DataArray:
     """Bootstrap replicates of all entries of a table, with their dependence.
 
     Within a group of trials all pairs get the same resampled trials, so that differences and means
-    over pairs can be taken replicate by replicate. Groups are resampled on their own.
+    over pairs can be taken replicate by replicate. Groups are resampled on their own, unless they
+    have images in common.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ def bootstrap(
     cluster : str, optional
         Trial coordinate such as ``"item"``: trials of a group that share its value are resampled
         together.
+    images : ndarray of int, shape (trial,), optional
+        Number of the image of each trial: those of one image are resampled together, in all groups.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same replicates on any number of workers.
 
@@ -72,7 +76,8 @@ def bootstrap(
     Raises
     ------
     ValueError
-        If `n_resamples` is below 1, `kind` is unknown, or the table has no such cluster.
+        If `n_resamples` is below 1, `kind` is unknown, the table has no such cluster, or both
+        `cluster` and `images` are given.
 
     Examples
     --------
@@ -85,16 +90,25 @@ def bootstrap(
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     if kind not in ("trial", "bayesian"):
         raise ValueError(f"kind must be 'trial' or 'bayesian', got {kind!r}")
-    units = None if cluster is None else cluster_numbers(table, cluster)
+    if cluster is not None and images is not None:
+        raise ValueError("cluster and images both say what is resampled together; give one of them")
+    units = images if cluster is None else cluster_numbers(table, cluster)
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
-    jobs = [
-        (block, None if units is None else units[block.trials], metric, n_resamples, kind, seed)
-        for block, seed in zip(groups, seeds, strict=True)
-    ]
+    apart = [[number] for number in range(len(groups))]
+    together = apart if images is None else linked([images[block.trials] for block in groups])
+    jobs = []
+    for numbers in together:
+        own = [groups[number] for number in numbers]
+        unit = None if units is None else [units[block.trials] for block in own]
+        # Images that nothing shares are trials like any others.
+        if images is not None and unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
+            unit = None
+        jobs.append((own, unit, metric, n_resamples, kind, seeds[numbers[0]]))
     out = np.empty((n_resamples, table.sizes["pair"]), dtype=np.float32)
-    for block, replicates in zip(groups, in_parallel(_bootstrap_block, jobs), strict=True):
-        out[:, block.rows] = replicates
+    for numbers, replicates in zip(together, in_parallel(_bootstrap_blocks, jobs), strict=True):
+        for number, values in zip(numbers, replicates, strict=True):
+            out[:, groups[number].rows] = values
     return xr.DataArray(
         out, dims=("resample", "pair"), coords={"pair": table["pair"]}, name=metric.name
     )
@@ -271,36 +285,50 @@ def _bca(
     return bounds
 
 
-def _bootstrap_block(
-    block: Block,
-    units: NDArray[np.intp] | None,
+def _bootstrap_blocks(
+    own: list[Block],
+    units: list[NDArray[np.intp]] | None,
     metric: Metric,
     n_resamples: int,
     kind: Literal["trial", "bayesian"],
     seed: np.random.SeedSequence,
-) -> NDArray[np.float32]:
-    rng = np.random.default_rng(seed)
-    n_pairs, n_trials = len(block.a), block.correct.shape[1]
-    if not n_trials:
-        return np.full((n_resamples, n_pairs), np.nan, dtype=np.float32)
-    if units is not None:
-        used, member = np.unique(units, return_inverse=True)
-        counts = np.ones(len(used), dtype=np.intp)
-    elif metric.counts == "correctness":
-        # Trials that all pairs see alike are exchangeable: resample the patterns, by their counts.
-        _, first, counts = np.unique(block.codes(), axis=1, return_index=True, return_counts=True)
-        block = block._replace(correct=block.correct[:, first])
-        member = np.arange(len(counts))
+) -> list[NDArray[np.float32]]:
+    """Replicates of groups whose trials are resampled together: (resample, pair) of each."""
+    if units is None:
+        counts, own, members = _kinds_of_trials(own[0], metric)
     else:
-        counts, member = np.ones(n_trials, dtype=np.intp), np.arange(n_trials)
-    ready = evaluator(block, metric)
-    out = np.empty((n_resamples, n_pairs), dtype=np.float32)
-    step = max(1, CHUNK // (int(counts.sum()) + ready.width))
+        used, every = np.unique(np.concatenate(units), return_inverse=True)
+        counts = np.ones(len(used), dtype=np.intp)
+        members = np.split(every, np.cumsum([len(u) for u in units])[:-1])
+    rng = np.random.default_rng(seed)
+    out = [np.full((n_resamples, len(block.a)), np.nan, dtype=np.float32) for block in own]
+    ready = [
+        (values, evaluator(block, metric), member)
+        for values, block, member in zip(out, own, members, strict=True)
+        if len(member)
+    ]
+    if not ready:
+        return out
+    step = max(1, CHUNK // (int(counts.sum()) + max(each.width for _, each, _ in ready)))
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)
-        weights = _unit_weights(counts, size, kind, rng)[:, member]
-        out[start : start + size] = ready.values(weights)
+        weights = _unit_weights(counts, size, kind, rng)
+        for values, each, member in ready:
+            values[start : start + size] = each.values(weights[:, member])
     return out
+
+
+def _kinds_of_trials(
+    block: Block, metric: Metric
+) -> tuple[NDArray[np.intp], list[Block], list[NDArray[np.intp]]]:
+    """How often each kind of trial occurs, a block of these kinds, and where they stand."""
+    n_trials = block.correct.shape[1]
+    if metric.counts != "correctness" or not n_trials:
+        return np.ones(n_trials, dtype=np.intp), [block], [np.arange(n_trials)]
+    # Trials that all pairs see alike are exchangeable: resample the patterns, by their counts.
+    _, first, counts = np.unique(block.codes(), axis=1, return_index=True, return_counts=True)
+    seen = block._replace(correct=block.correct[:, first])
+    return counts, [seen], [np.arange(len(counts))]
 
 
 def _unit_weights(

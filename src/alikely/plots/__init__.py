@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from alikely.plots.agreement import plot_accuracy, plot_agreement
 from alikely.plots.benchmark import plot_benchmark, plot_probability_greater, plot_ranks
 from alikely.plots.bounds import plot_bounds
 from alikely.plots.calibration import (
@@ -30,6 +31,8 @@ from alikely.plots.stability import (
 )
 
 __all__ = [
+    "plot_accuracy",
+    "plot_agreement",
     "plot_benchmark",
     "plot_bounds",
     "plot_classes",

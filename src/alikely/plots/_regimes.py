@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -12,13 +12,12 @@ import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
-from matplotlib.transforms import Bbox, ScaledTranslation
+from matplotlib.transforms import Bbox
 
 from alikely._base.arrays import Floats
-from alikely.plots._style import COLORS, MARKERS
+from alikely.plots._style import COLORS, MARKERS, below, figure_of, key_outside
 from alikely.stats.distances import Groups, group_mapping
 
 __all__ = [
@@ -131,11 +130,6 @@ def blend(color: str, opacity: float) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def figure_of(ax: Axes) -> Figure:
-    """The whole figure that axes are part of."""
-    return cast(Figure, ax.get_figure(root=True))
-
-
 def key(label: str, **look: Any) -> Line2D:
     """An entry of a legend."""
     return Line2D([], [], label=label, **look)
@@ -176,11 +170,9 @@ def lift_names(ax: Axes, names: Sequence[Annotation]) -> None:
 
 def legend_below(ax: Axes, handles: list[Any], title: str | None = None) -> None:
     """A legend under the axis label, as wide as the axes."""
-    under = ScaledTranslation(0, -34 / 72, figure_of(ax).dpi_scale_trans)
-    ax.legend(
-        handles=handles, title=title, loc="upper center", bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + under, ncols=min(len(handles), 3), frameon=False,
-        fontsize=8, title_fontsize=8,
+    place = below(ax, 34) | {"bbox_to_anchor": (0.5, 0.0)}
+    key_outside(
+        ax, handles, title, loc="upper center", ncols=min(len(handles), 3), **place
     )  # fmt: skip
 
 

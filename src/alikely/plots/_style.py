@@ -1,15 +1,44 @@
-"""Colours and small parts that all plots share."""
+"""Colours, sizes and small parts that all plots share; `style="column"` for print."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import functools
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any, Literal, cast
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import BboxBase, ScaledTranslation
+from numpy.typing import NDArray
 
-__all__ = ["COLORS", "MARKERS", "SCHOOLS", "axes_or_new", "check_table", "legend_right"]
+__all__ = [
+    "COLORS",
+    "MARKERS",
+    "SCHOOLS",
+    "axes_or_new",
+    "below",
+    "check_table",
+    "color_key",
+    "drop_crowded",
+    "figure_of",
+    "in_column",
+    "key_outside",
+    "legend_right",
+    "name_both_sides",
+    "new_axes",
+    "styled",
+]
 
 # Distinct in grey and for all common forms of colour blindness (Okabe and Ito's palette).
 SCHOOLS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
@@ -18,20 +47,278 @@ SCHOOLS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
 MARKERS = "os^Dv<>P"
 
+Style = Literal["screen", "column"]
+COLUMN_WIDTH = 3.3  # inches
+POINTS = 8.0
+PRINTED = (
+    "font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize",
+    "legend.fontsize", "legend.title_fontsize", "figure.labelsize", "figure.titlesize",
+)  # fmt: skip
+SIZES: Any = dict.fromkeys(PRINTED, POINTS)
+# Names of columns that fit upright into a map in a column, and of rows into a page.
+MOST_TURNED, MOST_IN_COLUMN = 4, 64
+# A letter is about half as wide as its font is high.
+LETTER = 0.56 * POINTS / 72
+STYLE_DOC = """    style : {"screen", "column"}
+        ``"column"`` draws a new figure as wide as a column of a paper (3.3 in), in 8 pt, panels one
+        above the other and the legend below.
+"""
+# Fonts that publishers take and text editors find, instead of outlines of single letters.
+EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
+_style: ContextVar[Style] = ContextVar("style", default="screen")
+
+
+class PlotFigure(Figure):
+    """A figure that is saved with its fonts embedded, whatever the settings.
+
+    In a column it has one legend for all panels: what is in it, its title, its height in inches.
+    """
+
+    key: tuple[list[Any], str | None, float] = ([], None, 0.0)
+
+    def savefig(self, fname: Any, *, transparent: bool | None = None, **kwargs: Any) -> None:
+        """Save as `matplotlib.figure.Figure.savefig` does."""
+        with mpl.rc_context(EMBEDDED):
+            super().savefig(fname, transparent=transparent, **kwargs)
+
+
+def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
+    """Give a plot the keyword `style`."""
+
+    @functools.wraps(draw)
+    def drawn(*args: Any, style: Style = "screen", **kwargs: Any) -> T:
+        if style not in ("screen", "column"):
+            raise ValueError(f"style must be 'screen' or 'column', got {style!r}")
+        if style == "screen":
+            return draw(*args, **kwargs)
+        token = _style.set(style)
+        try:
+            with mpl.rc_context(SIZES):
+                made = draw(*args, **kwargs)
+                fit_to_column(_figure_of_any(made))
+        finally:
+            _style.reset(token)
+        return made
+
+    own = inspect.signature(draw)
+    keyword = inspect.Parameter(
+        "style", inspect.Parameter.KEYWORD_ONLY, default="screen", annotation="Style"
+    )
+    drawn.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), keyword]
+    )
+    before, returns, after = (draw.__doc__ or "").partition("\n    Returns\n")
+    drawn.__doc__ = before.rstrip() + "\n" + STYLE_DOC + returns + after
+    return drawn
+
+
+def in_column() -> bool:
+    """Whether a plot is drawn for a column."""
+    return _style.get() == "column"
+
+
+def new_axes(
+    size: tuple[float, float],
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    most: int = 1,
+    tall: bool = False,
+    **options: Any,
+) -> NDArray[np.object_]:
+    """Axes (flat) of a new figure of this size in inches.
+
+    In a column there are at most so many panels side by side; pictures keep their shape, unless
+    tall: as high as they have rows.
+    """
+    width, height = size
+    if in_column():
+        n, side = rows * columns, min(most, columns)
+        panel = height / rows
+        if columns > side and not tall:
+            panel = min(panel, 0.75 * COLUMN_WIDTH)
+        columns, rows = side, -(-n // side)
+        width, height = COLUMN_WIDTH, panel * rows
+        if columns == rows == 1 and not tall:
+            height = max(min(height, 0.95 * COLUMN_WIDTH), 0.3 * COLUMN_WIDTH)
+    made = plt.subplots(
+        rows, columns, figsize=(width, height), layout="constrained", squeeze=False,
+        FigureClass=PlotFigure, **options,
+    )  # fmt: skip
+    return cast("NDArray[np.object_]", made[1].ravel())
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> Axes:
     """The axes given, or those of a new figure of this size in inches."""
     if ax is not None:
         return ax
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return cast(Axes, new_axes(size, **options)[0])
 
 
-def legend_right(ax: Axes, handles: list[Any], title: str | None = None) -> None:
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that axes are part of."""
+    return cast(Figure, ax.get_figure(root=True))
+
+
+def legend_right(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
     """A legend beside the axes."""
-    ax.legend(
-        handles=handles, title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0),
-        frameon=False, fontsize=8, title_fontsize=8, alignment="left",
+    key_outside(
+        ax, handles, title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left"
     )  # fmt: skip
+
+
+def below(ax: Axes, points: float) -> dict[str, Any]:
+    """Where a legend goes that stands so far under the axes, at their right end."""
+    under = ScaledTranslation(0, -points / 72, figure_of(ax).dpi_scale_trans)
+    return {"bbox_to_anchor": (1.0, 0.0), "bbox_transform": ax.transAxes + under}
+
+
+def key_outside(
+    ax: Axes, handles: Sequence[Any] | None = None, title: str | None = None, **place: Any
+) -> None:
+    """A legend at this place outside the axes; in a column below them all."""
+    shown = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
+    if not shown:
+        return
+    figure = figure_of(ax)
+    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "title_fontsize": 8}
+    if not (in_column() and isinstance(figure, PlotFigure)):
+        ax.legend(handles=shown, title=title, **(look | place))
+        return
+    # One legend for all panels: what several of them show once.
+    old, old_title, old_height = figure.key
+    known = {str(handle.get_label()) for handle in old}
+    shown = [*old, *(handle for handle in shown if str(handle.get_label()) not in known)]
+    title = old_title or title
+    for earlier in list(figure.legends):
+        earlier.remove()
+    labels = [str(handle.get_label()) for handle in shown]
+    longest = max(len(line) for label in labels for line in label.split("\n"))
+    columns = max(1, min(3, len(shown), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
+    lines = [label.count("\n") + 1 for label in labels]
+    height = max(sum(lines[k::columns]) for k in range(columns)) + (1 if title else 0)
+    figure.legend(
+        handles=shown, labels=labels, title=title, loc="outside lower center", ncols=columns,
+        alignment="left", columnspacing=1.0, handlelength=1.5, **look,
+    )  # fmt: skip
+    figure.key = (shown, title, 0.1 + 0.165 * height)
+    width, all_over = figure.get_size_inches()
+    figure.set_size_inches(width, all_over + figure.key[2] - old_height)
+
+
+def color_key(
+    ax: Axes | Sequence[Axes], colors: ScalarMappable, label: str, **options: Any
+) -> Colorbar:
+    """A colour bar beside the axes; in a column below them."""
+    axes = [ax] if isinstance(ax, Axes) else list(ax)
+    if in_column():
+        options = {"location": "bottom", "aspect": 30}
+    return figure_of(axes[0]).colorbar(colors, ax=axes, label=label, **options)
+
+
+def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
+    """Names of rows and columns of a square map; in a column those of many rows alone."""
+    n = len(names)
+    every = 1
+    if in_column() and n > MOST_TURNED:
+        figure = figure_of(ax)
+        every = -(-n // MOST_IN_COLUMN)
+        ax.set_xticks([])
+        ax.set_xlabel("columns: in the order of the rows")
+        if isinstance(figure, PlotFigure):
+            ax.set_aspect("auto")
+            figure.set_size_inches(COLUMN_WIDTH, 1.1 + 0.125 * n / every)
+    else:
+        ax.set_xticks(range(n), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(0, n, every), names[::every], fontsize=size)
+
+
+def drop_crowded(ax: Axes, texts: Sequence[Text]) -> None:
+    """Labels of lines that would stand over the edge, or over each other, are left out."""
+    # Places of labels depend on those of the axes.
+    figure_of(ax).draw_without_rendering()
+    window = ax.get_window_extent()
+    kept: list[BboxBase] = []
+    for text in texts:
+        box = text.get_window_extent()
+        inside = window.x0 < box.x0 and box.x1 < window.x1
+        inside = inside and window.y0 < box.y0 and box.y1 < window.y1
+        if inside and not any(box.overlaps(other) for other in kept):
+            kept.append(box)
+        else:
+            text.remove()
+
+
+def fit_to_column(figure: Figure) -> None:
+    """Break long labels into lines, turn ticks that meet; of a figure that a plot has made."""
+    if not isinstance(figure, PlotFigure):
+        return
+    width, _ = figure.get_size_inches()
+    for text in (figure._supxlabel, figure._supylabel):  # type: ignore[attr-defined]
+        if text is not None:
+            text.set_fontsize(POINTS)
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        box = ax.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+        # They are centred on their axes.
+        middle = (box.x0 + box.x1) / 2
+        across = 1.85 * min(middle, width - middle)
+        for text, room in (
+            (ax.title, across), (ax.xaxis.label, across), (ax.yaxis.label, box.height),
+        ):  # fmt: skip
+            text.set_fontsize(POINTS)
+            text.set_text(_broken(text.get_text(), max(int(room / LETTER), 12)))
+        _break_names(ax, box.height)
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        if ax.name != "polar":
+            _turn_ticks(ax)
+
+
+def _turn_ticks(ax: Axes) -> None:
+    """Labels under the axes upright where they meet, and those left out that still do."""
+    seen = [label for label in ax.get_xticklabels() if label.get_visible() and label.get_text()]
+    boxes = [label.get_window_extent() for label in seen]
+    pairs = list(itertools.pairwise(boxes))
+    flat = all(label.get_rotation() == 0 for label in seen)
+    slanted = any(label.get_rotation() not in (0, 90) for label in seen)
+    if (flat or slanted) and any(a.x0 <= b.x0 < a.x1 + 2 for a, b in pairs):
+        for label in seen:
+            label.set(rotation=90, ha="right", va="center", rotation_mode="anchor")
+        boxes = [label.get_window_extent() for label in seen]
+    elif flat:
+        return
+    steps = [abs(b.x1 - a.x1) for a, b in itertools.pairwise(boxes)]
+    if steps and min(steps) > 0:
+        every = int(np.ceil(1.15 * POINTS * figure_of(ax).dpi / 72 / min(steps)))
+        for k, label in enumerate(seen):
+            label.set_alpha(1.0 if k % every == 0 else 0.0)
+
+
+def _broken(text: str, letters: int) -> str:
+    """Lines of at most so many letters; the breaks that are there stay."""
+    return "\n".join(
+        textwrap.fill(line, letters, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+
+
+def _break_names(ax: Axes, height: float) -> None:
+    """Long names of rows on two lines, where the rows are high enough."""
+    ticks, labels = ax.get_yticks(), [label.get_text() for label in ax.get_yticklabels()]
+    if len(ticks) != len(labels) or not labels or max(map(len, labels)) <= 22:
+        return
+    low, high = sorted(ax.get_ylim())
+    if height * 72 / max(high - low, 1) > 2.8 * POINTS:
+        ax.set_yticks(ticks, [_broken(label, 22) for label in labels])
+
+
+def _figure_of_any(made: Any) -> Figure:
+    """The figure of one or several axes, or a figure as it is."""
+    if isinstance(made, Figure):
+        return made
+    return figure_of(made if isinstance(made, Axes) else made[0])
 
 
 def check_table(frame: pd.DataFrame, columns: Iterable[str], way_out: str) -> None:

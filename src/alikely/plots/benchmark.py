@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -12,11 +14,26 @@ from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.drawn import DrawnScores
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.tables import Population
-from alikely.plots._style import SCHOOLS, axes_or_new
+from alikely.plots._style import (
+    SCHOOLS,
+    axes_or_new,
+    color_key,
+    key_outside,
+    name_both_sides,
+    styled,
+)
 
 __all__ = ["plot_benchmark", "plot_probability_greater", "plot_ranks"]
 
+# What the green line is, in tables of benchmarks of trials and of scores of pairs.
+CEILINGS = {CEILING: "human ceiling", HUMANS: "humans among each other"}
+# Whose probability it is.
+NEW_IMAGES, NEW_TRIALS = "new images, the same humans", "new images, the same observers"
+# Names of so many machines are legible in cells of full size, in inches.
+ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
+
+@styled
 def plot_benchmark(
     scores: Benchmark | DrawnScores,
     population: Population = "crossed",
@@ -64,7 +81,7 @@ def plot_benchmark(
     names = (str(column) for column in frame if str(column).startswith(school))
     lower, upper = (name for name in names if name != middle)
     machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
-    ax = axes_or_new(ax, (6.5, 1.2 + 0.24 * len(machines)))
+    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(machines)), tall=True)
     position = np.arange(len(machines))
     color = SCHOOLS["posterior"]
     ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
@@ -72,21 +89,25 @@ def plot_benchmark(
     human = HUMANS if drawn else CEILING
     if human in frame.index:
         ceiling = frame.loc[human]
+        percent = re.findall(r"([\d.]+)_lb$", lower)[0]
+        band = f"band: its {percent} % interval"
         ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
-        ax.axvline(ceiling[middle], color="#009E73", label="human-human")
-        ax.legend(frameon=False, loc="lower right", fontsize=8)
+        line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]} ({band})")
+        key_outside(ax, [line], loc="lower right", bbox_to_anchor=(1.0, 1.0))
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)
+    ax.set_ylim(-0.6, len(machines) - 0.4)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
     told = (
         f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
     )
     freed = ", freed of noise" if drawn and scores.metric.counts == "margins" else ""
-    ax.set_xlabel(f"mean {scores.metric.label} {told}{freed}")
+    ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
+@styled
 def plot_ranks(
     scores: Benchmark | DrawnScores,
     population: Population = "crossed",
@@ -128,7 +149,7 @@ def plot_ranks(
         table = scores.ranks().iloc[::-1]
     else:
         table = scores.ranks(population, rng=rng).iloc[::-1]
-    ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)))
+    ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)), tall=True)
     position = np.arange(len(table))
     tied = table["tied_with_top"].to_numpy()
     for mask, color, label in (
@@ -148,15 +169,20 @@ def plot_ranks(
     ax.set_xlabel("rank")
     ax.set_xlim(0.5, len(table) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
+    ax.set_ylim(-0.6, len(table) - 0.4)
+    key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
+@styled
 def plot_probability_greater(
     scores: Benchmark | DrawnScores, level: str = OVERALL, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the posterior probability that one machine is above another (new images).
+    """Draw the posterior probability that one machine is above another.
+
+    The posterior is over new images with the same humans and machines, as the title says; of new
+    humans it says nothing.
 
     Parameters
     ----------
@@ -195,9 +221,15 @@ def plot_probability_greater(
     else:
         draws = scores.draws("posterior", "score", level)[:, order]
     names = [systems[i] for i in order]
-    ax = axes_or_new(ax, (2.0 + 0.3 * len(names), 1.5 + 0.3 * len(names)))
+    n = len(names)
+    cell = max(CELL * min(1, ROOMY / n), LEAST)
+    size = min(8.0, 60 * cell)
+    ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
     image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.figure.colorbar(image, ax=ax, label="P(row above column)", shrink=0.8)
+    name_both_sides(ax, names, size)
+    told = NEW_IMAGES if not isinstance(scores, DrawnScores) else NEW_TRIALS
+    if level != OVERALL:
+        told = f"{level}, {told}"
+    ax.set_title(told, fontsize=9)
+    color_key(ax, image, "P(row above column)", shrink=0.8)
     return ax

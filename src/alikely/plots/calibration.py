@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,7 +21,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from alikely._base.names import listed, nearest
-from alikely.plots._style import COLORS, MARKERS, SCHOOLS, axes_or_new, check_table, legend_right
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    SCHOOLS,
+    axes_or_new,
+    check_table,
+    figure_of,
+    legend_right,
+    new_axes,
+    styled,
+)
 from alikely.stats.bands import rank_band
 from alikely.stats.intervals import percent
 
@@ -33,6 +42,7 @@ STUDY = "give a study of alikely.calibration.coverage_study()"
 COLUMNS = 4
 
 
+@styled
 def plot_rank_ecdf(
     ranks: pd.DataFrame, ci_prob: float = 0.95, quantities: Sequence[str] | None = None
 ) -> Figure:
@@ -81,6 +91,7 @@ def plot_rank_ecdf(
     return figure
 
 
+@styled
 def plot_recovery(
     ranks: pd.DataFrame, quantities: Sequence[str] | None = None, ci_prob: float = 0.9
 ) -> Figure:
@@ -132,6 +143,7 @@ def plot_recovery(
     return figure
 
 
+@styled
 def plot_data_averaged(ranks: pd.DataFrame, quantities: Sequence[str] | None = None) -> Figure:
     """Draw the distribution of the truths, and of one posterior draw of each simulation [T18]_.
 
@@ -169,6 +181,7 @@ def plot_data_averaged(ranks: pd.DataFrame, quantities: Sequence[str] | None = N
     return figure
 
 
+@styled
 def plot_coverage(
     study: pd.DataFrame,
     methods: Sequence[str] = ("posterior", "bootstrap", "wald"),
@@ -257,15 +270,12 @@ def _panels(
         )
     columns = min(COLUMNS, len(wanted))
     rows = -(-len(wanted) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(2.1 * columns + 0.5, 1.7 * rows + 0.6), layout="constrained",
-        squeeze=False,
-    )  # fmt: skip
-    for ax in axes.flat[len(wanted) :]:
+    axes = new_axes((2.1 * columns + 0.5, 1.7 * rows + 0.6), rows, columns, most=2)
+    for ax in axes[len(wanted) :]:
         ax.remove()
     panels = []
-    for ax, name in zip(axes.flat, wanted, strict=False):
+    for ax, name in zip(axes, wanted, strict=False):
         ax.set_title(name, fontsize=8)
         ax.tick_params(labelsize=7)
         panels.append((ax, ranks[ranks["quantity"] == name]))
-    return figure, panels
+    return figure_of(panels[0][0]), panels

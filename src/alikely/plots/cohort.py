@@ -14,7 +14,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
 from alikely.benchmark.cohorts import cohort_check, layout_of
 from alikely.benchmark.covariates import cohort_effects, covariate_values
-from alikely.plots._style import SCHOOLS, axes_or_new
+from alikely.plots._style import SCHOOLS, axes_or_new, legend_right, styled
 from alikely.stats.intervals import CiKind, check_interval, interval
 
 __all__ = ["plot_cohort", "plot_cohort_groups"]
@@ -28,6 +28,7 @@ QUANTITIES = {
 }
 
 
+@styled
 def plot_cohort(
     tree: xr.DataTree,
     by: Literal["all", "machine", "condition"] = "all",
@@ -76,7 +77,7 @@ def plot_cohort(
             f"group must be one of {listed(known)}; got {group!r}{nearest(group, known)}"
         )
     table = table[(table["group"] == group) & (table["n_humans"] > 0)]
-    ax = axes_or_new(ax, (5.0, 4.0))
+    ax = axes_or_new(ax, (6.2, 4.0))
     sizes = sorted(set(table["n_humans"]))
     for n, marker in zip(sizes, np.resize(list("os^Dv"), len(sizes)), strict=True):
         part = table[table["n_humans"] == n]
@@ -89,11 +90,13 @@ def plot_cohort(
     ax.set_ylabel("share of machines' answers that are right")
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(0, 1)
-    ax.legend(title="observed; bands predicted", frameon=False, fontsize=8, title_fontsize=8)
+    handles = ax.get_legend_handles_labels()[0]
+    legend_right(ax, handles, "observed;\nbands predicted")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
+@styled
 def plot_cohort_groups(
     tree: xr.DataTree,
     covariate: str,
@@ -147,7 +150,7 @@ def plot_cohort_groups(
     if quantity not in QUANTITIES:
         raise ValueError(f"{covariate!r} is of humans; see alikely.benchmark.cohort_contrasts")
     names = draws[covariate].values.tolist()
-    ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)))
+    ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)), tall=True)
     flat = draws[quantity].values.reshape(-1, len(names))
     bounds = interval(flat, ci_prob, ci_kind)
     kind = str(column.dims[0])

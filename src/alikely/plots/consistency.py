@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,7 +12,14 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from alikely.plots._style import COLORS, MARKERS, check_table, legend_right
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    check_table,
+    legend_right,
+    new_axes,
+    styled,
+)
 
 __all__ = ["plot_consistency"]
 
@@ -56,6 +62,7 @@ class _Line(NamedTuple):
     style: str = "-"
 
 
+@styled
 def plot_consistency(
     frame: pd.DataFrame, ax: Sequence[Axes] | NDArray[np.object_] | None = None
 ) -> NDArray[np.object_]:
@@ -131,7 +138,7 @@ def plot_consistency(
 def _pair_of_axes(ax: Any) -> NDArray[np.object_]:
     if ax is None:
         size = (9.0, 6.6)
-        return np.asarray(plt.subplots(2, 1, figsize=size, layout="constrained", sharex=True)[1])
+        return new_axes(size, 2, 1, sharex=True)
     axes = np.array(ax, dtype=object).ravel()
     if len(axes) != 2 or not all(isinstance(one, Axes) for one in axes):
         raise TypeError(

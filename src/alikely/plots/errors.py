@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
-from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right
+from alikely.plots._regimes import legend_below
+from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right, styled
 from alikely.stats.intervals import CiKind, check_interval, interval, percent
 
 __all__ = ["plot_classes", "plot_error_row"]
@@ -30,6 +31,7 @@ VERDICTS = {
 ROW_COORDS = ("observer", "dataset", "condition", "true_class", "response_class")
 
 
+@styled
 def plot_classes(
     result: Result,
     pair: str,
@@ -87,7 +89,7 @@ def plot_classes(
         )
     if sort:
         frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
-    ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))))
+    ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
     position = np.arange(len(frame))[::-1]
     factor = frame["log_bayes_factor"].to_numpy()
     # Rounding of log gammas leaves next to nothing where one observer never errs.
@@ -127,7 +129,7 @@ def plot_classes(
         if (verdict[~blank] == v).any()
     ]
     if handles:
-        ax.legend(handles=handles, frameon=False, fontsize=8)
+        legend_below(ax, handles)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -163,6 +165,7 @@ def _unit(result: Result) -> str:
     return "bits" if base == 2 else "nats" if math.isclose(base, math.e) else f"base {base:g}"
 
 
+@styled
 def plot_error_row(
     rows: xr.Dataset,
     true_class: str,
@@ -245,7 +248,7 @@ def plot_error_row(
     else:
         drawn = _given_draws(draws, true_class, counts)
     order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
-    ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)))
+    ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)), tall=True)
     position = np.arange(len(order))[::-1]
     shift = np.linspace(0.3, -0.3, len(counts)) if len(counts) > 1 else np.zeros(1)
     for k, (name, offset) in enumerate(zip(counts.index, shift, strict=True)):

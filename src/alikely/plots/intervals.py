@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
-from alikely.plots._style import SCHOOLS, axes_or_new
+from alikely.plots._style import SCHOOLS, below, figure_of, key_outside, new_axes, styled
 from alikely.stats.intervals import CiKind
 
 __all__ = ["plot_intervals"]
 
-MOST_ROWS = 60
+MOST_ROWS, MOST_PANELS = 60, 8
 
 
+@styled
 def plot_intervals(
     result: Result,
     *,
     intervals: Sequence[Literal["analytic", "bootstrap", "posterior"]] = ("bootstrap", "posterior"),
     which: Sequence[str] | None = None,
+    sort: Literal["estimate", "label"] | None = None,
+    top: int | None = None,
+    facet: Literal["dataset", "condition"] | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
     ax: Axes | None = None,
@@ -38,6 +43,12 @@ def plot_intervals(
         Schools to draw, where the result has them; the analytic one if it has none of them.
     which : sequence of str, optional
         Labels of the entries to draw, from top to bottom; all if not given.
+    sort : {"estimate", "label"}, optional
+        Largest estimate (undefined ones last), or first label, on top; as they come if not given.
+    top : int, optional
+        Draw the first so many of them only, as sorted; the title says of how many.
+    facet : {"dataset", "condition"}, optional
+        A panel for each, side by side, with the pairs of observers as rows that they share.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         As in the analysis if not given.
     ax : matplotlib.axes.Axes, optional
@@ -46,11 +57,13 @@ def plot_intervals(
     Returns
     -------
     matplotlib.axes.Axes
+        Of several panels the first; ``ax.figure.axes`` has them all.
 
     Raises
     ------
     ValueError
-        If a label is unknown, or there are more than 60 rows to draw.
+        If a label is unknown or an option is none of those named, or there are more than 60 rows
+        to draw; if panels are asked for where they cannot be.
 
     Notes
     -----
@@ -62,28 +75,98 @@ def plot_intervals(
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise")
     >>> result = al.error_consistency(trials, pairs="human-human", rng=1)
-    >>> ax = al.plot_intervals(result)
-    >>> len(ax.get_yticks())
-    6
+    >>> ax = al.plot_intervals(result, sort="estimate", top=3)
+    >>> len(ax.get_yticks()), ax.get_title()
+    (3, '3 of 6, by estimate')
     """
-    labels = result.table["pair"].values.tolist()
+    drawn = [name for name in intervals if name == "analytic" or name in result.data.children]
+    drawn = drawn or ["analytic"]
+    frame = result.summary(ci_prob, ci_kind, intervals=drawn)
+    frame.index = pd.Index(result.table["pair"].values.tolist())
+    frame, title = _chosen(frame, which, sort, top)
+    if facet is None:
+        panels = {"": frame}
+        rows = frame.index.tolist()
+    else:
+        panels, rows = _panels(frame, facet, ax)
+    if len(rows) > MOST_ROWS:
+        raise ValueError(
+            f"{len(rows)} rows are too many to read, the most is {MOST_ROWS}; choose some with "
+            "top=20 (and sort='estimate'), which=[...], or select trials or pairs beforehand; "
+            "facet='condition' makes panels"
+        )
+    height = 1.2 + 0.16 * (len(drawn) + 0.5) * len(rows)
+    n = len(panels)
+    axes = (
+        [ax]
+        if ax is not None
+        else list(new_axes((5.0 + 2.0 * n, height), 1, n, tall=True, sharey=True))
+    )
+    for panel, (name, part) in zip(axes, panels.items(), strict=True):
+        _draw(panel, result, part, rows, drawn)
+        panel.set_title(name or title, fontsize=9)
+    if facet is not None and title:
+        figure_of(axes[0]).suptitle(title, fontsize=9)
+    # Under the axes, from the right edge: long labels of entries leave the axes narrow.
+    key_outside(axes[-1], _key(axes), loc="upper right", ncols=2, **below(axes[-1], 34))
+    return axes[0]
+
+
+def _chosen(
+    frame: pd.DataFrame, which: Sequence[str] | None, sort: str | None, top: int | None
+) -> tuple[pd.DataFrame, str]:
+    """The rows to draw in their order, and what there is to say of the choice."""
+    labels = frame.index.tolist()
     unknown = [label for label in which or () if label not in labels]
     if unknown:
         raise ValueError(
             f"no entry is labelled {unknown[0]!r}; labels look like {labels[0]!r}"
             f"{nearest(unknown[0], labels)}"
         )
-    chosen = list(range(len(labels))) if which is None else [labels.index(x) for x in which]
-    if len(chosen) > MOST_ROWS:
+    if which is not None:
+        frame = frame.loc[list(which)]
+    if sort not in (None, "estimate", "label"):
+        raise ValueError(f"sort must be 'estimate' or 'label', got {sort!r}")
+    if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
+        raise ValueError(f"top must be a whole number from 1 on, got {top!r}")
+    if sort == "label":
+        frame = frame.sort_index(kind="stable")
+    elif sort == "estimate":
+        frame = frame.sort_values("estimate", ascending=False, kind="stable", na_position="last")
+    if top is None or top >= len(frame):
+        return frame, ""
+    order = "as they come" if sort is None else f"by {sort}"
+    return frame.iloc[:top], f"{top} of {len(frame)}, {order}"
+
+
+def _panels(
+    frame: pd.DataFrame, facet: str, ax: Axes | None
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """The entries of each panel, and the rows that panels share: what else tells them apart."""
+    if facet not in ("dataset", "condition"):
+        raise ValueError(f"facet must be 'dataset' or 'condition', got {facet!r}")
+    if ax is not None:
+        raise ValueError("facet makes a figure of its own panels; leave ax out, or facet")
+    other = "condition" if facet == "dataset" else "dataset"
+    names = frame["observer_a"] + " x " + frame["observer_b"]
+    if frame[other].nunique() > 1:
+        names += " | " + frame[other]
+    frame = frame.set_axis(pd.Index(names))
+    panels = {str(name): part for name, part in frame.groupby(facet, sort=False)}
+    if len(panels) > MOST_PANELS:
         raise ValueError(
-            f"{len(chosen)} rows are too many to read, the most is {MOST_ROWS}; choose some with "
-            "which=[...], or select trials or pairs beforehand"
+            f"{len(panels)} panels are too many to read, the most is {MOST_PANELS}; select some "
+            f"of {facet} beforehand"
         )
-    drawn = [name for name in intervals if name == "analytic" or name in result.data.children]
-    drawn = drawn or ["analytic"]
-    frame = result.summary(ci_prob, ci_kind, intervals=drawn).iloc[chosen]
-    ax = axes_or_new(ax, (7.0, 1.2 + 0.16 * (len(drawn) + 0.5) * len(frame)))
-    position = np.arange(len(frame))[::-1]
+    return panels, list(dict.fromkeys(names))
+
+
+def _draw(
+    ax: Axes, result: Result, frame: pd.DataFrame, rows: list[str], drawn: Sequence[str]
+) -> None:
+    """One panel."""
+    place = {name: len(rows) - 1 - k for k, name in enumerate(rows)}
+    position = np.array([place[name] for name in frame.index])
     shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(1)
     undefined = frame["estimate"].isna().to_numpy()
     for offset, school in zip(shift, drawn, strict=True):
@@ -98,22 +181,21 @@ def plot_intervals(
         label = f"{name}, {percent} % {kind.upper()}"
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)
     if undefined.any():
-        left = np.full(undefined.sum(), 0.01)
-        transform = ax.get_yaxis_transform()
         ax.plot(
-            left,
-            position[undefined],
-            "x",
-            color="#D55E00",
-            transform=transform,
-            label="estimate undefined",
-        )
+            np.full(undefined.sum(), 0.01), position[undefined], "x", color="#D55E00",
+            transform=ax.get_yaxis_transform(), label="estimate undefined",
+        )  # fmt: skip
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(position, [labels[i] for i in chosen], fontsize=8)
-    ax.set_ylim(-0.7, len(frame) - 0.3)
+    ax.set_yticks(list(place.values()), rows, fontsize=8)
+    ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel(result.metric.label)
-    # From the right edge, so that long labels of entries, which leave the axes narrow, push
-    # nothing out of the figure.
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
-    return ax
+
+
+def _key(axes: Sequence[Axes]) -> list[Any]:
+    """What any panel has, once."""
+    found: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return list(found.values())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy import special, stats
 
@@ -16,7 +16,7 @@ from alikely.estimates.result import Result
 from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
-from alikely.plots._style import COLORS
+from alikely.plots._style import COLORS, below, key_outside, new_axes, styled
 from alikely.plots.margins import entry_of_margins
 from alikely.stats.intervals import percent
 
@@ -28,6 +28,7 @@ PER_BIN, MOST_BINS = 16, 12
 MOST_NAMES = 40
 
 
+@styled
 def plot_margin_checks(
     result: Result,
     pair: int | str = 0,
@@ -124,8 +125,8 @@ def plot_margin_checks(
 
 def _three_axes(ax: Any) -> NDArray[np.object_]:
     if ax is None:
-        size = (13.0, 4.2)
-        return np.asarray(plt.subplots(1, N_PANELS, figsize=size, layout="constrained")[1])
+        size = (13.0, 4.6)
+        return new_axes(size, 1, N_PANELS)
     axes = np.array(ax, dtype=object).ravel()
     if len(axes) != N_PANELS or not all(isinstance(one, Axes) for one in axes):
         raise TypeError(
@@ -168,7 +169,12 @@ def _bend_panel(
             label=f"mean of {len(own)} items" if k == 0 else None,
         )  # fmt: skip
     ax.set_ylim(-0.05, 1.05)
-    ax.legend(fontsize=7, loc="lower right", framealpha=0.8, edgecolor="none")
+    _key(ax)
+
+
+def _key(ax: Axes) -> None:
+    """A legend under the axes."""
+    key_outside(ax, loc="upper right", ncols=1, **below(ax, 34))
 
 
 def _class_panel(
@@ -195,6 +201,7 @@ def _class_panel(
     every = -(-len(order) // MOST_NAMES)
     texts = [f"{labels[found.classes[k]]} ({found.size[k]})" for k in order]
     ax.set_yticks(place[::every], texts[::every], fontsize=7 if len(order) <= 20 else 5)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
     lost = len(labels) - len(order)
     left_out = f"; {lost} classes of one item not drawn" if lost else ""
     ax.set_xlabel(f"share right beyond margins, mean and {percent(ci_prob)}{left_out}", fontsize=8)
@@ -223,4 +230,4 @@ def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
     ax.set_ylabel("margin, in spreads from the median")
     worst = y[np.argmax(np.abs(y))]
     ax.set_title(f"tails: farthest margin at {worst:.1f} spreads", fontsize=9)
-    ax.legend(fontsize=7, loc="upper left", framealpha=0.8, edgecolor="none")
+    _key(ax)

@@ -10,7 +10,14 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from alikely.estimates.result import Result
-from alikely.plots._style import COLORS, SCHOOLS, axes_or_new
+from alikely.plots._style import (
+    COLORS,
+    SCHOOLS,
+    axes_or_new,
+    color_key,
+    key_outside,
+    styled,
+)
 
 __all__ = [
     "entry_of_margins",
@@ -21,6 +28,7 @@ __all__ = [
 METRIC = "decision_margin_consistency"
 
 
+@styled
 def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) -> Axes:
     """Draw how strong each item is by the model against its share of right answers.
 
@@ -99,7 +107,7 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
                 marker=marker, s=22, edgecolors="black", linewidths=0.4, zorder=2,
                 label=f"{text} ({chosen.sum()} items)",
             )  # fmt: skip
-    ax.figure.colorbar(ScalarMappable(norm, "viridis"), ax=ax, label="decision margin")
+    color_key(ax, ScalarMappable(norm, "viridis"), "decision margin")
     names = table["observer"].values
     ax.set_xlabel(f"share of right answers of {names[group]} (0 to 1)")
     ax.set_ylabel("item strength, units of the noise\n(posterior mean, bars: 1 sd to either side)")
@@ -109,6 +117,7 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     return ax
 
 
+@styled
 def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None) -> Axes:
     """Draw the posterior of the noise-free correlation beside the plain estimates.
 
@@ -243,6 +252,4 @@ def _remark(result: Result, at: int) -> str:
 
 
 def _legend_above(ax: Axes, n_columns: int = 2) -> None:
-    ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns, frameon=False, fontsize=8
-    )
+    key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)

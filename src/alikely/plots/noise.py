@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right
+from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right, styled
 from alikely.stats.intervals import percent
 
 __all__ = ["plot_explained", "plot_variance_shares"]
@@ -30,6 +30,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 EXPLAINED = ("observer_a", "observer_b", "observed", "predicted", "inside")
 
 
+@styled
 def plot_variance_shares(
     trees: Mapping[str, xr.DataTree] | xr.DataTree, ci_prob: float = 0.95, ax: Axes | None = None
 ) -> Axes:
@@ -76,7 +77,7 @@ def plot_variance_shares(
     named: dict[str, Any] = {"": trees} if single else {str(k): v for k, v in trees.items()}
     if not named:
         raise ValueError("trees is empty: expected at least one fit; give one of fit_observers()")
-    ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(named)))
+    ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(named)), tall=True)
     position = np.arange(len(named))[::-1]
     seen = []
     for y, (label, tree) in zip(position.tolist(), named.items(), strict=True):
@@ -111,6 +112,7 @@ def plot_variance_shares(
     return ax
 
 
+@styled
 def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the error consistency that shared item strengths predict against the observed one.
 
@@ -154,7 +156,7 @@ def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     inside = shown["inside"].astype(bool)
     own = shown["observer_a"] == shown["observer_b"]
 
-    ax = axes_or_new(ax, (6.8, 4.4))
+    ax = axes_or_new(ax, (8.0, 4.4))
     handles = []
     kinds = ((~own, "o", COLORS[0], "pairs"), (own, "s", COLORS[5], "observers with themselves"))
     for chosen, marker, color, name in kinds:

@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from alikely._base.random import RandomState
 from alikely.estimates.result import Result
 from alikely.inference import null
-from alikely.plots._style import axes_or_new
+from alikely.plots._style import axes_or_new, below, key_outside, styled
 
 __all__ = ["plot_null"]
 
 
+@styled
 def plot_null(
     result: Result,
     pair: str,
@@ -81,7 +82,7 @@ def plot_null(
         title = f"{pair}: undefined ({reason})"
     else:
         ax.axvline(value, color="#D55E00", linewidth=2, label=f"observed {value:.2f}")
-        ax.legend(frameon=False)
+        key_outside(ax, loc="upper right", **below(ax, 24))
         title = f"{pair}: two-sided p = {p:.2g}"
     undefined = 1 - len(defined) / len(draws)
     if undefined > 0:

@@ -18,9 +18,17 @@ from scipy import stats
 from alikely._base.names import listed, nearest
 from alikely.estimates.result import Result
 from alikely.metrics import Metric
-from alikely.plots._style import COLORS, MARKERS, axes_or_new
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    axes_or_new,
+    color_key,
+    legend_right,
+    name_both_sides,
+    styled,
+)
 
-__all__ = ["plot_matrix", "plot_metrics"]
+__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics"]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 SMALLEST, LARGEST = 8.0, 80.0
@@ -37,6 +45,7 @@ class Observed(Protocol):
 Kinds = Mapping[str, str] | Observed
 
 
+@styled
 def plot_matrix(
     result: Result,
     *,
@@ -112,7 +121,7 @@ def plot_matrix(
         matrix[j, i] = values
     matrix[i, j] = values
 
-    ax = axes_or_new(ax, (2.8 + 0.19 * len(names), 2.2 + 0.19 * len(names)))
+    ax = axes_or_new(ax, (2.8 + 0.19 * len(names), max(2.2 + 0.19 * len(names), 3.2)))
     image = ax.imshow(matrix, **_scale(result.metric, matrix))
     undefined = np.isnan(values.to_numpy())
     for a, b in zip(i[undefined].tolist(), j[undefined].tolist(), strict=True):
@@ -123,11 +132,10 @@ def plot_matrix(
                     linewidth=0,
                 )
             )  # fmt: skip
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    ax.set_yticks(range(len(names)), names, fontsize=7)
+    name_both_sides(ax, names, 7)
     if keys:
         _separate(ax, [tuple(of[name] for of in keys) for name in names])
-    notes = []
+    notes = [ax.get_xlabel()] if ax.get_xlabel() else []
     if undefined.any():
         notes.append(f"hatched: undefined ({undefined.sum()} of {len(values)} pairs)")
     if not symmetric:
@@ -138,10 +146,11 @@ def plot_matrix(
     ax.set_xlabel("\n".join(notes), fontsize=8)
     ax.set_title(_title(frame), fontsize=9)
     label = result.metric.label
-    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.7)
+    color_key(ax, image, label, shrink=0.7)
     return ax
 
 
+@styled
 def plot_metrics(
     results: Sequence[Result] | Mapping[str, Result],
     x: str,
@@ -224,7 +233,7 @@ def plot_metrics(
     ax = axes_or_new(ax, (6.6, 4.4))
     sizes = _Sizes(shown["accuracy"].to_numpy())
     handles = []
-    for k, (label, part) in enumerate(_by_pair_kind(shown, kinds)):
+    for k, (label, part) in enumerate(by_pair_kind(shown, kinds)):
         color, marker = COLORS[k], MARKERS[k]
         ax.scatter(
             part["value"], part["other"], s=sizes.of(part["accuracy"].to_numpy()), marker=marker,
@@ -236,9 +245,7 @@ def plot_metrics(
             handles.append(Line2D([], [], linestyle="", marker=marker, color=color, label=label))
     handles += sizes.legend()
     if handles:
-        ax.legend(
-            handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8
-        )
+        legend_right(ax, handles)
     for name, line in ((x, ax.axvline), (y, ax.axhline)):
         if _has_a_middle(named[name].metric):
             line(0, color="0.6", linewidth=0.8, zorder=0)
@@ -379,7 +386,7 @@ def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result
     return dict(zip(names, results, strict=True))
 
 
-def _by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
+def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
     """Entries by the kinds of both observers, whichever is named first."""
     if kinds is None:
         return [("all", frame)]

@@ -13,14 +13,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import matplotlib.pyplot as plt
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from alikely.plots._style import COLORS, MARKERS, axes_or_new, check_table, legend_right
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    axes_or_new,
+    check_table,
+    drop_crowded,
+    legend_right,
+    new_axes,
+    styled,
+)
 
 __all__ = ["plot_design_map", "plot_item_precision", "plot_power", "plot_width"]
 
@@ -42,6 +51,7 @@ NAMES = {
 }
 
 
+@styled
 def plot_width(
     table: pd.DataFrame,
     x: str = "n_trials",
@@ -94,6 +104,7 @@ def plot_width(
     return ax
 
 
+@styled
 def plot_power(
     table: pd.DataFrame,
     x: str = "n_trials",
@@ -142,6 +153,7 @@ def plot_power(
     return ax
 
 
+@styled
 def plot_item_precision(
     table: pd.DataFrame, tolerance: float = 0.05, axes: tuple[Axes, Axes] | None = None
 ) -> tuple[Axes, Axes]:
@@ -180,7 +192,7 @@ def plot_item_precision(
     if len(accuracies) > 1:
         raise ValueError(f"table must hold one accuracy, got {len(accuracies)}; choose its rows")
     if axes is None:
-        axes = tuple(plt.subplots(2, 1, figsize=(6.4, 5.0), layout="constrained", sharex=True)[1])
+        axes = tuple(new_axes((6.4, 5.0), 2, 1, sharex=True))
     top, bottom = axes
     part, truth = table.sort_values("n_answers"), float(accuracies[0])
     top.axhspan(truth - tolerance, truth + tolerance, color="0.9")
@@ -195,6 +207,7 @@ def plot_item_precision(
     return top, bottom
 
 
+@styled
 def plot_design_map(
     errors: pd.DataFrame, designs: pd.DataFrame | None = None, *, ax: Axes | None = None
 ) -> Axes:
@@ -253,7 +266,7 @@ def plot_design_map(
         grid.columns, grid.index, values, levels=levels, colors="0.25", linewidths=0.7
     )
     ax.set(xlabel=NAMES["n_images"], ylabel=NAMES["n_observers"])
-    ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
+    texts = ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
     ax.set_title("lines: standard error", fontsize=9)
     if designs is not None:
         check_table(designs, columns, "give a table of alikely.planning.best_design()")
@@ -268,14 +281,18 @@ def plot_design_map(
         )
     ax.set_xlim(grid.columns.min(), grid.columns.max())
     ax.set_ylim(grid.index.min(), grid.index.max())
+    drop_crowded(ax, texts)
     return ax
 
 
 def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: pd.Series) -> None:
     """A line for each value of a column; simulated points hollow."""
     handles = []
+    n = table[hue].nunique()
+    # More values than colours: from dark to light.
+    colors = COLORS if n <= len(COLORS) else mpl.colormaps["viridis"](np.linspace(0, 0.9, n))
     for i, (value, part) in enumerate(table.groupby(hue)):
-        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
+        color, marker = colors[i % len(colors)], MARKERS[i % len(MARKERS)]
         ordered = part.sort_values(x)
         ax.plot(ordered[x], ordered[y], color=color, linewidth=1.2)
         hollow = simulated[ordered.index].to_numpy()

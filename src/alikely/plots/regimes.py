@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.projections.polar import PolarAxes
-from matplotlib.pyplot import subplots
+from matplotlib.ticker import MaxNLocator
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
@@ -21,21 +22,33 @@ from alikely.plots._regimes import (
     group_styles,
     groups_of,
     key,
+    legend_below,
     lift_names,
     regime_colors,
     regime_order,
     shade_regimes,
 )
-from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right
+from alikely.plots._style import (
+    COLORS,
+    axes_or_new,
+    check_table,
+    in_column,
+    key_outside,
+    legend_right,
+    styled,
+)
 from alikely.stats.distances import Groups
 
 __all__ = ["plot_levels", "plot_radar", "plot_regime_ranks"]
 
 
 TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
+# From here on lines hide each other: so many have colours.
+MANY_LINES, MOST_LINES = 12, 8
 RANKS = "give the table of alikely.spectrum.regime_alignment()"
 
 
+@styled
 def plot_levels(
     table: pd.DataFrame,
     dataset: str,
@@ -135,6 +148,7 @@ def plot_levels(
     return ax
 
 
+@styled
 def plot_radar(
     table: pd.DataFrame,
     families: Groups,
@@ -207,9 +221,7 @@ def plot_radar(
     polygons = spokes.drop(index=HUMANS, errors="ignore").groupby(group, sort=False).mean()
 
     if ax is None:
-        ax = subplots(figsize=(7.0, 4.6), layout="constrained", subplot_kw={"projection": "polar"})[
-            1
-        ]
+        ax = axes_or_new(None, (7.0, 4.6), subplot_kw={"projection": "polar"})
     assert isinstance(ax, PolarAxes)
     angle = np.linspace(0, 2 * np.pi, spokes.shape[1], endpoint=False)
     handles: list[Line2D] = []
@@ -240,7 +252,9 @@ def plot_radar(
     # Between two spokes, so that figures and lines stay apart.
     ax.set_rlabel_position(float(np.degrees(angle[1] / 2)))
     ax.tick_params(axis="y", labelsize=7, labelcolor="0.35")
-    ax.set_xticks(angle, spokes.columns.tolist(), fontsize=8)
+    ax.yaxis.set_major_locator(MaxNLocator(2 if in_column() else 5))
+    names = [textwrap.fill(name, 12 if in_column() else 24) for name in spokes.columns]
+    ax.set_xticks(angle, names, fontsize=8)
     for label, theta in zip(ax.get_xticklabels(), angle, strict=True):
         side = np.sin(theta)
         label.set_horizontalalignment(
@@ -248,11 +262,11 @@ def plot_radar(
         )
     title = get_metric(metric).label
     ax.set_title(title if regime is None else f"{title}, {regime}", fontsize=9)
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.25, 1.0), frameon=False,
-              fontsize=8)  # fmt: skip
+    legend_below(ax, handles)
     return ax
 
 
+@styled
 def plot_regime_ranks(
     table: pd.DataFrame,
     metric: str = "error_consistency",
@@ -278,7 +292,8 @@ def plot_regime_ranks(
     matplotlib.axes.Axes
         Ranks, 1 on top, joined by a line for each machine; light bars are the joint confidence
         sets of the ranks. Within a regime the machines stand side by side in the order of their
-        ranks, so that the bars can be told apart. Names are at the last ranks.
+        ranks, so that the bars can be told apart. Names are at the last ranks. Of more than 12
+        machines without families, the 8 whose rank changes most have a colour and their sets.
 
     Raises
     ------
@@ -322,24 +337,31 @@ def plot_regime_ranks(
         handles = [
             key(name, color=color, marker="o", markersize=4) for name, (color, _) in styles.items()
         ]
-    else:
-        # Neighbours at the right differ.
-        for place, k in enumerate(order):
-            colors[k] = COLORS[place % len(COLORS)]
-
     n = len(systems)
-    ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), 1.3 + 0.155 * n))
+    apart = np.full(n, True)
+    if families is None:
+        # Of many lines only those are told apart whose rank changes most.
+        change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
+        apart[np.argsort(-change, kind="stable")[MOST_LINES if n > MANY_LINES else n :]] = False
+        # Neighbours at the right differ.
+        colors = ["0.72"] * n
+        for place, k in enumerate(k for k in order if apart[k]):
+            colors[k] = COLORS[place % (len(COLORS) - 1)]
+    ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * n, 2.6)), tall=True)
     # Side by side, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
     x = np.arange(len(regimes)) + aside
     for k in range(n):
-        look: dict[str, Any] = {"color": colors[k], "zorder": 1}
-        ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
-        ax.plot(x[k], rank[k], color=colors[k], linewidth=0.9, marker="o", markersize=3.2, zorder=2)
+        look: dict[str, Any] = {"color": colors[k], "zorder": 1 + apart[k]}
+        if apart[k]:
+            ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
+        width = (0.7, 0.9 if n <= MANY_LINES else 1.6)[int(apart[k])]
+        ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
     for place, k in enumerate(order):
         ax.annotate(
             systems[k], (len(regimes) - 0.55, place + 1), xytext=(2, 0),
-            textcoords="offset points", va="center", fontsize=7, color=colors[k],
+            textcoords="offset points", va="center", fontsize=7,
+            color=colors[k] if apart[k] else "0.35",
             annotation_clip=False,
         )  # fmt: skip
     ax.set_xlim(-0.45, len(regimes) - 0.55)
@@ -352,9 +374,14 @@ def plot_regime_ranks(
     ax.set_yticks(sorted({1, *range(5, n + 1, 5), n}) if n > 8 else range(1, n + 1))
     ax.set_ylabel(f"rank by {get_metric(metric).label}")
     ax.spines[["top", "right"]].set_visible(False)
+    if not apart.all():
+        told = f"the {MOST_LINES} that change most"
+        handles.append(key(told, color=COLORS[0], linewidth=1.6))
+        handles.append(key("others", color="0.72", linewidth=0.7))
     handles.append(Patch(color="0.8", label="confidence set of the rank"))
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(handles)),
-              frameon=False, fontsize=7)  # fmt: skip
+    key_outside(
+        ax, handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(handles)), fontsize=7
+    )
     return ax
 
 

@@ -32,7 +32,14 @@ from alikely.plots._regimes import (
     regime_order,
     shade_regimes,
 )
-from alikely.plots._style import COLORS, MARKERS, axes_or_new, check_table, legend_right
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    axes_or_new,
+    check_table,
+    legend_right,
+    styled,
+)
 from alikely.stats.distances import Groups
 
 __all__ = ["plot_condition_map", "plot_regime_numbers", "plot_spectrum"]
@@ -46,6 +53,7 @@ CRITERIA = {
 }
 
 
+@styled
 def plot_spectrum(
     spectrum: xr.Dataset,
     found: xr.Dataset | None = None,
@@ -118,7 +126,7 @@ def plot_spectrum(
     datasets = list(dict.fromkeys(spectrum["dataset"].values.tolist()))
     row = np.array([datasets.index(name) for name in spectrum["dataset"].values])
 
-    ax = axes_or_new(ax, (7.0, 1.5 + 0.36 * len(datasets)))
+    ax = axes_or_new(ax, (7.0, 1.5 + 0.36 * len(datasets)), tall=True)
     ax.hlines(range(len(datasets)), 0, 1, transform=ax.get_yaxis_transform(), color="0.85",
               linewidth=0.6, zorder=0.6)  # fmt: skip
     ends = delta[defined] if bounds is None else np.append(delta[defined], bounds[defined])
@@ -233,6 +241,7 @@ def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[
     return handles
 
 
+@styled
 def plot_regime_numbers(
     found: xr.Dataset, compared: pd.DataFrame | None = None, *, ax: Axes | None = None
 ) -> Axes:
@@ -275,7 +284,7 @@ def plot_regime_numbers(
     loo = None if compared is None else _leave_one_out(compared)
     number = found["n_regimes"].values
     ties = np.isin(number, found.attrs.get("ties", []))
-    ax = axes_or_new(ax, (7.0, 3.3))
+    ax = axes_or_new(ax, (7.0, 3.8))
     handles: list[Any] = []
     for name, (text, marker, style, color) in CRITERIA.items():
         value = found[name].values.astype(np.float64)
@@ -307,7 +316,7 @@ def plot_regime_numbers(
         share.bar(number, found["resampled_best"].values, width=0.6, color="0.88")
         share.set_ylim(0, 1)
         share.yaxis.set_major_formatter(PercentFormatter(1))
-        share.set_ylabel("replicates with the lowest BIC there")
+        share.set_ylabel("share of replicates\nwith the lowest BIC there")
         share.spines[["top", "left"]].set_visible(False)
         # Lines stay in front of the bars.
         ax.set_zorder(share.get_zorder() + 1)
@@ -331,6 +340,7 @@ def _leave_one_out(compared: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"difference": -2 * table["elpd_diff"], "se": 2 * table["diff_se"]})
 
 
+@styled
 def plot_condition_map(
     coordinates: pd.DataFrame, groups: Groups, *, ax: Axes | None = None
 ) -> Axes:

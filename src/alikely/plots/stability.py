@@ -13,14 +13,27 @@ from matplotlib.ticker import MaxNLocator
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.tables import Population
 from alikely.metrics import get_metric
-from alikely.plots._style import SCHOOLS, axes_or_new, check_table
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    SCHOOLS,
+    axes_or_new,
+    check_table,
+    color_key,
+    figure_of,
+    key_outside,
+    name_both_sides,
+    styled,
+)
 
 __all__ = ["plot_correlations", "plot_rank_by_metric", "plot_sensitivity", "plot_stability"]
 
 # With more machines only those whose rank hangs on the metric are named, or have their sets drawn.
 NAMED, APART = 40, 6
+LINE = 9.5  # points from one name to the next
 
 
+@styled
 def plot_stability(
     scores: Benchmark, population: Population = "images", *, ax: Axes | None = None
 ) -> Axes:
@@ -63,11 +76,13 @@ def plot_stability(
     ax.axvline(float(np.median(tau)), color="0.2", label=f"median {np.median(tau):.2f}")
     ax.set_xlabel("Kendall's tau with the ranking of all data")
     ax.set_ylabel("density of replicates")
-    ax.legend(frameon=False, fontsize=8)
+    ax.set_xlim(max(-1.0, float(edges[0])), 1.0 + step / 2 if step < 0.1 else 1.0)
+    key_outside(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
+@styled
 def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
     """Draw the correlations of data sets as a map; those that may be 0 in pale figures.
 
@@ -108,7 +123,7 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
     matrix = np.full((len(names), len(names)), np.nan)
     bounds = [str(c) for c in table if str(c).endswith(("_lb", "_ub"))]
     lower, upper = (c for c in bounds if c.startswith("latent_") == latent)
-    ax = axes_or_new(ax, (2.0 + 0.42 * len(names), 1.5 + 0.4 * len(names)))
+    ax = axes_or_new(ax, (2.0 + 0.42 * len(names), max(1.5 + 0.4 * len(names), 3.4)))
     for row in table.to_dict("records"):
         i, j = position[row["level"]], position[row["other"]]
         value = row[column]
@@ -130,13 +145,13 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
                 alpha=0.4 if open_sign else 1.0,
             )  # fmt: skip
     image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
+    name_both_sides(ax, names)
     label = "latent correlation of scores" if latent else "Spearman correlation of scores"
-    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8)
+    color_key(ax, image, label, shrink=0.8)
     return ax
 
 
+@styled
 def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the range of each machine's score over the choices that papers make silently.
 
@@ -162,21 +177,26 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     metric = table["metric"].iloc[0]
     machines = table[table["rank"].notna() & (table["metric"] == metric)]
     first = machines.groupby("system", sort=False)["score"].first().sort_values()
-    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)))
+    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)), tall=True)
     position = {name: i for i, name in enumerate(first.index)}
-    for label, part in machines.groupby(["conditions", "grouping"], sort=False):
+    groups = machines.groupby(["conditions", "grouping"], sort=False)
+    for k, (label, part) in enumerate(groups):
+        color, marker = COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)]
         ax.plot(
-            part["score"], part["system"].map(position), "o", markersize=4, alpha=0.7,
+            part["score"], part["system"].map(position), marker, color=color, markersize=4,
+            alpha=0.7,
             label=f"{label[0]} conditions, {label[1]}",
         )  # fmt: skip
     ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="as scored here")
     ax.set_yticks(range(len(first)), first.index, fontsize=8)
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=7)
+    ax.set_ylim(-0.6, len(first) - 0.4)
+    key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
+@styled
 def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the rank of each machine by each metric, with its rank sets, coloured by accuracy.
 
@@ -209,11 +229,12 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     check_table(table, needed, "make it with alikely.benchmark.rank_by_metric")
     metrics = list(dict.fromkeys(table["metric"]))
     n = table["system"].nunique()
-    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)))
+    ax = axes_or_new(ax, (2.6 + 1.5 * len(metrics), min(2.6 + 0.18 * n, 9.0)), tall=True)
     accuracy = table.groupby("system")["accuracy"].mean()
     norm = Normalize(accuracy.min(), accuracy.max())
     cmap = colormaps["viridis_r"]
     x = np.arange(len(metrics))
+    ends: list[tuple[float, str, bool]] = []
     for i, (name, own) in enumerate(table.groupby("system", sort=False)):
         hangs = bool(own["note"].any())
         named = hangs or n <= NAMED
@@ -228,19 +249,41 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             aside = x + (0.03 * (i - (n - 1) / 2) if n <= APART else 0)
             ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)
         if named:
-            for at, side in ((0, "right"), (len(metrics) - 1, "left")):
-                ax.annotate(
-                    str(name), (at, ranks["rank"].iloc[at]), (-9 if at == 0 else 9, 0),
-                    textcoords="offset points", ha=side, va="center", fontsize=7,
-                    weight="bold" if hangs else "normal",
-                )  # fmt: skip
+            ends.append((float(ranks["rank"].iloc[-1]), str(name), hangs))
     ax.set_xticks(range(len(metrics)), [get_metric(name).short for name in metrics])
-    ax.set_xlim(-1.0, len(metrics))
+    ax.set_xlim(-0.3, len(metrics) - 0.7)
     ax.set_ylim(n + 0.7, 0.3)
+    _name_ends(ax, len(metrics) - 1, ends)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel("rank (bars: simultaneous sets)")
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.tick_params(axis="x", length=0)
     bar = ScalarMappable(norm, cmap)
-    ax.figure.colorbar(bar, ax=ax, label="accuracy", shrink=0.5, aspect=30)
+    color_key(ax, bar, "accuracy", shrink=0.5, aspect=30)
     return ax
+
+
+def _name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool]]) -> None:
+    """Names right of the last ranks, apart by a line at least, tied to their ranks."""
+    height = ax.get_window_extent().height / figure_of(ax).dpi * 72
+    low, high = sorted(ax.get_ylim())
+    step = LINE * (high - low) / height
+    most = int((high - low) / step)
+    # Where not all fit, those that hang on the metric come first.
+    kept = sorted(sorted(ends, key=lambda end: not end[2])[:most])
+    places = np.array([rank for rank, *_ in kept])
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + step)
+    # Back from the end, if they ran over it.
+    limit = high
+    for k in range(len(places) - 1, -1, -1):
+        places[k] = min(places[k], limit)
+        limit = places[k] - step
+    for place, (rank, name, hangs) in zip(places, kept, strict=True):
+        moved = abs(place - rank) > step / 4
+        tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate(
+            name, (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
+            weight="bold" if hangs else "normal", annotation_clip=False,
+            arrowprops=tie if moved else None,
+        )  # fmt: skip

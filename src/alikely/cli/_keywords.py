@@ -1,0 +1,127 @@
+"""Keywords of Python and options of the command line: one table, for reach and for wording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from alikely._base.names import listed, nearest
+
+# Keyword of a front door -> option, where they are not spelt alike (`ci_prob`, `--ci-prob`).
+OPTIONS = {
+    "trials": "FILE",
+    "path": "FILE",
+    "tables": "--margins",
+    "n_resamples": "--resamples",
+    "n_draws": "--draws",
+    "n_null": "--null-draws",
+    "n_permutations": "--permutations",
+    "bayes_factor": "--no-bayes-factor",
+    "folder": "--keep-sweeps",
+    "m": "--alternatives",
+    "rng": "--seed",
+    "progressbar": "--quiet",
+    "n_workers": "--jobs",
+}
+# Keywords that are left to Python, and why.
+IN_PYTHON = {
+    "priors": "distributions of PyMC",
+    "levels": "a group of each condition, by data set",
+    "log_likelihood": "an array by trial, for functions of ArviZ",
+}
+
+
+def option_of(keyword: str) -> str:
+    """The option that stands for a keyword."""
+    return OPTIONS.get(keyword, "--" + keyword.replace("_", "-"))
+
+
+def named_columns(text: str, option: str, roles: Collection[str]) -> dict[str, str]:
+    """Names of columns by role, of ``role=name,role=name``."""
+    found: dict[str, str] = {}
+    for entry in text.split(","):
+        role, equal, name = (part.strip() for part in entry.partition("="))
+        if not (role and equal and name):
+            raise ValueError(
+                f"{option} expects ROLE=NAME,..., such as observer=subject, got {entry!r}"
+            )
+        if role not in roles:
+            raise ValueError(
+                f"{option} has no role {role!r}; roles are {listed(roles)}{nearest(role, roles)}"
+            )
+        if role in found:
+            raise ValueError(
+                f"{option} gives {role} twice, as {found[role]!r} and {name!r}; give it once"
+            )
+        found[role] = name
+    return found
+
+
+def groups_of(text: str | None) -> tuple[str, ...] | str:
+    """Groups that a fit keeps, of ``--include``."""
+    groups = tuple(text.split(",")) if text else ()
+    return "all" if groups == ("all",) else groups
+
+
+# A keyword with its value, such as classes=[...], people='label', wide=True, sep= or n_draws=0.
+_GIVEN = re.compile(
+    r"(?<![-\w.{])([a-z]\w*)=(\[\.\.\.\]|\[[^][()]*\]|'[^']*'|\"[^\"]*\"|True|-?\d[\w.]*|(?=[\s);,.]|$))"
+)
+# A name that can only be a keyword, and one that a message begins with.
+_BARE = re.compile(r"(?<![-\w./'\"])([a-z]+(?:_[a-z]+)+)(?![\w=('\"])")
+_FIRST = re.compile(r"^([a-z]\w*)(?= (?:must|is|needs|goes|has) )")
+
+
+def worded(message: str, options: Collection[str], roles: Collection[str] = ()) -> str:
+    """A message of the library in words of the command line.
+
+    Parameters
+    ----------
+    message : str
+        It speaks of keywords, such as ``na_values=[...]``.
+    options : collection of str
+        Options of the verb; keywords that are none of them stay.
+    roles : collection of str
+        What ``--columns`` can name.
+
+    Returns
+    -------
+    str
+        The same of options, such as ``--na-values NAME,...``.
+
+    Examples
+    --------
+    >>> worded("list them with classes=[...] or say people='label'", ["--classes", "--people"])
+    'list them with --classes NAME,... or say --people label'
+    >>> worded("name yours, such as observer='subject'", ["--columns"], ["observer"])
+    'name yours, such as --columns observer=subject'
+    """
+
+    def given(found: re.Match[str]) -> str:
+        keyword, value = found[1], _value(found[2])
+        # A role with a value may also be one of the data, unless it is an example.
+        example = not value or message[: found.start()].endswith("such as ")
+        if keyword in roles and "--columns" in options and example:
+            return f"--columns {keyword}={value or 'NAME'}"
+        option = option_of(keyword)
+        if option not in options:
+            return found[0]
+        if found[2] == "[]":
+            return f"{option}="
+        return option if value in ("", "True") else f"{option} {value}"
+
+    def bare(found: re.Match[str]) -> str:
+        option = option_of(found[1])
+        return option if option in options else found[0]
+
+    for pattern, change in ((_GIVEN, given), (_BARE, bare), (_FIRST, bare)):
+        message = pattern.sub(change, message)
+    return message.replace(" by keyword,", ",")
+
+
+def _value(text: str) -> str:
+    """``['a', 'b']`` as ``a,b``."""
+    if text == "[...]":
+        return "NAME,..."
+    names = [name.strip().strip("'\"") for name in text.strip("[]").split(",")]
+    return ",".join(names)

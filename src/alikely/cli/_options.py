@@ -1,0 +1,121 @@
+"""The parser, and options that several verbs share: nothing here takes long to import."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from alikely._base.names import nearest
+
+
+class Parser(argparse.ArgumentParser):
+    """Bad options end in one line, as bad data do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"alikely: {message}; see {self.prog} --help\n")
+
+    def names(self) -> list[str]:
+        """All options, as ``--seed``."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+    def verb(self, name: str) -> Parser:
+        """The parser of a verb."""
+        return next(
+            action.choices[name]
+            for action in self._actions
+            if isinstance(action, argparse._SubParsersAction)
+        )
+
+    def check_names(self, arguments: Sequence[str]) -> None:
+        """Refuse an option that there is not, before what is missing beside it."""
+        for argument in arguments:
+            if argument == "--":
+                return
+            name = argument.partition("=")[0]
+            if name.startswith("--") and not any(one.startswith(name) for one in self.names()):
+                self.error(f"there is no option {name}{nearest(name, self.names())}")
+
+
+type Verbs = argparse._SubParsersAction[Parser]
+
+
+def add_inference_options(parser: Parser, resamples: int = 10_000, ci_kind: bool = True) -> None:
+    """Options of the verbs that read trials and infer from them."""
+    parser.add_argument(
+        "--no-response",
+        default="error",
+        choices=["error", "drop"],
+        help="count a missing response as an error (default), or drop the trial from the pair",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=resamples,
+        metavar="N",
+        help=f"bootstrap replicates (default {resamples})",
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=4_000,
+        metavar="N",
+        help="posterior draws (default 4000)",
+    )
+    if ci_kind:
+        parser.add_argument(
+            "--ci-kind",
+            default="eti",
+            choices=["eti", "hdi"],
+            help="equal-tailed intervals (default), or of highest density",
+        )
+
+
+def add_cluster(parser: Parser) -> None:
+    """Trials that err together."""
+    parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="trials that share it err together, and are resampled together, such as item",
+    )
+
+
+def add_output_options(parser: Parser, folder: str | None = None) -> None:
+    """Options of every verb; `folder` is where files go without ``--out``."""
+    parser.add_argument(
+        "--ci-prob",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="interval probability (default 0.95)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed; the same gives the same result (default 1)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=folder,
+        metavar="DIR",
+        help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
+        + (f" (default {folder})" if folder else "; nothing is written without it"),
+    )
+    group = parser.add_argument_group("while it runs")
+    group.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="cores to work on (default: all); results are the same on any number",
+    )
+    loud = group.add_mutually_exclusive_group()
+    loud.add_argument(
+        "--quiet", action="store_true", help="no progress; warnings and errors are still told"
+    )
+    loud.add_argument(
+        "--verbose", action="store_true", help="tell what is read and done, and how long it takes"
+    )

@@ -1,0 +1,171 @@
+"""What is one person, or one image, in several places is drawn once: bootstrap and posterior."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.benchmark.layout import crowds, laid_out, people_drawn
+from alikely.benchmark.levels import image_numbers
+from alikely.calibration import BenchmarkDesign
+from alikely.calibration.benchmark_worlds import simulated_benchmark
+from alikely.data.blocks import linked
+from alikely.inference.conjugate import joint_draws
+from alikely.inference.resampling import bootstrap
+from alikely.metrics import ERROR_CONSISTENCY
+
+N_HUMANS, N_MACHINES, N_IMAGES = 4, 2, 60
+
+
+def copies(n: int, *, rows: list[str], seed: int = 1) -> al.Trials:
+    """The same answers of the same people to the same images, in several data sets."""
+    rng = np.random.default_rng(seed)
+    right = rng.standard_normal(N_IMAGES) + rng.standard_normal((6, N_IMAGES)) > -0.9
+    return al.Trials.from_correct(
+        np.tile(right, n),
+        observers=rows,
+        kind=["human"] * N_HUMANS + ["model"] * N_MACHINES,
+        item=[f"i{i}" for i in range(N_IMAGES)] * n,
+        dataset=np.repeat([f"d{i}" for i in range(n)], N_IMAGES).tolist(),
+    )
+
+
+ROWS = [*(f"h{i}" for i in range(N_HUMANS)), *(f"m{i}" for i in range(N_MACHINES))]
+
+
+def test_groups_hang_together_by_others() -> None:
+    chain = [np.array([0, 1]), np.array([7]), np.array([3, 2]), np.array([1, 2]), np.array([9])]
+    assert linked(chain) == [[0, 2, 3], [1], [4]]
+    assert linked([np.array([], dtype=np.intp)] * 2) == [[0], [1]]
+
+
+def test_copies_of_a_data_set_add_nothing() -> None:
+    """Scores of one data set and of two copies of it have the same replicates and draws."""
+    kept = {}
+    for n in (1, 2):
+        kept[n] = al.benchmark_scores(
+            copies(n, rows=ROWS), people="label", items="label", n_resamples=300, n_draws=400, rng=1
+        )
+    both = kept[2]
+    for population in ("images", "humans", "crossed"):
+        first, second = (both.draws("bootstrap", population, d) for d in ("d0", "d1"))
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(both.draws("bootstrap", population), first)
+    # All but the prior's part, 2 of 62 trials, is common to both.
+    a, b = (both.draws("posterior", "score", d)[:, 0] for d in ("d0", "d1"))
+    assert np.corrcoef(a, b)[0, 1] > 0.9
+    tables = [kept[n].summary("crossed", level="overall").set_index("system") for n in (1, 2)]
+    ratio = tables[1]["bootstrap_se"] / tables[0]["bootstrap_se"]
+    # A variance of 300 replicates has a relative error of sqrt(2 / 300), of a se half of it.
+    np.testing.assert_allclose(ratio, 1, atol=4 * np.sqrt(2) * np.sqrt(2 / 300) / 2)
+    assert kept[2].estimates["n_humans"].values.tolist() == [4, 4, 4]
+
+
+def test_other_people_and_images_are_drawn_apart() -> None:
+    apart = al.benchmark_scores(
+        copies(2, rows=ROWS), people="dataset", n_resamples=400, n_draws=400, rng=1
+    )
+    for school, name in (("bootstrap", "images"), ("bootstrap", "humans"), ("posterior", "score")):
+        a, b = (apart.draws(school, name, d)[:, 0] for d in ("d0", "d1"))  # type: ignore[arg-type]
+        assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(400)
+    assert apart.estimates["n_humans"].values.tolist() == [4, 4, 8]
+
+
+def test_draws_of_shared_images_keep_the_posterior_of_each_pair() -> None:
+    trials = copies(2, rows=ROWS)
+    table, _ = laid_out(trials, models="model", humans="human")
+    n = 6_000
+    images = image_numbers(table, "label")
+    shared = joint_draws(table, n, [ERROR_CONSISTENCY], 1, images)["error_consistency"]
+    alone = joint_draws(table, n, [ERROR_CONSISTENCY], 2)["error_consistency"]
+    error = np.sqrt(alone.var(axis=0) * 2 / n)
+    # As many comparisons as pairs: five errors.
+    assert (np.abs(shared.mean(axis=0) - alone.mean(axis=0)) < 5 * error).all()
+    np.testing.assert_allclose(shared.std(axis=0) / alone.std(axis=0), 1, atol=5 / np.sqrt(n))
+
+
+def test_images_of_their_own_change_no_replicate() -> None:
+    table, _ = laid_out(copies(2, rows=ROWS), models="model", humans="human")
+    every = np.arange(table.sizes["trial"])
+    plain = bootstrap(table, n_resamples=20, rng=1)
+    np.testing.assert_array_equal(bootstrap(table, n_resamples=20, images=every, rng=1), plain)
+    drawn = joint_draws(table, 20, [ERROR_CONSISTENCY], 1)["error_consistency"]
+    again = joint_draws(table, 20, [ERROR_CONSISTENCY], 1, every)["error_consistency"]
+    np.testing.assert_array_equal(again, drawn)
+    with pytest.raises(ValueError, match="cluster and images both say"):
+        bootstrap(table, cluster="item", images=every)
+
+
+def test_a_pool_of_people_is_drawn_as_one() -> None:
+    design = BenchmarkDesign(n_humans=3, n_datasets=4, pool=5, n_images=20)
+    trials, _ = simulated_benchmark(design, np.random.default_rng(2))
+    _, layout = laid_out(trials, models="model", humans="human")
+    seed = np.random.SeedSequence(3)
+    assert crowds(layout.parts, "dataset") == [[0], [1], [2], [3]]
+    (together,) = crowds(layout.parts, "label")
+    drawn = people_drawn(layout.parts, 50, seed, "label")
+    for name in set(layout.parts[0].people) & set(layout.parts[1].people):
+        a, b = (drawn[d][:, layout.parts[d].people.index(name)] for d in (0, 1))
+        np.testing.assert_array_equal(a, b)
+    everyone = {name for d in together for name in layout.parts[d].people}
+    total = {
+        name: drawn[d][:, layout.parts[d].people.index(name)]
+        for d in together
+        for name in layout.parts[d].people
+    }
+    assert (sum(total.values()) == len(everyone)).all()
+
+
+def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    labels = np.array(["cat", "dog", "owl"])
+    truth = np.tile(labels[rng.integers(0, 3, N_IMAGES)], 2)
+    given = np.where(rng.random((6, len(truth))) < 0.6, truth, labels[rng.integers(0, 3, (6, 120))])
+    trials = al.Trials.from_table(
+        pd.DataFrame(
+            {
+                "observer": np.repeat(ROWS, len(truth)),
+                "kind": np.repeat(["human"] * N_HUMANS + ["model"] * N_MACHINES, len(truth)),
+                "item": np.tile(np.arange(N_IMAGES).astype(str), 12),
+                "condition": np.tile(np.repeat(["a", "b"], N_IMAGES), 6),
+                "truth": np.tile(truth, 6),
+                "response": given.ravel(),
+            }
+        )
+    )
+    said = "posterior takes an image of several conditions for several"
+    asked: dict[str, Any] = {"n_resamples": 20, "n_draws": 40, "rng": 1}
+    agreement = "misclassification_agreement"
+    of_labels = al.benchmark_scores(trials, metric=agreement, **asked)
+    of_labels.save(tmp_path / "kept.nc")
+    for benchmark in (of_labels, al.benchmark.Benchmark.load(tmp_path / "kept.nc")):
+        assert benchmark.summary("images")["note"].str.contains(said).all()
+        assert not benchmark.summary("crossed")["note"].str.contains(said).any()
+    of_cells = al.benchmark_scores(trials, **asked)
+    apart = al.benchmark_scores(trials, metric=agreement, items="condition", **asked)
+    for benchmark in (of_cells, apart):
+        assert not benchmark.summary("images")["note"].str.contains(said).any()
+
+
+def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None:
+    """At accuracy .95 it held .80 and less; at .75 nothing is said."""
+    said = "few errors: trust the analytic interval, not the bootstrap"
+    rng = np.random.default_rng(7)
+    few, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=80, accuracy=0.97), rng)
+    many, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=400), rng)
+    scores = al.benchmark_scores(few, people="label", n_resamples=40, n_draws=0, rng=1)
+    table = scores.summary("images", level="overall")
+    far = (table["centre"] - table["estimate"]).abs() > table["se"] / 2
+    assert far.any()
+    assert table["note"].str.contains(said).tolist() == far.tolist()
+    contrast = scores.contrast(str(table["system"][far.idxmax()]), population="images")
+    assert contrast["note"].str.contains(said).to_dict() == {"analytic": False, "bootstrap": True}
+    of_many = al.benchmark_scores(many, people="label", n_resamples=40, n_draws=0, rng=1)
+    assert not of_many.summary("images")["note"].str.contains(said).any()
+    without = al.benchmark_scores(few, people="label", n_resamples=0, n_draws=0)
+    assert not without.summary("images")["note"].str.contains(said).any()

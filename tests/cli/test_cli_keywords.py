@@ -1,0 +1,157 @@
+"""What Python's front doors take, the command line takes; its messages speak of options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.cli import _shared, full_parser, main
+from alikely.cli._keywords import IN_PYTHON, OPTIONS, option_of, worded
+from alikely.cli.margins import MARGIN_ROLES
+
+COMPARED = (
+    al.compare, al.error_consistency, al.error_similarity, al.misclassification_agreement,
+    al.Trials.read,
+)  # fmt: skip
+DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "compare": COMPARED,
+    "margins": (al.decision_margin_consistency, al.margins.decision_margins, al.Trials.read),
+    "benchmark": (al.benchmark_scores, al.Trials.read),
+}
+
+
+def keywords(door: Callable[..., Any]) -> set[str]:
+    """Of a front door, without those that it passes on."""
+    parameters = inspect.signature(door).parameters.values()
+    return {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+
+
+@pytest.mark.parametrize("verb", DOORS)
+def test_every_keyword_is_reachable_or_left_to_python(verb: str) -> None:
+    named = {"FILE", *full_parser().verb(verb).names()}
+    asked = set().union(*map(keywords, DOORS[verb]))
+    if verb == "margins":
+        # Columns of MARGINS, by one option; Python calls the column of classes `label`.
+        asked -= {"label" if role == "class" else role for role in MARGIN_ROLES}
+    unreachable = {name for name in asked if option_of(name) not in named}
+    assert unreachable == asked & set(IN_PYTHON)
+
+
+def test_the_tables_name_nothing_else() -> None:
+    every = set().union(*(keywords(door) for doors in DOORS.values() for door in doors))
+    # The last is of work in parallel, which no door takes.
+    assert set(OPTIONS) | set(IN_PYTHON) <= every | {"n_workers"}
+    assert set(OPTIONS).isdisjoint(IN_PYTHON)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("list all with classes=[...], or classes='seen'", "--classes NAME,..., or --classes seen"),
+        ("in classes=[...] or give na_values=[]", "in --classes NAME,... or give --na-values="),
+        ("na_values must be a list; give ['a', 'b']", "--na-values must be a list; give"),
+        ("or give wide=True if each", "or give --wide if each"),
+        ("what parts them (sep=)", "what parts them (--sep)"),
+        ("or give truth=)", "or give --columns truth=NAME)"),
+        ("no trials where condition='blur'", "no trials where condition='blur'"),
+        ("n_resamples=0 in one of them", "--resamples 0 in one of them"),
+        ("pairs=[(a, b), ...]", "pairs=[(a, b), ...]"),
+        ("level must be one of all", "--level must be one of all"),
+        ("the level must be one of all", "the level must be one of all"),
+        (
+            "column 'na_values' is empty, file my_ci_prob.csv",
+            "column 'na_values' is empty, file my",
+        ),
+        ("a prior_of nothing=1", "a prior_of nothing=1"),
+    ],
+)
+def test_messages_speak_of_options(message: str, expected: str) -> None:
+    names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--resamples", "--pairs",
+             "--level", "--ci-prob"]  # fmt: skip
+    assert expected in worded(message, names, ["truth", "condition"])
+
+
+@pytest.fixture
+def noise(tmp_path: Path) -> Path:
+    trials = al.load_example().select(condition="noise", kind="human")
+    trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
+    return tmp_path / "trials.csv"
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots take seconds, and have tests of their own."""
+    monkeypatch.setattr(_shared, "save_plot", lambda *_: None)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    few = ["--resamples", "30", "--draws", "30", "--permutations", "19", "--seed", "2"]
+    given = ["--mixture", "pooled", "--alpha", "0.3", "--base", "e", "--cluster", "item"]
+    arguments = ["compare", str(noise), "--metric", "cles", *few, *given, "--jobs", "1"]
+    assert main([*arguments, "--sampler", "exact", "--out", str(out)]) == 0
+    found = al.Result.load(out / "error_similarity.nc").summary()
+    expected = al.error_similarity(
+        al.Trials.read(noise), mixture="pooled", alpha=0.3, base=np.e, cluster="item",
+        n_permutations=19, n_resamples=30, n_draws=30, sampler="exact", rng=2,
+    ).summary()  # fmt: skip
+    for name in ("estimate", "bootstrap_eti95_lb", "posterior_eti95_ub"):
+        np.testing.assert_allclose(found[name], expected[name])
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    few = ["--resamples", "0", "--draws", "50", "--null-draws", "0", "--out", str(out)]
+    assert main(["compare", str(noise), *few, "--prior", "u=2:1, v=1:3"]) == 0
+    expected = al.error_consistency(
+        al.Trials.read(noise), n_resamples=0, n_draws=50, n_null=0, rng=1,
+        prior={"u": (2, 1), "v": (1, 3)},
+    )  # fmt: skip
+    found = al.Result.load(out / "error_consistency.nc")
+    np.testing.assert_array_equal(found.draws("posterior"), expected.draws("posterior"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--mixture", "pooled"], "--mixture is of metrics of rows, and not of EC; leave it out"),
+        (["--metric", "ma", "--null-draws", "9"], "--null-draws is of metrics of correctness"),
+        (["--prior", "u=1"], "--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got 'u=1'"),
+        (["--prior", "w=1:1"], "unknown name in prior"),
+        (["--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["--cluster", "list"], "list"),
+        (["--include", "prio"], "--include must be 'all' or among"),
+        (["--resamples", "-1"], "--resamples must be at least 1, or 0 for none; got -1"),
+    ],
+)
+def test_bad_values_end_in_one_line(
+    noise: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(noise), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_columns_of_margins_have_names_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials, margins = al.simulate.detection_experiment(8, 60, 1, rho={"net": 0.5}, rng=1)
+    trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
+    other = margins.rename(columns={"margin": "gap", "observer": "net"})
+    other.to_csv(tmp_path / "margins.csv", index=False)
+    files = [str(tmp_path / "trials.csv"), "--margins", str(tmp_path / "margins.csv")]
+    few = ["--draws", "40", "--resamples", "20"]
+    named = ["--margin-columns", "margin=gap,observer=net"]
+    assert main(["margins", *files, *few, *named, "--method", "spearman", "--ci-kind", "hdi"]) == 0
+    assert "net" in capsys.readouterr().out
+    assert main(["margins", *files[:1], *few, *named]) == 2
+    assert "give --margins too" in capsys.readouterr().err

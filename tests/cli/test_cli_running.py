@@ -1,0 +1,164 @@
+"""What the command line tells while it runs, and what completes it."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+import alikely as al
+from alikely._base.parallel import at_most, in_parallel, workers
+from alikely._base.steps import own_bar, step, watched_by
+from alikely.cli import VERBS, _progress, demo, full_parser, main
+from alikely.cli._progress import Pieces, Progress
+
+QUICK = ["--resamples", "20", "--draws", "20", "--pairs", "human-human"]
+
+
+@pytest.fixture
+def noise(tmp_path: Path) -> Path:
+    trials = al.load_example().select(condition="noise", kind="human")
+    trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
+    return tmp_path / "trials.csv"
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress that does not wait."""
+    for name in ("PATIENCE", "PAUSE", "TICK"):
+        monkeypatch.setattr(_progress, name, 0.01)
+
+
+def test_verbose_tells_what_is_done_and_its_seconds(
+    noise: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(noise), *QUICK, "--verbose"]) == 0
+    told = capsys.readouterr()
+    lines = told.err.splitlines()
+    assert all(line.startswith("alikely: ") for line in lines)
+    assert f"alikely: reading {noise} ..." in lines
+    assert any("20 bootstrap replicates: 0." in line and line.endswith(" s") for line in lines)
+    # The same table, and nothing else, without it.
+    assert main(["compare", str(noise), *QUICK, "--quiet"]) == 0
+    quiet = capsys.readouterr()
+    assert (quiet.out, quiet.err) == (told.out, "")
+
+
+def test_the_rest_is_foretold_from_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    pieces = Pieces("resampling")
+    assert (pieces.left(), pieces.is_long()) == (None, False)
+    now[0] += 3
+    pieces.advance(1, 10)
+    # One piece tells nothing yet: others are at work beside it.
+    assert pieces.left() is None
+    now[0] += 1
+    pieces.advance(2, 10)
+    # Two in four seconds: eight more in sixteen, of which one is over.
+    assert pieces.left() == 16
+    now[0] += 1
+    assert pieces.left() == 15
+    assert pieces.state() == "2 of 10, about 15 s left"
+    assert pieces.is_long()
+    now[0] += 100
+    assert pieces.left() == 0
+    # Another lot of pieces begins where the last one ended.
+    pieces.advance(10, 10)
+    now[0] += 5
+    pieces.advance(1, 1)
+    assert pieces.state() == "2 min so far"
+
+
+@pytest.mark.usefixtures("hasty")
+def test_plain_lines_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with watched_by(Progress()), step("resampling"):
+        list(in_parallel(time.sleep, [(0.02,)] * 10))
+    told = capsys.readouterr().err
+    assert "alikely: resampling: " in told
+    assert " of 10, about 0 s left\n" in told
+    assert "\x1b" not in told
+    assert "\r" not in told
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_line_on_a_terminal_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    with watched_by(Progress()), step("resampling of a thing with a long name"):
+        list(in_parallel(time.sleep, [(0.001,)] * 10))
+        until = time.monotonic() + 20
+        while "resampling" not in screen.getvalue() and time.monotonic() < until:
+            time.sleep(0.02)
+        seen = screen.getvalue()
+        with own_bar(True):
+            before = len(screen.getvalue())
+            time.sleep(0.1)
+            assert len(screen.getvalue()) == before
+    assert re.search(r" \d+ s so far; resampling", seen)
+    # The last word is to take the line away.
+    assert "resampling" not in screen.getvalue().rpartition("\x1b[2K")[2]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_quiet_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with watched_by(Progress(silent=True)), step("resampling"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_one_line_of_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn(_: object) -> None:
+        warnings.warn("ci_prob is\nhigh", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(demo, "run", warn)
+    assert main(["demo", "--quiet"]) == 0
+    assert capsys.readouterr().err == "alikely: UserWarning: --ci-prob is high\n"
+
+
+def test_an_error_ends_what_shows_progress() -> None:
+    watcher = Progress()
+    with pytest.raises(ValueError, match="no"), watched_by(watcher), step("resampling"):
+        raise ValueError("no")
+    assert watcher._thread is None
+
+
+def test_workers_are_at_most_so_many() -> None:
+    assert workers() == -1
+    with at_most(1):
+        assert workers() == 1
+        assert list(in_parallel(abs, [(-1,), (2,)])) == [1, 2]
+    assert workers() == -1
+    with pytest.raises(ValueError, match="n_workers must be at least 1, got 0"), at_most(0):
+        pass
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_verbs_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    missing = [
+        name
+        for verb in VERBS
+        for name in (verb, *(name.removeprefix("--") for name in full_parser().verb(verb).names()))
+        if name not in script
+    ]
+    assert missing == []
+    if shell == "bash":
+        done = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
+        assert done.returncode == 0

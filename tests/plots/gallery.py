@@ -1,0 +1,422 @@
+"""Every public plot with a given number of rows, on numbers made up, and what is to be checked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import alikely as al
+
+# As long as names of machines are.
+NAMES = ("alexnet", "resnet101", "simclr_resnet50x4", "ResNeXt101_32x16d_swsl", "vit_large_patch16",
+         "resnet50_l2_eps3_0", "BiTM_resnetv2_152x4", "densenet201", "clip")  # fmt: skip
+REGIMES = ("reference", "near", "far", "extreme")
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+# Humans and machines of about so many pairs.
+SIZES = {2: (1, 2), 30: (5, 6), 300: (10, 30)}
+
+
+def names(n: int) -> list[str]:
+    return [NAMES[k] if k < len(NAMES) else f"{NAMES[k % len(NAMES)]}-{k}" for k in range(n)]
+
+
+@functools.cache
+def trials(n_humans: int, n_machines: int) -> al.Trials:
+    """Answers of 6 classes to 120 images, the first human and machine never wrong at all."""
+    rng = np.random.default_rng(1)
+    truth = np.arange(120) % 6
+    ease = rng.normal(1.5, 1.5, 120)
+    n = n_humans + n_machines
+    skill = np.linspace(1.5, -1.5, n)
+    right = rng.random((n, 120)) < 1 / (1 + np.exp(-ease - skill[:, None]))
+    # Not in pairs of one entry, which would be defined nowhere.
+    right[[0, n_humans]] |= n > 3
+    wrong = (truth + rng.integers(1, 6, (n, 120))) % 6
+    classes = ["airplane", "bear", "bicycle", "bird", "boat", "bottle"]
+    return al.Trials.from_arrays(
+        np.array(classes)[np.where(right, truth, wrong)], np.array(classes)[truth],
+        observers=[f"subject-{k + 1:02d}" for k in range(n_humans)] + names(n_machines),
+        kind=["human"] * n_humans + ["model"] * n_machines, classes=classes,
+    )  # fmt: skip
+
+
+@functools.cache
+def consistency(n: int) -> al.Result:
+    """About n pairs of a human and a machine."""
+    return al.error_consistency(trials(*SIZES[n]), "human-model", n_resamples=100, n_null=0, rng=1)
+
+
+@functools.cache
+def agreement(n: int) -> al.Result:
+    return al.misclassification_agreement(trials(*SIZES[n]), "human-model", **BARE)
+
+
+@functools.cache
+def similarity(n: int) -> al.Result:
+    return al.error_similarity(trials(*SIZES[n]), "human-model", **BARE)
+
+
+@functools.cache
+def matrix(n: int) -> al.Result:
+    """All pairs of 3, 9 or 25 observers."""
+    size = {2: (1, 2), 30: (3, 6), 300: (4, 21)}[n]
+    return al.error_consistency(trials(*size), n_null=0, **BARE)
+
+
+@functools.cache
+def scores(n: int) -> al.Benchmark:
+    return al.benchmark_scores(trials(4, n), rng=1)
+
+
+@functools.cache
+def spectrum(n: int) -> xr.Dataset:
+    """Of 4, 32 or 300 conditions."""
+    found, _ = al.simulate.difficulty(*{2: (2, 2), 30: (4, 8), 300: (15, 14)}[n], rng=1)
+    datasets = dict.fromkeys(found.data["dataset"].values.tolist())
+    return al.difficulty_spectrum(found, [f"{name}:reference" for name in datasets], chance=1 / 16)
+
+
+def alignment(n: int, n_levels: int = 8, n_datasets: int = 1) -> pd.DataFrame:
+    """As of `alikely.spectrum.alignment_table`."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for d in range(n_datasets):
+        for k in range(n_levels):
+            regime = REGIMES[min(4 * k // n_levels, 3)]
+            for system in ["human-human", *names(n)]:
+                value = 0.5 - 0.05 * k + rng.normal(0, 0.05)
+                level = "reference" if k == 0 else f"{k / n_levels:.2f}"
+                rows.append(
+                    {"metric": "error_consistency", "dataset": f"phase-scrambling-{d}",
+                     "level": level, "condition": f"phase-scrambling-{d}:{level}",
+                     "regime": regime, "system": system, "estimate": value,
+                     "bootstrap_eti95_lb": value - 0.1, "bootstrap_eti95_ub": value + 0.1}
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def ranks(n: int) -> pd.DataFrame:
+    """As of `alikely.spectrum.regime_alignment`."""
+    rng = np.random.default_rng(3)
+    parts = []
+    for regime in REGIMES:
+        rank = rng.permutation(n) + 1.0
+        part = pd.DataFrame({"system": names(n), "rank": rank})
+        part["rank_lb"] = np.maximum(rank - n // 5, 1)
+        part["rank_ub"] = np.minimum(rank + n // 5, n)
+        parts.append(part.assign(metric="error_consistency", regime=regime))
+    return pd.concat(parts)
+
+
+def rank_table(n: int) -> pd.DataFrame:
+    """As of `alikely.benchmark.rank_by_metric`."""
+    rng = np.random.default_rng(4)
+    metrics = ["error_consistency", "misclassification_agreement", "copy_probability"]
+    rows = [
+        {"metric": metric, "system": name, "rank": r + 1, "rank_lb": max(r - n // 8, 1),
+         "rank_ub": min(r + 2 + n // 8, n), "accuracy": rng.uniform(0.4, 0.9),
+         "note": "hangs on the metric" if k % 7 == 0 else ""}
+        for metric in metrics
+        for k, (name, r) in enumerate(zip(names(n), rng.permutation(n), strict=True))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def choices(n: int) -> pd.DataFrame:
+    """As of `alikely.benchmark.sensitivity`."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {"metric": "error_consistency", "system": name, "score": rng.uniform(0.1, 0.5),
+         "rank": 1, "conditions": conditions, "grouping": grouping}
+        for name in names(n)
+        for conditions in ("all", "above chance", "without reference")
+        for grouping in ("by condition", "pooled")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def simulated_ranks(n: int) -> pd.DataFrame:
+    """As of `alikely.calibration.sbc`."""
+    rng = np.random.default_rng(6)
+    quantities = ["log_likelihood", *(f"copy_probability[{k}]" for k in range(min(n, 8) - 1))]
+    parts = []
+    for quantity in quantities:
+        truth = rng.normal(size=100)
+        columns = {"rank": rng.random(100), "truth": truth, "draw": rng.normal(size=100),
+                   "mean": truth + rng.normal(0, 0.3, 100), "sd": 0.3}  # fmt: skip
+        parts.append(pd.DataFrame(columns).assign(quantity=quantity, school="posterior"))
+    return pd.concat(parts)
+
+
+def coverages(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    sizes = [20, 40, 80, 160, 320, 640, 1280]
+    rows = [
+        {"n_trials": sizes[k % 7], "method": method, "ci_prob": 0.95,
+         "coverage": rng.uniform(0.85, 0.99)}
+        for k in range(n) for method in ("posterior", "bootstrap", "wald")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def explained(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    value = rng.uniform(0, 0.6, n)
+    frame = pd.DataFrame({"observer_a": names(n), "observer_b": ["x"] * n, "observed": value})
+    frame["predicted"] = value + rng.normal(0, 0.1, n)
+    frame = frame.assign(eti95_lb=frame["predicted"] - 0.15, eti95_ub=frame["predicted"] + 0.15)
+    return frame.assign(inside=rng.random(n) < 0.9)
+
+
+def margins_table(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(9)
+    row = dict.fromkeys(al.plots.consistency.CONSISTENCY, np.nan)
+    table = pd.DataFrame([row] * n).assign(
+        dataset="edge", condition="all", n_machines=1, group="human", machine=names(n),
+        observer_b=names(n), accuracy_machine=rng.uniform(0.2, 0.95, n),
+    )  # fmt: skip
+    for name in ("error", "margin"):
+        value = rng.uniform(0.1, 0.5, n)
+        column = f"{name}_consistency"
+        for stem, centre in ((column, value), (f"group_{column}", 0.5), (f"mean_{column}", 0.3)):
+            table[stem], table[f"{stem}_lb"], table[f"{stem}_ub"] = (
+                centre, centre - 0.05, centre + 0.05
+            )  # fmt: skip
+    return table
+
+
+@functools.cache
+def margins(n: int) -> al.Result:
+    """A result of n items (at least 12), with draws made up."""
+    shown, seen = al.simulate.detection_experiment(
+        6, max(n, 12), 1, rho={"alexnet": 0.8, "ResNeXt101_32x16d_swsl": 0.1}, rng=1
+    )
+    found = al.decision_margin_consistency(shown, seen, n_draws=0, n_resamples=0, rng=1)
+    rng = np.random.default_rng(2)
+    tree = found.data.copy()
+    entries = found.table["pair"].values
+    tree["posterior"] = xr.Dataset(
+        {"decision_margin_consistency": (
+            ("chain", "draw", "pair"), rng.uniform(0.5, 0.9, (4, 50, len(entries)))
+        )},
+        coords={"pair": entries}, attrs={"sampler": "nuts", "joint": 0},
+    )  # fmt: skip
+    mean = rng.normal(size=(len(entries), max(n, 12)))
+    tree["strengths"] = xr.Dataset(
+        {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), np.abs(mean) / 3)},
+        coords={"pair": entries},
+    )
+    return al.Result(tree)
+
+
+@functools.cache
+def classified(n: int) -> al.Result:
+    """A machine and people; items of some classes."""
+    rng = np.random.default_rng(5)
+    n_items, n_classes = max(48, n), min(max(n, 2), 16)
+    z = rng.normal(size=n_items)
+    labels = np.array([f"c{i % n_classes}" for i in range(n_items)])
+    right = rng.random((6, n_items)) < 1 / (1 + np.exp(-z))
+    answers = pd.DataFrame(
+        [
+            {"observer": f"p{o}", "kind": "human", "item": f"i{i}", "truth": labels[i],
+             "response": labels[i] if right[o, i] else labels[(i + 1) % n_items]}
+            for o in range(6) for i in range(n_items)
+        ]
+    )  # fmt: skip
+    seen = pd.DataFrame({"item": [f"i{i}" for i in range(n_items)], "margin": z, "observer": "net"})
+    return al.decision_margin_consistency(
+        al.Trials.from_table(answers), seen, n_resamples=0, n_draws=0, rng=1
+    )
+
+
+def shares(n: int) -> dict[str, xr.DataTree]:
+    rng = np.random.default_rng(3)
+    found = {}
+    for k, name in enumerate(names(min(n, 60))):
+        sources = ["item", "observer x item", "trial noise"]
+        if k % 2:
+            sources = ["item", "observer x item and trial noise"]
+        share = rng.dirichlet(10 * np.arange(1, len(sources) + 1), (4, 100))
+        posterior = xr.Dataset({"share": (("chain", "draw", "source"), share)}, {"source": sources})
+        found[name] = xr.DataTree.from_dict({"posterior": posterior})
+    return found
+
+
+def correlations(n: int) -> pd.DataFrame:
+    """Of 3, 8 or 25 data sets."""
+    from alikely.benchmark import rank_correlations
+
+    n_sets = {2: 3, 30: 8, 300: 25}[n]
+    x = np.random.default_rng(1).random((n_sets, 6))
+    noise = np.random.default_rng(2).normal(0, 0.1, (50, n_sets, 6))
+    return rank_correlations([f"phase-scrambling-{k}" for k in range(n_sets)], x, x + noise)
+
+
+def widths(n: int) -> pd.DataFrame:
+    lines = {2: 1, 30: 5, 300: 20}[n]
+    x = np.geomspace(20, 5000, max(n // lines, 2)).astype(int)
+    rows = [
+        {"n_trials": k, "accuracy_a": 0.5 + 0.02 * j, "ec": 0.02 * j,
+         "width": 4 / k**0.5 + 0.01 * j, "power": 1 - np.exp(-k * (j + 1) / 3000),
+         "method": "analytic" if j % 2 else "simulated"}
+        for j in range(lines) for k in x
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def precision(n: int) -> pd.DataFrame:
+    return al.planning.item_precision(0.75, np.unique(np.geomspace(10, 400, n).astype(int)))
+
+
+def designs(n: int, **style: Any) -> Any:
+    side = {2: 2, 30: 5, 300: 17}[n]
+    pilot = al.planning.variance_components(al.load_example()).tail(1)
+    observers = np.unique(np.geomspace(2, 200, side).astype(int))[:, None]
+    images = np.unique(np.geomspace(20, 2000, side).astype(int))
+    grid = al.planning.expected_errors(pilot, observers, images)
+    return al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10), **style)
+
+
+def conditions(n: int) -> tuple[pd.DataFrame, dict[str, str]]:
+    rng = np.random.default_rng(1)
+    group = {f"distortion-{k % 7}:{k / 10:.1f}": f"distortion-{k % 7}" for k in range(n)}
+    x, y = rng.normal(size=(2, n))
+    return pd.DataFrame({"condition": list(group), "x": x, "y": y}), group
+
+
+def error_rows(n: int, style: Any) -> Any:
+    rows = al.errors.error_rows(trials(*SIZES[n]))
+    machines = names(min(SIZES[n][1], 5))[1:]
+    return al.plot_error_row(rows, "bear", observers=machines, rng=1, **style)
+
+
+def family(n: int) -> dict[str, str]:
+    return {name: ("CNN", "transformer", "self-supervised")[k % 3] for k, name in
+            enumerate(names(n))}  # fmt: skip
+
+
+def pair(result: al.Result) -> str:
+    return str(result.table["pair"].values[-1])
+
+
+def levels_of(table: pd.DataFrame) -> str:
+    return str(table["dataset"].iloc[0])
+
+
+Drawing = Callable[..., Any]
+# Name, with a sign for another way of drawing: what draws it with so many rows.
+DRAWINGS: dict[str, Drawing] = {
+    "plot_accuracy": lambda n, **s: al.plot_accuracy(
+        consistency(n), kinds=trials(*SIZES[n]), **s
+    ),
+    "plot_agreement": lambda n, **s: al.plot_agreement(matrix(n), **s),
+    "plot_benchmark": lambda n, **s: al.plot_benchmark(scores(n), **s),
+    "plot_bounds": lambda n, **s: al.plot_bounds(consistency(n), **s),
+    "plot_classes": lambda n, **s: al.plot_classes(similarity(n), pair(similarity(n)), **s),
+    "plot_condition_map": lambda n, **s: al.plot_condition_map(*conditions(n), **s),
+    "plot_consistency": lambda n, **s: al.plot_consistency(margins_table(n), **s),
+    "plot_correlations": lambda n, **s: al.plot_correlations(correlations(n), **s),
+    "plot_coverage": lambda n, **s: al.plot_coverage(coverages(n), **s),
+    "plot_data_averaged": lambda n, **s: al.plot_data_averaged(simulated_ranks(n), **s),
+    "plot_design_map": lambda n, **s: designs(n, **s),
+    "plot_error_row": lambda n, **s: error_rows(n, s),
+    "plot_explained": lambda n, **s: al.plot_explained(explained(n), **s),
+    "plot_intervals": lambda n, **s: al.plot_intervals(consistency(n), **s),
+    "plot_item_precision": lambda n, **s: al.plot_item_precision(precision(n), **s),
+    "plot_levels": lambda n, **s: al.plot_levels(alignment(n), "phase-scrambling-0", **s),
+    "plot_levels families": lambda n, **s: al.plot_levels(
+        alignment(n, 16), "phase-scrambling-0", families=family(n), **s
+    ),
+    "plot_margin_checks": lambda n, **s: al.plot_margin_checks(classified(n), m=16, **s),
+    "plot_matrix": lambda n, **s: al.plot_matrix(matrix(n), kinds=trials(1, 2) if n == 2 else
+                                                 trials(*{30: (3, 6), 300: (4, 21)}[n]), **s),
+    "plot_metrics": lambda n, **s: al.plot_metrics(
+        [consistency(n), agreement(n)], "error_consistency", "misclassification_agreement",
+        kinds=trials(*SIZES[n]), **s
+    ),
+    "plot_noise_free": lambda n, **s: al.plot_noise_free(margins(n), 0, **s),
+    "plot_null": lambda n, **s: al.plot_null(consistency(n), pair(consistency(n)), rng=1, **s),
+    "plot_power": lambda n, **s: al.plot_power(widths(n), **s),
+    "plot_probability_greater": lambda n, **s: al.plot_probability_greater(scores(n), **s),
+    "plot_radar": lambda n, **s: al.plot_radar(alignment(n, 2, 12), family(n), **s),
+    "plot_rank_by_metric": lambda n, **s: al.plot_rank_by_metric(rank_table(n), **s),
+    "plot_rank_ecdf": lambda n, **s: al.plot_rank_ecdf(simulated_ranks(n), **s),
+    "plot_ranks": lambda n, **s: al.plot_ranks(scores(n), "images", rng=1, **s),
+    "plot_recovery": lambda n, **s: al.plot_recovery(simulated_ranks(n), **s),
+    "plot_regime_numbers": lambda n, **s: al.plot_regime_numbers(
+        al.regimes(spectrum(n), 2, n_resamples=20, rng=1), **s
+    ),
+    "plot_regime_ranks": lambda n, **s: al.plot_regime_ranks(ranks(n), **s),
+    "plot_sensitivity": lambda n, **s: al.plot_sensitivity(choices(n), **s),
+    "plot_spectrum": lambda n, **s: al.plot_spectrum(
+        spectrum(n), al.regimes(spectrum(n), 2, n_resamples=0, rng=1), **s
+    ),
+    "plot_stability": lambda n, **s: al.plot_stability(scores(n), **s),
+    "plot_strengths": lambda n, **s: al.plot_strengths(margins(n), 0, **s),
+    "plot_variance_shares": lambda n, **s: al.plot_variance_shares(shares(n), **s),
+    "plot_width": lambda n, **s: al.plot_width(widths(n), references={"one condition": 160}, **s),
+}  # fmt: skip
+
+
+def figure_of(drawn: Any) -> Any:
+    """The figure of whatever a plot returns."""
+    first = drawn[0] if isinstance(drawn, tuple | list | np.ndarray) else drawn
+    return first.get_figure(root=True) if hasattr(first, "get_figure") else first
+
+
+def texts_of(figure: Any) -> list[tuple[str, Any]]:
+    """Every text that is seen, with its box in pixels (as turned as it is)."""
+    from matplotlib.text import Text
+
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    found = []
+    for text in _seen(figure):
+        if isinstance(text, Text) and text.get_text().strip() and text.get_alpha() != 0:
+            box = Text.get_window_extent(text, renderer)
+            if box.width and box.height:
+                found.append((text.get_text(), box))
+    return found
+
+
+def _seen(artist: Any) -> Any:
+    """Artists that are drawn; of an axis only what lies within its view."""
+    from matplotlib.axis import Axis
+
+    if not artist.get_visible():
+        return
+    yield artist
+    if isinstance(artist, Axis):
+        ticks = artist._update_ticks()
+        for tick in ticks:
+            yield from (t for t in (tick.label1, tick.label2) if t.get_visible())
+        yield from (t for t in (artist.label, artist.offsetText) if t.get_visible())
+        return
+    for child in artist.get_children():
+        yield from _seen(child)
+
+
+def faults(figure: Any) -> list[str]:
+    """Texts outside the figure, texts over each other, legends over titles."""
+    texts = texts_of(figure)
+    width, height = figure.bbox.width, figure.bbox.height
+    found = []
+    for text, box in texts:
+        if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
+            found.append(f"outside the figure: {text!r}")
+    # From left to right, so that few are compared.
+    texts.sort(key=lambda entry: entry[1].x0)
+    for i, (text, box) in enumerate(texts):
+        for other, beside in texts[i + 1 :]:
+            if beside.x0 >= box.x1 - 1:
+                break
+            # A pixel of each box is empty.
+            if min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1:
+                found.append(f"over each other: {text!r}, {other!r}")
+    return found

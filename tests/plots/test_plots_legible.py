@@ -1,0 +1,217 @@
+"""All plots with few and many rows: no text outside the figure, none over another."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pickle
+from types import SimpleNamespace
+from typing import Any
+
+import gallery
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+import alikely as al
+
+mpl.use("Agg")
+
+COHORTS = ("plot_cohort", "plot_cohort_groups")
+# Drawn in the quick suite, too: cheap, or mended once.
+QUICK = ("plot_intervals", "plot_regime_ranks")
+# Scores of 300 machines take minutes to make.
+FEWER = ("plot_benchmark", "plot_ranks", "plot_probability_greater", "plot_stability")
+
+
+def cases(sizes: tuple[int, ...], most: int = 300) -> list[Any]:
+    return [
+        pytest.param(name, n, marks=() if name in QUICK and n < 30 else pytest.mark.slow)
+        for name in gallery.DRAWINGS
+        for n in sizes
+        if n < most or name not in FEWER
+    ]
+
+
+def more(name: str, n: int) -> dict[str, Any]:
+    """What a user gives where there are too many rows."""
+    return {"sort": "estimate", "top": 60} if name == "plot_intervals" and n > 60 else {}
+
+
+def test_every_plot_is_in_the_gallery() -> None:
+    drawn = {name.split()[0] for name in gallery.DRAWINGS}
+    assert {n for n in al.plots.__all__ if n.startswith("plot_")} == drawn | set(COHORTS)
+
+
+@pytest.mark.parametrize(("name", "n"), cases((2, 30, 300)))
+def test_texts_stay_apart_and_inside(name: str, n: int) -> None:
+    figure = gallery.figure_of(gallery.DRAWINGS[name](n, **more(name, n)))
+    assert gallery.faults(figure) == []
+    # Red beside green, as matplotlib has them of itself.
+    colors = {mpl.colors.to_hex(line.get_color()) for ax in figure.axes for line in ax.lines}
+    assert not colors & {"#2ca02c", "#d62728"}
+
+
+@pytest.mark.parametrize(("name", "n"), cases((2, 30)))
+def test_in_a_column(name: str, n: int) -> None:
+    figure = gallery.figure_of(gallery.DRAWINGS[name](n, style="column"))
+    assert figure.get_size_inches()[0] == pytest.approx(3.3)
+    assert gallery.faults(figure) == []
+    # Names of axes, titles and legends in 8 pt; notes at points not below 6.
+    for ax in figure.axes:
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+            assert text.get_size() == 8
+        # No legend over data.
+        assert ax.get_legend() is None
+    for legend in figure.legends:
+        assert {text.get_size() for text in legend.get_texts()} == {8}
+    assert min(t.get_size() for t in figure.findobj(Text) if t.get_text().strip()) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", ["screen", "column"])
+def test_cohorts(cohort_tree: Any, family_tree: Any, style: str) -> None:
+    for ax in (
+        al.plot_cohort(cohort_tree, rng=1, style=style),
+        al.plot_cohort_groups(family_tree, "family", style=style),
+    ):
+        assert gallery.faults(ax.figure) == []
+
+
+@pytest.mark.slow
+def test_a_matrix_of_35_in_a_column() -> None:
+    shown = gallery.trials(5, 30)
+    result = al.error_consistency(shown, n_null=0, **gallery.BARE)
+    ax = al.plot_matrix(result, kinds=shown, style="column")
+    assert gallery.faults(ax.figure) == []
+    named = [text for text in ax.get_yticklabels() if text.get_text()]
+    assert len(named) == 35
+    assert {text.get_size() for text in named} == {7}
+    assert "in the order of the rows" in ax.get_xlabel().replace("\n", " ")
+
+
+def test_the_check_finds_offenders() -> None:
+    figure, ax = plt.subplots()
+    assert gallery.faults(figure) == []
+    ax.text(0.5, 0.5, "one")
+    ax.text(0.51, 0.5, "other")
+    ax.text(0.5, 1.5, "far")
+    ax.set_xticks([0.5, 0.52], ["long name", "longer name"])
+    found = gallery.faults(figure)
+    assert "outside the figure: 'far'" in found
+    assert sum(text.startswith("over each other") for text in found) == 2
+
+
+def test_style_is_a_keyword_of_every_plot() -> None:
+    for name in al.plots.__all__:
+        plot = getattr(al, name)
+        assert inspect.signature(plot).parameters["style"].default == "screen"
+        assert plot.__doc__.count("    style : {") == 1
+        assert plot.__doc__.index("    style : {") < plot.__doc__.index("    Returns\n")
+    with pytest.raises(ValueError, match="style must be 'screen' or 'column', got 'paper'"):
+        al.plot_width(gallery.widths(2), style="paper")
+
+
+def test_settings_and_given_axes_stay_as_they_are() -> None:
+    before = dict(mpl.rcParams)
+    figure, ax = plt.subplots(figsize=(5, 4))
+    assert al.plot_width(gallery.widths(2), ax=ax, style="column") is ax
+    assert figure.get_size_inches().tolist() == [5, 4]
+    al.plot_width(gallery.widths(2), style="column").figure.savefig(io.BytesIO(), format="pdf")
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.slow
+def test_fonts_are_embedded_as_fonts() -> None:
+    figure = al.plot_intervals(gallery.consistency(2), style="column").figure
+    for made in (figure, pickle.loads(pickle.dumps(figure))):
+        file = io.BytesIO()
+        made.savefig(file, format="pdf", metadata={"CreationDate": None})
+        # Type 42 is TrueType; Type 3 would be outlines, which publishers refuse.
+        assert b"/FontFile2" in file.getvalue()
+        assert b"/Type3" not in file.getvalue()
+
+
+def test_colours_are_those_made_for_the_colour_blind() -> None:
+    from alikely.plots._style import COLORS, SCHOOLS
+
+    # Okabe and Ito (2008), Color universal design, but for yellow; and grey.
+    palette = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"}
+    assert {*COLORS, *SCHOOLS.values()} <= palette | {"#999999"}
+    assert len(set(COLORS)) == len(COLORS)
+
+
+def test_intervals_sorted_and_the_first_of_them() -> None:
+    result = gallery.consistency(30)
+    table = result.summary().assign(pair=result.table["pair"].values)
+    ax = al.plot_intervals(result, sort="estimate", top=5)
+    best = table.sort_values("estimate", ascending=False, kind="stable")["pair"].head(5)
+    assert [text.get_text() for text in ax.get_yticklabels()] == best.tolist()
+    assert ax.get_title() == "5 of 30, by estimate"
+    ax = al.plot_intervals(result, sort="label")
+    assert [text.get_text() for text in ax.get_yticklabels()] == sorted(table["pair"])
+    for options, message in (
+        ({"sort": "size"}, "sort must be 'estimate' or 'label', got 'size'"),
+        ({"top": 0}, "top must be a whole number from 1 on, got 0"),
+        ({"facet": "pair"}, "facet must be 'dataset' or 'condition', got 'pair'"),
+        ({"facet": "dataset", "ax": ax}, "facet makes a figure of its own panels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            al.plot_intervals(result, **options)
+
+
+@pytest.mark.slow
+def test_panels_of_intervals_share_their_rows() -> None:
+    many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=0, n_null=0)
+    ax = al.plot_intervals(many, facet="condition")
+    figure = ax.figure
+    assert [panel.get_title() for panel in figure.axes] == ["clean", "blur", "noise"]
+    summary = many.summary()
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(names) == 45
+    for panel in figure.axes:
+        (dots,) = [line for line in panel.lines if line.get_marker() == "o"]
+        own = summary[summary["condition"] == panel.get_title()]
+        drawn = dict(zip([names[44 - round(y)] for y in dots.get_ydata()], dots.get_xdata(),
+                         strict=True))  # fmt: skip
+        expected = dict(zip(own["observer_a"] + " x " + own["observer_b"], own["estimate"],
+                            strict=True))  # fmt: skip
+        np.testing.assert_equal(drawn, expected)
+    assert gallery.faults(figure) == []
+
+
+@pytest.mark.slow
+def test_very_many_pairs_are_hexagons_of_their_means() -> None:
+    result = gallery.consistency(30)
+    cells = np.repeat(result.table["cells"].values, 40, axis=0)
+    value = np.repeat(result.estimates["estimate"].values, 40)
+    # As a result of 1,200 pairs.
+    many = SimpleNamespace(
+        table={"cells": SimpleNamespace(values=cells)},
+        estimates={"estimate": SimpleNamespace(values=value)},
+    )
+    left, _ = al.plot_bounds(many)
+    drawn = left.collections[-1]
+    assert 1 < len(drawn.get_offsets()) <= 30
+    shown = np.ma.filled(drawn.get_array(), np.nan)
+    assert np.nanmin(value) <= np.nanmin(shown) <= np.nanmax(shown) <= np.nanmax(value)
+
+
+def test_probabilities_say_whose_they_are() -> None:
+    ax = al.plot_probability_greater(gallery.scores(2))
+    assert "new images" in ax.get_title()
+
+
+def test_the_ceiling_is_called_one() -> None:
+    ax = al.plot_benchmark(gallery.scores(2))
+    (text,) = ax.get_legend().get_texts()
+    assert text.get_text().startswith("human ceiling")
+
+
+def test_names_of_low_rows_stay_on_one_line_in_a_column() -> None:
+    # One school, so that rows are low; names are longer than a line that may be broken.
+    result = gallery.consistency(30)
+    ax = al.plot_intervals(result, intervals=["analytic"], top=20, style="column")
+    assert gallery.faults(ax.figure) == []
