@@ -7,10 +7,12 @@ from collections.abc import Collection, Sequence
 
 import pandas as pd
 
+from alikely._base.numbers import counted
+
 __all__ = ["ROWS", "html_of"]
 
 # Of a longer table the first rows are shown, and how many more there are.
-ROWS = 10
+ROWS, NOTES = 10, 5
 # Colours are those of the page, so that light and dark themes both do; names with dollar signs are
 # no formulas.
 OUTER = '<div class="tex2jax_ignore mathjax_ignore" style="overflow-x: auto">'
@@ -55,7 +57,10 @@ def html_of(
     """
     lines = [OUTER, f"<p><b>{html.escape(title)}</b></p>"]
     if notes:
-        lines += ["<ul>", *(f"<li>{html.escape(note)}</li>" for note in notes), "</ul>"]
+        lines += ["<ul>", *(f"<li>{html.escape(note)}</li>" for note in notes[:NOTES])]
+        left = len(notes) - NOTES
+        lines += [f"<li>... and {counted(left, 'more note')}</li>"] if left > 0 else []
+        lines.append("</ul>")
     heads = [_cell("th", name, name in numbers, LINE) for name in cells.columns]
     lines += [
         '<table style="border-collapse: collapse">',
@@ -70,8 +75,8 @@ def html_of(
     lines += ["</tbody>", "</table>"]
     left = (len(cells) if n_rows is None else n_rows) - len(cells)
     if left > 0:
-        rows = "row" if left == 1 else "rows"
-        lines.append(f"<p>... and {left} more {rows}{html.escape(more and f': {more}')}</p>")
+        rest = f": {html.escape(more)}" if more else ""
+        lines.append(f"<p>... and {counted(left, 'more row')}{rest}</p>")
     return "\n".join([*lines, "</div>"])
 
 

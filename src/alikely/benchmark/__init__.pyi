@@ -15,7 +15,7 @@ from .contrasts import pairwise_differences as pairwise_differences
 from .covariates import cohort_contrasts as cohort_contrasts
 from .covariates import cohort_effects as cohort_effects
 from .drawn import DrawnScores as DrawnScores
-from .drawn import scores_of as scores_of
+from .entries import scores_of as scores_of
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks

@@ -3,6 +3,7 @@ from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
 from .consistency import error_consistency as error_consistency
+from .contrast_words import contrast_sentence as contrast_sentence
 from .correlations import metric_correlations as metric_correlations
 from .errors import error_similarity as error_similarity
 from .errors import misclassification_agreement as misclassification_agreement
@@ -20,6 +21,7 @@ __all__ = [
     "compare_models",
     "consistency_table",
     "contrast",
+    "contrast_sentence",
     "decision_margin_consistency",
     "difference",
     "error_consistency",

@@ -37,6 +37,7 @@ __all__ = [
     "contrast",
     "correctness_cells",
     "difference",
+    "entries_of",
     "mean",
 ]
 
@@ -395,7 +396,8 @@ def correctness_cells(result: Result) -> NDArray[np.int64]:
     return np.asarray(result.table["cells"].values)
 
 
-def _select(result: Result, which: Which) -> NDArray[np.intp]:
+def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
+    """Positions of the entries of a result that are asked for (`ValueError` if there are none)."""
     if isinstance(which, Mapping):
         return _matching(result, which)
     index = pd.Index(result.table["pair"].values)
@@ -457,7 +459,7 @@ def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArr
 
 def _mean_weights(result: Result, which: Which) -> NDArray[np.float64]:
     weights = np.zeros(result.table.sizes["pair"])
-    chosen = _select(result, which)
+    chosen = entries_of(result, which)
     weights[chosen] = 1 / len(chosen)
     return weights
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from alikely._base.names import listed, nearest
+from alikely._base.numbers import MISSING, number, p_number, span
 from alikely.stats.intervals import percent
 
-__all__ = ["Printed", "latex_table", "number", "printed", "span"]
+__all__ = ["Printed", "latex_table", "printed"]
 
 Environment = Literal["tabular", "table", "longtable"]
 ENVIRONMENTS = ("tabular", "table", "longtable")
@@ -20,14 +21,23 @@ ENVIRONMENTS = ("tabular", "table", "longtable")
 BOUND = re.compile(r"^(?:(?P<school>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
 # What an interval without a centre of its own is of.
 VALUES = ("estimate", "difference", "correlation", "score")
-HEADINGS = {"observer_a": "observer", "observer_b": "other observer", "n_trials": "trials"}
+HEADINGS = {
+    "observer_a": "observer", "observer_b": "other observer", "n_trials": "trials",
+    "p_value": "p", "p_null": "p (independence)", "p_null_bh": "p (independence, adjusted)",
+    "p_fisher": "p (Fisher)", "p_positive": "share above 0", "log_bf10": "log Bayes factor",
+    "p_value_simultaneous": "p (all at once)", "p_value_bh": "p (adjusted)",
+}  # fmt: skip
+# Rows of tables that have one for each school of inference.
+METHODS = {"analytic", "bootstrap", "posterior", "cohort"}
 LATEX = {
     "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": "$<$", ">": "$>$", "|": r"\textbar{}", "−": "$-$", "–": "--", "∞": r"$\infty$",
+    "<": "$<$", ">": "$>$", "|": r"\textbar{}", '"': r"\symbol{34}",
 }  # fmt: skip
 # Two hyphens in a name are no dash.
 SPECIAL = re.compile("-(?=-)|[" + re.escape("".join(LATEX)) + "]")
+SIGNED = {"-inf": r"$-\infty$", "inf": r"$\infty$", "-": "$-$", "<": "$<$"}
+SIGNS = re.compile("|".join(SIGNED))
 
 
 class Printed(NamedTuple):
@@ -39,10 +49,13 @@ class Printed(NamedTuple):
         Text, under headings.
     numbers : list of str
         Headings of columns of numbers.
+    joined : list of str
+        Headings of columns of intervals.
     """
 
     cells: pd.DataFrame
     numbers: list[str]
+    joined: list[str]
 
 
 def latex_table(
@@ -112,17 +125,17 @@ def latex_table(
             "a tabular has neither caption nor label; leave environment out, or use 'table' or "
             "'longtable'"
         )
-    cells, numbers = printed(table, digits=digits, headings=headings, leading_zero=leading_zero)
-    if "note" in cells:
-        cells, below = _marked(cells, _host(cells, numbers))
-    else:
-        cells, below = cells.map(_escaped), []
-    # What opens a line with a bracket or star would be taken for an option of the line break.
-    cells.isetitem(
-        0, ["{}" + text if text[:1] in ("[", "*") else text for text in cells.iloc[:, 0]]
+    cells, numbers, joined = printed(
+        table, digits=digits, headings=headings, leading_zero=leading_zero
     )
+    notes = cells.pop("note").tolist() if "note" in cells and cells.shape[1] > 1 else []
+    for name in cells:
+        cells[name] = cells[name].map(_signed if name in (*numbers, *joined) else _escaped)
+    below = _mark(cells, [*joined, *cells][0], notes)
+    cells.isetitem(0, [_opening(text) for text in cells.iloc[:, 0]])
     form = "".join("r" if name in numbers else "l" for name in cells)
-    cells.columns = [_escaped(str(name)) for name in cells]
+    heads = [_escaped(str(name)) for name in cells]
+    cells.columns = [_opening(heads[0]), *heads[1:]]
     return _rendered(cells, form, environment, caption, label, below)
 
 
@@ -143,7 +156,7 @@ def printed(
     Returns
     -------
     Printed
-        Of every row; a named index is the first column.
+        Of every row; an index of names is the first column.
 
     Raises
     ------
@@ -154,17 +167,16 @@ def printed(
     --------
     >>> frame = pd.DataFrame({"p_value": [0.0002, 0.5], "bca_ci90_lb": [-0.1, np.nan]})
     >>> printed(frame.assign(bca_ci90_ub=0.2)).cells.values.tolist()
-    [['< .001', '[−.100, .200]'], ['.500', '–']]
+    [['< .001', '[-.100, .200]'], ['.500', '-']]
     """
     if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
         raise ValueError(f"digits must be a whole number from 0 to 10, got {digits!r}")
     names = HEADINGS | dict(headings or {})
-    if not pd.api.types.is_integer_dtype(table.index):
-        table = table.rename_axis(table.index.name or "interval").reset_index()
+    table = _with_index(table)
     bounds = _bounds(table)
     centres = _centres(table, bounds)
     columns: dict[str, list[str]] = {}
-    numbers = []
+    numbers, joined = [], []
     for name in map(str, table.columns):
         if (name.endswith("_ub") and name[:-3] in bounds) or name in centres.values():
             if name not in centres.values():
@@ -181,64 +193,22 @@ def printed(
                 numbers.append(heading)
             continue
         heading, texts = _joined(table, stem, centres.get(stem), names, digits, leading_zero)
-        columns[_free(heading, columns)] = texts
-    return Printed(pd.DataFrame(columns, dtype=object), numbers)
+        joined.append(_free(heading, columns))
+        columns[joined[-1]] = texts
+    return Printed(pd.DataFrame(columns, dtype=object), numbers, joined)
 
 
-def number(value: float, digits: int, leading_zero: bool = False) -> str:
-    """Write a number as APA has it.
-
-    Parameters
-    ----------
-    value : float
-    digits : int
-        Decimals.
-    leading_zero : bool
-        Whether 0 is written before the point; not, where a number cannot be beyond 1.
-
-    Returns
-    -------
-    str
-        With a true minus; a dash where it is missing.
-
-    Examples
-    --------
-    >>> number(-0.164, 2), number(-0.001, 2), number(1, 2), number(0.5, 1, leading_zero=True)
-    ('−.16', '.00', '1.00', '0.5')
-    """
-    if np.isnan(value):
-        return "–"
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{abs(value):.{digits}f}"
-    sign = "−" if value < 0 and float(text) else ""
-    if not leading_zero and digits and text.startswith("0."):
-        text = text[1:]
-    return sign + text
-
-
-def span(lower: float, upper: float, digits: int, leading_zero: bool = False) -> str:
-    """Write an interval.
-
-    Parameters
-    ----------
-    lower, upper : float
-    digits, leading_zero
-        As in `number`.
-
-    Returns
-    -------
-    str
-        A dash where both are missing or one is.
-
-    Examples
-    --------
-    >>> span(-0.1, 0.25, 2), span(float("nan"), 0.2, 2)
-    ('[−.10, .25]', '–')
-    """
-    if np.isnan(lower) or np.isnan(upper):
-        return "–"
-    return f"[{number(lower, digits, leading_zero)}, {number(upper, digits, leading_zero)}]"
+def _with_index(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose index of names, if it has one, is its first column."""
+    index = table.index
+    if index.nlevels > 1:
+        return table.reset_index()
+    if index.name is None and pd.api.types.is_integer_dtype(index):
+        return table
+    name = index.name or ("method" if len(index) and set(index) <= METHODS else "name")
+    table = table.reset_index(drop=True)
+    table.insert(0, _free(str(name), table), index.to_numpy())
+    return table
 
 
 def _bounds(table: pd.DataFrame) -> list[str]:
@@ -288,14 +258,14 @@ def _joined(
         level = " ".join(filter(None, [percent(float(match["percent"]) / 100), said, kind]))
     spans = [
         span(low, high, digits, zero)
-        for low, high in zip(*(table[f"{stem}_{end}"].astype(float) for end in ("lb", "ub")))
+        for low, high in table[[f"{stem}_lb", f"{stem}_ub"]].astype(float).to_numpy().tolist()
     ]
     if centre is None:
         return names.get(stem, level), spans
     heading = f"{names.get(centre, centre.replace('_', ' '))} [{level if match else 'range'}]"
     values = [number(value, digits, zero) for value in table[centre].astype(float)]
     return heading, [
-        value if ends == "–" else f"{value} {ends}"
+        value if ends == MISSING else f"{value} {ends}"
         for value, ends in zip(values, spans, strict=True)
     ]
 
@@ -304,11 +274,11 @@ def _texts(column: pd.Series, digits: int, leading_zero: bool | None) -> list[st
     if pd.api.types.is_bool_dtype(column):
         return ["yes" if value else "no" for value in column]
     if not pd.api.types.is_numeric_dtype(column):
-        return ["–" if value is None or value != value else str(value) for value in column]
+        return [MISSING if value is None or value != value else str(value) for value in column]
     if pd.api.types.is_integer_dtype(column):
-        return [str(value).replace("-", "−") for value in column]
+        return [str(value) for value in column]
     if str(column.name).startswith("p_"):
-        return ["< .001" if value < 0.001 else number(value, 3) for value in column]
+        return [p_number(value) for value in column]
     zero = _zero(column.to_frame(), leading_zero)
     return [number(value, digits, zero) for value in column]
 
@@ -319,11 +289,14 @@ def _zero(columns: pd.DataFrame, leading_zero: bool | None) -> bool:
     return bool((columns.abs() > 1).any(axis=None))
 
 
-def _free(heading: str, taken: Mapping[str, object]) -> str:
-    """A heading that no other column has: rather longer than one column less."""
-    while heading in taken:
-        heading += " "
-    return heading
+def _free(heading: str, taken: Collection[str]) -> str:
+    """A heading on one line that no other column has: rather longer than one column less."""
+    heading = " ".join(heading.split())
+    place, found = 1, heading
+    while found in taken:
+        place += 1
+        found = f"{heading} ({place})"
+    return found
 
 
 def _escaped(text: str) -> str:
@@ -331,23 +304,29 @@ def _escaped(text: str) -> str:
     return SPECIAL.sub(lambda found: LATEX.get(found[0], "-{}"), " ".join(text.split()))
 
 
-def _host(cells: pd.DataFrame, numbers: list[str]) -> str:
-    """Column that carries the marks: the first with an interval, or else the first."""
-    joined = [name for name in cells if name.endswith("]")]
-    return str((joined or [name for name in cells if name != "note"] or ["note"])[0])
+def _opening(text: str) -> str:
+    """Text that may open a line, where a bracket or star would be an option of the rule above."""
+    return "{}" + text if text[:1] in ("[", "*") else text
 
 
-def _marked(cells: pd.DataFrame, host: str) -> tuple[pd.DataFrame, list[str]]:
-    """Letters in place of notes, and the lines that say what they mean."""
-    notes = [note for note in dict.fromkeys(cells["note"]) if note.strip() and note != "–"]
-    marks = {note: _letters(place) for place, note in enumerate(notes)}
-    own = [marks.get(note, "") for note in cells["note"]]
-    cells = cells.drop(columns="note").map(_escaped)
-    cells[host] = [
-        text + (rf"\textsuperscript{{{mark}}}" if mark else "")
-        for text, mark in zip(cells[host], own, strict=True)
-    ]
-    return cells, [rf"\textsuperscript{{{mark}}} {_escaped(note)}" for note, mark in marks.items()]
+def _signed(text: str) -> str:
+    """Numbers as LaTeX sets them: with a true minus, and dashes for what is missing."""
+
+    def sign(found: re.Match[str]) -> str:
+        missing = found[0] == "-" and not re.match(r"[.\d]", text[found.end() :])
+        return "--" if missing else SIGNED[found[0]]
+
+    return SIGNS.sub(sign, text)
+
+
+def _mark(cells: pd.DataFrame, host: str, notes: list[str]) -> list[str]:
+    """Mark the cells of one column that have notes; the lines that say what the marks mean."""
+    said = [note for note in dict.fromkeys(notes) if note.strip() and note != MISSING]
+    marks = {note: rf"\textsuperscript{{{_letters(place)}}}" for place, note in enumerate(said)}
+    if said:
+        own = zip(cells[host], notes, strict=True)
+        cells[host] = [text + marks.get(note, "") for text, note in own]
+    return [f"{mark} {_escaped(note)}" for note, mark in marks.items()]
 
 
 def _letters(place: int) -> str:

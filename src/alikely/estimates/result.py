@@ -18,6 +18,7 @@ from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
+    PLACES,
     chosen_interval,
     is_wide,
     result_sentence,
@@ -159,15 +160,15 @@ class Result(Tree):
         Returns
         -------
         pandas.DataFrame
-            Or a table of the library asked for. ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
-            estimate, se`` and what the metric has beside it (of error consistency ``accuracy_gap``,
-            first less second, ``kappa_min, kappa_max``, what the accuracies allow, and
-            ``less_biased``); bounds of each school, with kind and probability in the column names;
-            ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
-            test against independent observers; ``p_null_bh`` adjusted over all rows by Benjamini
-            and Hochberg), ``p_fisher``, ``log_bf10`` (nats); ``note``: why something
-            is undefined or not to be trusted ("these data cannot tell": the posterior interval is
-            wider than .5).
+            Or a table of the library asked for. ``dataset, condition, observer_a, observer_b,
+            n_trials, accuracy_a, accuracy_b, estimate, se`` and what the metric has beside it (of
+            error consistency ``accuracy_gap``, first less second, ``kappa_min, kappa_max``, what
+            the accuracies allow, and ``less_biased``); bounds of each school, with kind and
+            probability in the column names; ``posterior_median``; ``undefined_share`` of the
+            bootstrap replicates; ``p_null`` (the test against independent observers; ``p_null_bh``
+            adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats);
+            ``note``: why something is undefined or not to be trusted ("these data cannot tell": the
+            posterior interval is wider than .5).
 
         Raises
         ------
@@ -234,7 +235,8 @@ class Result(Tree):
         Parameters
         ----------
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
-            Whose interval; by default the first that there is of bootstrap, posterior, analytic.
+            Whose interval; by default the posterior's, where there is one of the same quantity
+            that knows of the clusters, else the bootstrap's, else the analytic one.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             As in the analysis if not given.
         digits : int
@@ -243,10 +245,10 @@ class Result(Tree):
         Returns
         -------
         str
-            Of one pair its estimate and interval, how that came about, for whom it speaks and
-            where it lies beside independent errors; of several the extremes, and how many differ
-            from independent observers, adjusted for their number. What is undefined or not to be
-            trusted is said.
+            Of one pair its estimate and interval, how that came about and from how many trials,
+            for whom it speaks, and the test against independent observers; of several pairs the
+            extremes, and how many differ from independent observers, adjusted for their number.
+            What is undefined or not to be trusted is said.
 
         Raises
         ------
@@ -258,10 +260,11 @@ class Result(Tree):
         >>> import alikely as al
         >>> trials = al.load_example().select(condition="noise")
         >>> result = al.error_consistency(trials, [("human_1", "model_4")], n_draws=0, rng=1)
-        >>> print(result.sentence("analytic"))  # doctest: +NORMALIZE_WHITESPACE
-        The error consistency of human_1 and model_4 in noise was .18, 95 % CI [.02, .34] (analytic
-        interval over 160 trials; for new trials and these observers (fixed)); all of the interval
-        is above what independent errors would give (0).
+        >>> print(result.sentence("analytic"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
+        The error consistency of human_1 and model_4 in noise was .18, 95 % CI [.02, .34] (analytic,
+        over 160 trials). The interval speaks for new trials and these very observers (taken as
+        fixed); it lies above 0, which independent errors would give. Against independent observers,
+        p = ...
         """
         return result_sentence(self, interval, ci_prob, ci_kind, digits)
 
@@ -303,9 +306,8 @@ class Result(Tree):
             As in `sentence`, and if a column is unknown.
         """
         school = chosen_interval(self, interval)
-        chosen = None if columns is None else list(columns)
         return latex_table(
-            result_table(self, school, ci_prob, ci_kind, chosen, sort),
+            result_table(self, school, ci_prob, ci_kind, columns=columns, sort=sort),
             digits=digits,
             caption=caption,
             label=label,
@@ -318,8 +320,9 @@ class Result(Tree):
         """What notebooks show: the first rows, with one interval and the notes."""
         first = Result(_first(self.data, ROWS))
         school = chosen_interval(self, None)
-        cells, numbers = printed(
-            result_table(first, school),
+        places = [name for name in PLACES if len(set(self.table[name].values.tolist())) > 1]
+        cells, numbers, _ = printed(
+            result_table(first, school, places=places),
             headings={"estimate": self.metric.label},
             leading_zero=is_wide(self.metric) or None,
         )
@@ -381,7 +384,8 @@ class Result(Tree):
         return np.where(alone, trust.alone, np.where(few, trust.seldom, ""))
 
     def __repr__(self) -> str:
-        parts = [f"{self.table.sizes['pair']} pairs"]
+        n_pairs = self.table.sizes["pair"]
+        parts = [f"{n_pairs} pair{'' if n_pairs == 1 else 's'}"]
         if "bootstrap" in self.data.children:
             parts.append(f"{len(self.draws('bootstrap'))} bootstrap replicates")
         if "posterior" in self.data.children:
