@@ -121,7 +121,7 @@ def given_as(frame: pd.DataFrame, library: str) -> Any:
             f"as_={library!r} needs {library}, which is not installed; install it, or leave as_ "
             "out for a pandas table"
         )
-    table = nw.from_native(frame, eager_only=True)
+    table = nw.from_native(frame.reset_index(drop=True), eager_only=True)
     return table.to_polars() if library == "polars" else table.to_arrow()
 
 

@@ -120,13 +120,18 @@ def contrast_sentence(
         text += f"posterior median {number(float(row['estimate']), digits, wide)}, "
     ground = trial_words(result.summary(intervals=["analytic"]).iloc[chosen], result.metric)
     whom = population_words(result.metric, school, str(result.data.attrs["sampler"]))
-    lies = "lies above" if lower > 0 else "lies below" if upper < 0 else "holds"
-    shared = ", allows for trials that the comparisons share," if len(chosen) > 1 else ""
+    shared = ", allows for trials that the comparisons share" if len(chosen) > 1 else ""
     text += (
         f"{name} {ends} ({method_words(result, school, kind)}, over {ground}). The interval "
-        f"speaks for {whom}{shared} and {lies} 0{_odds(row, school)}; it is of this "
-        f"{'mean' if second is None else 'difference'} alone, unadjusted for others."
+        f"speaks for {whom}{shared}; it is of this {'mean' if second is None else 'difference'} "
+        "alone, unadjusted for others."
     )
+    # A difference is judged against 0; a mean against independent errors, where that is one value.
+    chance = result.metric.independent if second is None else 0.0
+    if chance is not None:
+        side = "lies above" if lower > chance else "lies below" if upper < chance else "holds"
+        text += f" It {side} {number(chance, 0, leading_zero=True)}"
+        text += f"{_odds(row, school) if chance == 0 else ''}."
     return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
 
 
@@ -139,7 +144,9 @@ def _named(result: Result, which: Which) -> tuple[str, str]:
     head, n = f"mean {metric.label}", f"{len(chosen):,} comparisons"
     if not isinstance(which, Mapping):
         names = [which] if isinstance(which, str) else list(which)
-        return head, f"{n}{f' ({listed(names)})' if len(names) <= MOST_LABELS else ' named'}"
+        if len(names) > MOST_LABELS:
+            return head, f"{len(chosen):,} chosen comparisons"
+        return head, f"{n} ({listed(names)})"
     parts = [
         f"{NAMES[name]} {' or '.join([labels] if isinstance(labels, str) else labels)}"
         for name, labels in which.items()
