@@ -49,7 +49,7 @@ def same(trials: Trials, table: pd.DataFrame = TABLE, **options: Any) -> bool:
         ("t.csv", text(";"), ["are parted by semicolons"]),
         ("t.csv", text("\t"), ["are parted by tabs"]),
         ("t.tsv", text(","), ["are parted by commas"]),
-        # The time in a packed file's head would be part of the test's name: workers would not agree.
+        # The time in a packed file would be part of the test's name: workers would not agree.
         ("t.csv.gz", gzip.compress(text().encode(), mtime=0), []),
         ("t.csv", b"\xef\xbb\xbf" + text().encode(), []),
         ("t.csv", text().encode("utf-16"), []),

@@ -27,8 +27,8 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely.benchmark.ceilings import fieller_interval
-from alikely.data.blocks import LEFT_OUT, Block
-from alikely.inference.evaluation import evaluator, weighted_cells
+from alikely.data.blocks import Block
+from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
 
 __all__ = [
@@ -178,15 +178,15 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         The same for added trials of any pattern: mean, and what hangs on the right or wrong
         answer of the first observer, of the second, and on their product (each of them +-1).
     """
-    codes = block.codes()
     if metric.counts == "correctness":
-        cells = weighted_cells(np.ones((1, codes.shape[1])), codes)[0]
+        shares = block.shares()
+        cells = shares.sum(axis=2, dtype=np.float64)
         n_trials = cells.sum(axis=1)
         value = np.where(n_trials > 0, metric.value(cells + added), np.nan)
         psi = metric.influence(cells + added) / (n_trials + 4 * added)[:, None]
         psi[np.isnan(value)] = 0.0
-        slopes = np.take_along_axis(psi, np.maximum(codes, 0).astype(np.intp), axis=1)
-        return value, np.where(codes == LEFT_OUT, 0.0, slopes), psi @ WAVES.T
+        return value, np.einsum("pc,pct->pt", psi, shares), psi @ WAVES.T
+    codes = block.codes()
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, codes.shape[1])))[0], np.float64)
     decisive = codes == 3 if metric.counts == "labels" else codes > 0

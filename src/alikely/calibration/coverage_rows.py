@@ -23,7 +23,8 @@ from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.data.trials import Trials
 from alikely.errors.limits import UNBOUNDED
-from alikely.estimates.errors import NOT_MET, error_similarity
+from alikely.estimates.error_kinds import NOT_MET
+from alikely.estimates.errors import error_similarity
 from alikely.estimates.result import Result, School
 from alikely.metrics import errors
 from alikely.simulate import ErrorPopulation, shared_errors

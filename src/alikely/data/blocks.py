@@ -29,10 +29,11 @@ class Block(NamedTuple):
     a, b : ndarray of int, shape (pair,)
         Rows of `correct` of the reference and of the other observer.
     correct : ndarray of int8, shape (observer, trial)
-        1 right, 0 wrong, -1 left out (not shown, or no response that is dropped).
+        1 right, 0 wrong, -1 left out (not shown, or no response that is dropped); where items came
+        back and their repeats are crossed, the share of right answers (float64).
     trials : ndarray of int, shape (trial,)
         Where the group's trials stand on the ``trial`` dim of the table.
-    response : ndarray of int, shape (observer, trial)
+    response : ndarray of int, shape (observer, trial) or (observer, trial, repeat)
         Classes of the answers, -1 left out; empty in a table without labels.
     truth : ndarray of int, shape (trial,)
         True classes; empty likewise.
@@ -47,7 +48,7 @@ class Block(NamedTuple):
     rows: slice
     a: NDArray[np.intp]
     b: NDArray[np.intp]
-    correct: NDArray[np.int8]
+    correct: NDArray[np.int8 | np.float64]
     trials: NDArray[np.intp]
     response: NDArray[np.int32] = np.empty((0, 0), np.int32)
     truth: NDArray[np.int32] = np.empty(0, np.int32)
@@ -55,17 +56,43 @@ class Block(NamedTuple):
     n_possible: NDArray[np.int64] = np.empty(0, np.int64)
     margins: NDArray[np.float64] = np.empty((0, 0))
 
+    @property
+    def crossed(self) -> bool:
+        """Whether trials are items, of which each observer may have given several answers."""
+        return self.correct.dtype != np.int8
+
     def codes(self) -> NDArray[np.int8]:
         """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
 
         Returns
         -------
         ndarray of int8, shape (pair, trial)
+
+        Raises
+        ------
+        ValueError
+            If repeats are crossed: then a trial is in several cells at once.
         """
+        if self.crossed:
+            raise ValueError("answers to items that came back fall into several cells; use shares")
         right_a, right_b = self.correct[self.a], self.correct[self.b]
         codes = 3 - 2 * right_a - right_b
         codes[(right_a == LEFT_OUT) | (right_b == LEFT_OUT)] = LEFT_OUT
-        return codes
+        return np.asarray(codes, np.int8)
+
+    def shares(self) -> NDArray[np.int8 | np.float64]:
+        """What each trial adds to the four cells: 1 to one of them, or shares of all.
+
+        Returns
+        -------
+        ndarray, shape (pair, 4, trial)
+            In the order n11, n10, n01, n00; 0 for a trial that is left out.
+        """
+        known = self.correct != LEFT_OUT
+        right = np.where(known, self.correct, np.zeros((), self.correct.dtype))
+        wrong = np.where(known, 1 - right, np.zeros((), self.correct.dtype))
+        sides = [(right, right), (right, wrong), (wrong, right), (wrong, wrong)]
+        return np.stack([one[self.a] * other[self.b] for one, other in sides], axis=1)
 
 
 def blocks(table: xr.Dataset) -> Iterator[Block]:

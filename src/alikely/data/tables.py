@@ -22,6 +22,7 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
 from alikely.data.conditions import nested_labels
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
+from alikely.data.repeats import label_meaning, presented
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.metrics.cells import CELLS
 
@@ -39,6 +40,7 @@ __all__ = [
 SILENT = "(no response)"
 
 By = Literal["condition", "dataset"] | None
+Repeats = Literal["paired", "crossed"]
 
 
 def joint_correctness(
@@ -50,6 +52,7 @@ def joint_correctness(
     labels: bool = False,
     disjoint: bool = False,
     directed: bool = False,
+    repeats: Repeats = "paired",
 ) -> xr.Dataset:
     """Count the four correctness cells of pairs of observers.
 
@@ -74,6 +77,10 @@ def joint_correctness(
     directed : bool
         Count pairs of one kind in both orders, for metrics that are not symmetric. Pairs that are
         listed stand as they are listed.
+    repeats : {"paired", "crossed"}
+        Of items that come back within a condition: the first answer of one observer meets the first
+        of the other, the second the second, each a trial; or every answer of one meets every answer
+        of the other, and an item counts once, however often either was asked.
 
     Returns
     -------
@@ -84,6 +91,8 @@ def joint_correctness(
         A pair has an entry in each group in which both its observers were shown a trial.
         With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on
         the dim ``class``, responses -1 where left out.
+        Where items come back and `repeats` are crossed, ``trial`` are items, ``correct`` shares of
+        right answers, ``cells`` sums of shares (float64), and ``response`` has the dim ``repeat``.
 
     Raises
     ------
@@ -98,10 +107,22 @@ def joint_correctness(
     >>> joint_correctness(trials)["cells"].values.tolist()
     [[2, 1, 1, 1]]
     """
+    _choice("repeats", repeats, ("paired", "crossed"))
     data = trials.data
     raw = data["correct"].values
-    correct = correctness(raw, no_response)
+    correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
+    found = answers(data, correct) if labels else {}
+    meaning = label_meaning(data)
+    items = presented(data)
+    if items is not None and repeats == "crossed":
+        shown = items.gathered(shown, False).any(axis=2)
+        correct = items.shares(correct)
+        data = data.isel(trial=items.first)
+        if labels:
+            dims, response = found["response"]
+            found["response"] = ((*dims, "repeat"), items.gathered(response, LEFT_OUT))
+            found["truth"] = ("trial", found["truth"][1][items.first])
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     if not disjoint:
         named = not isinstance(pairs, str) and not isinstance(pairs[0], str)
@@ -132,15 +153,20 @@ def joint_correctness(
             "item": ("trial", data["item"].values),
             "trial_dataset": ("trial", data["dataset"].values),
         },
-        attrs={"by": by or "all trials", "no_response": no_response},
+        attrs={
+            "by": by or "all trials",
+            "no_response": no_response,
+            "recurring": meaning,
+            "repeats": repeats if items is not None else "",
+        },
     )
-    cells = np.zeros((len(a), len(CELLS)), dtype=np.int64)
+    cells = np.zeros((len(a), len(CELLS)), np.int64 if correct.dtype == np.int8 else np.float64)
     for block in blocks(table):
         cells[block.rows] = _count(block)
     table["cells"] = (("pair", "cell"), cells)
     if not labels:
         return table
-    table = table.assign(answers(data, correct))
+    table = table.assign(found)
     return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
 
 
@@ -158,8 +184,8 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
     true[of_trial, truth] = True
     admissible = ~true.any(axis=0) & (names != SILENT) & ~np.isin(names, list(elsewhere))
     given = np.zeros((len(response), len(codes), k), dtype=bool)
-    observer, trial = np.nonzero(response != LEFT_OUT)
-    given[observer, of_trial[trial], response[observer, trial]] = True
+    observer, trial, *_ = at = np.nonzero(response != LEFT_OUT)
+    given[observer, of_trial[trial], response[at]] = True
     out = np.zeros(table.sizes["pair"], dtype=np.int64)
     for block in blocks(table):
         here = np.unique(of_trial[block.trials])
@@ -496,12 +522,15 @@ def pair_labels(
     ]
 
 
-def _count(block: Block) -> NDArray[np.int64]:
+def _count(block: Block) -> NDArray[Any]:
     """Four cells of each pair of a block, by matrix products over observers."""
     # float32 holds whole numbers exactly up to 2**24 trials.
-    dtype = np.float32 if block.correct.shape[1] < 2**24 else np.float64
-    right = (block.correct == 1).astype(dtype)
-    wrong = (block.correct == 0).astype(dtype)
+    whole = block.correct.dtype == np.int8
+    dtype = np.float32 if whole and block.correct.shape[1] < 2**24 else np.float64
+    known = block.correct != LEFT_OUT
+    right: NDArray[Any] = np.where(known, block.correct, 0).astype(dtype)
+    wrong: NDArray[Any] = known - right
     a, b = block.a, block.b
     both = [right @ right.T, right @ wrong.T, wrong @ right.T, wrong @ wrong.T]
-    return np.stack([product[a, b] for product in both], axis=-1).astype(np.int64)
+    cells = np.stack([product[a, b] for product in both], axis=-1)
+    return cells.astype(np.int64) if whole else cells

@@ -23,6 +23,7 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import Block
 from alikely.errors.draws import PATTERNS, drawn_by_block, process_weights
+from alikely.inference.evaluation import joint_errors_of, wrong_answers
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric
 
 __all__ = ["agreement_draws"]
@@ -112,31 +113,41 @@ def _of_block(
 
 
 def _counted(block: Block, rng: np.random.Generator) -> _Counted:
-    wrong, n_trials = block.correct == 0, block.correct.shape[1]
-    n_pairs, k = len(block.a), block.n_classes
-    pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
-    first, second = block.response[block.a[pair], trial], block.response[block.b[pair], trial]
+    n_pairs, n_trials, k = len(block.a), block.correct.shape[1], block.n_classes
+    pair, trial, first, second, share = joint_errors_of(block)
     labels = _patterns(block, rng)
     first, second = (
         np.concatenate([given, labels[side].ravel()])
         for given, side in ((first, block.a), (second, block.b))
     )
-    same = first == second
     at, pattern = np.indices((n_pairs, PATTERNS)).reshape(2, -1)
     pair, trial = np.concatenate([pair, at]), np.concatenate([trial, n_trials + pattern])
-    width = 1 + 2 * k
+    share = np.concatenate([share, np.ones(len(at))])
+    same = first == second
+    width, size = 1 + 2 * k, n_trials + PATTERNS
     rows = [pair[same] * width, pair * width + 1 + first, pair * width + 1 + k + second]
-    columns = [trial[same], trial, trial]
-    size = n_trials + PATTERNS
-    return _Counted(
-        _design(rows, columns, (n_pairs * width, size)),
-        _design([pair[same] * 2, pair * 2 + 1], columns[:2], (n_pairs * 2, size)),
+    statistics = _design(
+        rows, [trial[same], trial, trial], [share[same], share, share], (n_pairs * width, size)
     )
+    # A trial with itself: all its first labels with all its second ones.
+    met, own = np.unique(pair * size + trial, return_inverse=True)
+    given = [
+        sparse.csr_array((share, (own, label)), shape=(len(met), k)) for label in (first, second)
+    ]
+    alike = np.asarray(given[0].multiply(given[1]).sum(axis=1)).ravel()
+    whole = np.bincount(own, share) ** 2
+    squares = _design(
+        [met // size * 2, met // size * 2 + 1],
+        [met % size] * 2,
+        [alike, whole],
+        (n_pairs * 2, size),
+    )
+    return _Counted(statistics, squares)
 
 
 def _patterns(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
     """Labels of the prior, (observer, pattern)."""
-    given = block.response[block.correct == 0]
+    given = block.response[wrong_answers(block)]
     frequency = np.bincount(given, minlength=block.n_classes) + GIVEN
     shape = (len(block.correct), PATTERNS)
     # Both of a pair give the common label half of the time; the others give labels of their own,
@@ -152,10 +163,13 @@ def _patterns(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def _design(
-    rows: list[NDArray[np.intp]], columns: list[NDArray[np.intp]], shape: tuple[int, int]
+    rows: list[NDArray[np.intp]],
+    columns: list[NDArray[np.intp]],
+    values: list[Floats],
+    shape: tuple[int, int],
 ) -> sparse.csr_array:
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+    at = np.concatenate(rows), np.concatenate(columns)
+    return sparse.csr_array((np.concatenate(values), at), shape=shape)
 
 
 def _summed(design: sparse.csr_array, weights: Floats, width: int) -> Floats:

@@ -127,8 +127,7 @@ def drawn_by_block(
     jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
     out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
     for block, drawn in zip(groups, in_parallel(draw, jobs), strict=True):
-        wrong = block.correct == 0
-        drawn[:, ~(wrong[block.a] & wrong[block.b]).any(axis=1)] = np.nan
+        drawn[:, ~block.shares()[:, 3].any(axis=1)] = np.nan
         out[:, block.rows] = drawn
     return out
 

@@ -16,10 +16,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
-from alikely.data.blocks import Block, blocks
+from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.errors.paired import paired_errors, plug_in
+from alikely.inference.evaluation import joint_errors_of
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture
 
@@ -250,15 +251,17 @@ def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]
     """
     expected = np.full(table.sizes["pair"], np.nan)
     for block in blocks(table):
-        k, wrong = block.n_classes, block.correct == 0
-        for p, (a, b) in enumerate(zip(block.a, block.b, strict=True), block.rows.start):
-            both = np.flatnonzero(wrong[a] & wrong[b])
+        k, found = block.n_classes, joint_errors_of(block)
+        order = np.argsort(found.pair, kind="stable")
+        starts = np.searchsorted(found.pair[order], np.arange(len(block.a) + 1))
+        for p in range(len(block.a)):
+            own = order[starts[p] : starts[p + 1]]
+            true, share = block.truth[found.trial[own]] * k, found.share[own]
             rows = [
-                np.bincount(block.truth[both] * k + block.response[o, both], minlength=k * k)
-                for o in (a, b)
+                np.bincount(true + label[own], share, minlength=k * k).reshape(k, k)
+                for label in (found.first, found.second)
             ]
-            labels = [row.reshape(k, k) for row in rows]
-            expected[p] = errors.expected_agreement(*labels)
+            expected[block.rows.start + p] = errors.expected_agreement(*rows)
     return {
         "n_joint_errors": ("pair", table["cells"].values[:, 3]),
         "expected": ("pair", expected),
@@ -278,9 +281,10 @@ def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
     dict
         ``n_joint_errors, n_errors_a, n_errors_b`` (pair).
     """
-    count = np.zeros((2, table.sizes["pair"]), dtype=np.int64)
+    # Of items that came back: shares of wrong answers.
+    count = np.zeros((2, table.sizes["pair"]), dtype=table["cells"].dtype)
     for block in blocks(table):
-        n_errors = (block.correct == 0).sum(axis=1)
+        n_errors = np.where(block.correct == LEFT_OUT, 0, 1 - block.correct).sum(axis=1)
         count[:, block.rows] = n_errors[block.a], n_errors[block.b]
     return {
         "n_joint_errors": ("pair", table["cells"].values[:, 3]),

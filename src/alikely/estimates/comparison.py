@@ -50,6 +50,9 @@ NEAR_CEILING, ENOUGH_TRIALS = 0.9, 640
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
 # Share of independent observers for whom copying may seem to predict better.
 CHANCE = 0.05
+# A standard error below this is one of rounding: the entries have the same answers.
+ROUNDING = 1e-12
+PRIOR_ALONE = "the prior alone: no trial tells them apart"
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
 # Whoever of the pair it is.
@@ -280,7 +283,9 @@ def contrast(
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
         if school == "posterior":
             rows[school]["note"] = (
-                _ceiling_note(part)
+                (PRIOR_ALONE if se < ROUNDING else "")
+                or result.cluster_note()
+                or _ceiling_note(part)
                 or _few_note(part, w, result.metric)
                 or unbounded
                 or _scale_note(result, chosen)
@@ -392,6 +397,11 @@ def correctness_cells(result: Result) -> NDArray[np.int64]:
             f"this compares models of right and wrong answers, and a result of "
             f"{result.metric.name} has none: it is one of {result.metric.counts}; use a result of "
             "error_consistency"
+        )
+    if result.table.attrs.get("repeats") == "crossed":
+        raise ValueError(
+            "items came back, and this takes every trial for independent; ask for that with "
+            "cluster='trial', or choose one repeat"
         )
     return np.asarray(result.table["cells"].values)
 

@@ -14,6 +14,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.inference import null
+from alikely.inference.permutation import permutation_p
 from alikely.inference.sampling import Sampler, posterior
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.models.priors import Prior
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
 
 
-__all__ = ["CORRECTNESS", "counted", "error_consistency"]
+__all__ = ["AS_TRIALS", "CORRECTNESS", "counted", "error_consistency", "sampling_unit"]
+
+# As a cluster: every answer is a trial of its own, also to an item that came back.
+AS_TRIALS = "trial"
 
 
 def error_consistency(
@@ -150,7 +154,13 @@ def counted(trials: Any, metric: Metric, ask: Ask, **how: bool) -> xr.Dataset:
     """Table of counts, made of trials or given as it is."""
     if isinstance(trials, Trials):
         return joint_correctness(
-            trials, ask.pairs, ask.by, ask.no_response, directed=not metric.symmetric, **how
+            trials,
+            ask.pairs,
+            ask.by,
+            ask.no_response,
+            directed=not metric.symmetric,
+            repeats="paired" if ask.cluster == AS_TRIALS else "crossed",
+            **how,
         )
     if not (isinstance(trials, xr.Dataset) and "cells" in trials):
         raise TypeError(
@@ -158,6 +168,13 @@ def counted(trials: Any, metric: Metric, ask: Ask, **how: bool) -> xr.Dataset:
             "Trials.from_table, Trials.read or data.from_counts"
         )
     return trials
+
+
+def sampling_unit(table: xr.Dataset, ask: Ask) -> str | None:
+    """Trial coordinate whose trials err together: that asked for, or items that come back."""
+    if ask.cluster is not None:
+        return None if ask.cluster == AS_TRIALS else ask.cluster
+    return "item" if table.attrs.get("recurring") == "one item" else None
 
 
 def _beside(
@@ -169,13 +186,21 @@ def _beside(
 ) -> Found:
     """Tests of independence of every pair, and what the metric has beside it."""
     cells, value = table["cells"].values, estimates["estimate"].values
-    found = {"p_fisher": null.fisher_exact(cells)}
-    if ask.bayes_factor:
-        found["log_bf10"] = null.log_bayes_factor(cells)
+    unit = sampling_unit(table, ask)
     # Two-sided, about the value of independent observers: only where that is one number.
-    if ask.n_null and metric.independent is not None:
-        draws = null.null_draws(cells, ask.n_null, metric, seed)
-        found["p_null"] = null.p_value(value - metric.independent, draws - metric.independent)
+    middle = metric.independent if ask.n_null else None
+    found = {}
+    if table.attrs.get("repeats") == "crossed" or unit is not None:
+        # Answers to one item are not independent: neither Fisher's test nor the Bayes factor holds.
+        if middle is not None:
+            found["p_null"] = permutation_p(table, metric, ask.n_null, unit, seed)
+    else:
+        found["p_fisher"] = null.fisher_exact(cells)
+        if ask.bayes_factor:
+            found["log_bf10"] = null.log_bayes_factor(cells)
+        if middle is not None:
+            draws = null.null_draws(cells, ask.n_null, metric, seed)
+            found["p_null"] = null.p_value(value - middle, draws - middle)
     found |= {name: function(cells) for name, function in metric.derived.items()}
     return Found({name: ("pair", values) for name, values in found.items()})
 
@@ -196,6 +221,7 @@ def _draw(
         ask.progressbar,
         ask.log_likelihood,
         metric=metric,
+        cluster=sampling_unit(table, ask),
         **ask.options,
     )
     draws = tree["posterior"].to_dataset()
@@ -216,4 +242,5 @@ CORRECTNESS = Kind(
     _draw,
     lambda metric, ask: model_name(ask.options.get("model", "copying")),
     ("model", "include"),
+    sampling_unit,
 )

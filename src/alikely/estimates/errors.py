@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from alikely._base.random import RandomState
 from alikely.data.confusions import confusion_trials
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
-from alikely.errors.agreement import agreement_draws
-from alikely.errors.chains import class_copying_draws, shared_base_draws
-from alikely.errors.draws import chained, label_draws, row_draws
-from alikely.errors.equal_rows import N_PERMUTATIONS, equality
-from alikely.errors.limits import UNBOUNDED
-from alikely.errors.paired_chains import paired_chain_draws
-from alikely.errors.paired_draws import paired_row_draws
-from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
-from alikely.estimates.consistency import counted
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, check_numbers, model_name
+from alikely.errors.equal_rows import N_PERMUTATIONS
+from alikely.estimates.doors import Ask, analyse, check_numbers
+from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, error_similarity_metric
+from alikely.metrics import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
 from alikely.metrics.rows import Mixture
-from alikely.stats.intervals import CiKind, interval
+from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,24 +33,8 @@ if TYPE_CHECKING:
 
     Confusions = Mapping[str, ArrayLike | pd.DataFrame]
 
-__all__ = ["LABELS", "ROWS", "error_similarity", "misclassification_agreement"]
+__all__ = ["error_similarity", "misclassification_agreement"]
 
-# Options of the models that chains sample.
-FOR_CHAINS = ("priors", "model", "include")
-HELD = "independent rows hold similarity down: use sampler='auto'"
-# Joint errors of a pair below which no posterior holds, and below which the exact one does not.
-TOO_FEW, FEW = 3, 20
-# Where all trials are joint errors their number was chosen, and below this one the coverage of a
-# share of so many swings down to .87 (exact, for Jeffreys' prior); over random numbers it does not.
-CHOSEN = 40
-# Models of rows that chains sample: of systems with common items, and of others.
-PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
-# Above, chains of a pair may not have seen all of its posterior.
-R_HAT = 1.1
-NOT_MET = "chains have not met"
-# Draws beyond a limit, below which the outermost are not far enough out.
-BEYOND = 2.5
-FEW_DRAWS = "too few draws: limits are too narrow"
 LOST = "same items, but not which: no interval without the trials"
 # What confusion matrices of systems that answered the same items do not tell.
 OF_PAIRING = (
@@ -382,209 +357,3 @@ def _estimate_alone(result: Result) -> Result:
     found["estimates"] = xr.DataTree(estimates.assign(remark=("pair", remarks)))
     found.attrs["pairing"] = "lost"
     return Result(found)
-
-
-def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr.Dataset:
-    given = [name for name in FOR_CHAINS if ask.options.get(name)]
-    if given and ask.sampler != "nuts":
-        raise ValueError(
-            f"{given[0]} is of the model that chains sample, and sampler is {ask.sampler!r}: use "
-            "sampler='nuts'"
-        )
-    table = counted(trials, metric, ask, labels=True, disjoint=disjoint)
-    if "response" not in table:
-        raise ValueError(
-            "this table holds correctness only, and wrong answers are compared by their class; "
-            "count it with joint_correctness(..., labels=True), or use error_consistency"
-        )
-    if table.sizes["class"] < 3:
-        raise ValueError(
-            f"with {table.sizes['class']} classes a wrong answer can only be the other one: there "
-            "is nothing to compare; use error_consistency"
-        )
-    return table
-
-
-def _for_chains(ask: Ask) -> dict[str, Any]:
-    return {name: value for name in FOR_CHAINS if (value := ask.options.get(name))}
-
-
-def _beside_labels(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Found:
-    found = agreement_of_classes(table)
-    return Found(
-        {name: found[name] for name in ("n_joint_errors", *metric.beside) if name in found}
-    )
-
-
-def _draw_labels(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Drawn:
-    # The copy model takes every pair for itself.
-    chains = ask.sampler == "nuts"
-    fits: dict[str, xr.DataTree] = {}
-    if chains:
-        draws, fits = class_copying_draws(
-            table, ask.n_draws, metric, seed, ask.progressbar, **_for_chains(ask)
-        )
-    else:
-        draw = label_draws if ask.sampler == "exact" else agreement_draws
-        draws = draw(table, ask.n_draws, metric, seed)
-    posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
-    return Drawn({"posterior": posterior}, _few_joint_errors(table, ask.sampler), fits)
-
-
-def _few_joint_errors(table: xr.Dataset, sampler: Sampler) -> NDArray[np.object_]:
-    """What to know of posteriors of pairs with few joint errors."""
-    cells = table["cells"].values
-    number = cells[:, 3]
-    remarks = np.full(len(number), "", dtype=object)
-    remarks[(number == cells.sum(axis=1)) & (number < CHOSEN)] = (
-        f"fewer than {CHOSEN} trials, joint errors all: 95 % may hold in .87"
-    )
-    if sampler == "exact":
-        remarks[number < FEW] = "few joint errors: use sampler='auto'"
-    remarks[number < TOO_FEW] = f"fewer than {TOO_FEW} joint errors: no interval holds"
-    remarks[number == 0] = ""
-    return remarks
-
-
-def _beside_rows(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Found:
-    if "divergence" not in metric.beside:
-        return Found(error_counts(table))
-    found = class_comparison(table, **metric.options)
-    told = equality(table, metric, ask.options.get("n_permutations", N_PERMUTATIONS), seed)
-    by_class = ("pair", "class"), told.pop("class_log_bayes_factor")
-    found |= {name: ("pair", values) for name, values in told.items()}
-    excess = found["divergence"][1] - told["expected_divergence"]
-    return Found(
-        found | {"class_log_bayes_factor": by_class, "excess_divergence": ("pair", excess)}
-    )
-
-
-def _draw_rows(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Drawn:
-    if ask.sampler == "auto":
-        return _draw_paired(table, metric, ask, seed)
-    if ask.sampler == "nuts":
-        return _draw_chains(table, metric, ask, seed)
-    draws = row_draws(table, ask.n_draws, rng=seed, **metric.options)
-    low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
-    remarks = np.where(low, HELD, "").astype(object)
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)}, remarks)
-
-
-def _draw_chains(
-    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
-) -> Drawn:
-    """Each group by the model asked for; else by that of its items, shared or not."""
-    from alikely.models._asked import is_named
-
-    asked = ask.options.get("model")
-    own = asked is not None and not is_named(asked, (PAIRED, SHARED_BASE))
-    group = table["pair_group"].values
-    paired = np.isin(group, group[table["cells"].values[:, 3] > 0])
-    if asked is not None:
-        paired[:] = asked == PAIRED if isinstance(asked, str) else False
-    options = {
-        "n_draws": ask.n_draws,
-        "mixture": metric.options["mixture"],
-        "base": metric.options["base"],
-        "progressbar": ask.progressbar,
-        **{name: value for name, value in _for_chains(ask).items() if name != "model"},
-    }
-    draws = np.full((4 * -(-ask.n_draws // 4), len(group)), np.nan, dtype=np.float32)
-    fits: dict[str, xr.DataTree] = {}
-    for here, draw in (
-        (paired, paired_chain_draws),
-        (~paired, functools.partial(shared_base_draws, model=asked if own else SHARED_BASE)),
-    ):
-        if here.any():
-            part = draw(table.isel(pair=np.flatnonzero(here)), rng=seed.spawn(1)[0], **options)
-            draws[:, here] = part.values
-            fits |= part.fits
-    names = [
-        name for name, some in ((PAIRED, paired.any()), (SHARED_BASE, not paired.all())) if some
-    ]
-    return Drawn(
-        {"posterior": chained(draws, table, metric, ask.sampler)},
-        fits=fits,
-        model=model_name(asked) if own else " and ".join(names),
-    )
-
-
-def _draw_paired(
-    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
-) -> Drawn:
-    # Four chains of equal length, as all results have.
-    n_draws = 4 * -(-ask.n_draws // 4)
-    drawn = paired_row_draws(
-        table, n_draws, metric, seed, ask.cluster or None, ask.options.get("folder")
-    )
-    sides = interval(
-        drawn.model[metric.name].values.reshape(-1, table.sizes["pair"]), ask.ci_prob, "eti"
-    )
-    remarks = [
-        "; ".join(_remarks(r_hat, bounded, ask.ci_prob, n_draws))
-        for r_hat, bounded in zip(drawn.r_hat, drawn.bounded, strict=True)
-    ]
-    copying = drawn.model["copy_probability"].mean(("chain", "draw")).values
-    beside = {"model_low": sides[:, 0], "model_high": sides[:, 1], "copy_probability": copying}
-    return Drawn(
-        {
-            "posterior": chained(drawn.values, table, metric, "gibbs"),
-            "rows": drawn.model,
-            "populations": drawn.populations,
-        },
-        np.array(remarks, dtype=object),
-        variables={name: ("pair", values) for name, values in beside.items()},
-    )
-
-
-def _remarks(r_hat: float, bounded: float, ci_prob: float, n_draws: int) -> list[str]:
-    """What cannot be trusted about the interval of a pair."""
-    found = [f"{NOT_MET} (r_hat {r_hat:.2f})"] if r_hat > R_HAT else []
-    found += [FEW_DRAWS] if n_draws * (1 - ci_prob) / 2 < BEYOND else []
-    return found + ([UNBOUNDED] if bounded < (1 + ci_prob) / 2 else [])
-
-
-def _model_name(ask: Ask, of_chains: str, exact: str) -> str:
-    return model_name(ask.options.get("model") or of_chains) if ask.sampler == "nuts" else exact
-
-
-LABELS = Kind(
-    lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=False),
-    _beside_labels,
-    _draw_labels,
-    lambda metric, ask: _model_name(
-        ask, "class_copying", "labels" if ask.sampler == "exact" else "distinct_labels"
-    ),
-    FOR_CHAINS,
-)
-ROWS = Kind(
-    lambda trials, metric, ask: _with_labels(trials, metric, ask, disjoint=True),
-    _beside_rows,
-    _draw_rows,
-    lambda metric, ask: "independent_rows" if ask.sampler == "exact" else PAIRED,
-    (*FOR_CHAINS, "n_permutations", "folder"),
-)

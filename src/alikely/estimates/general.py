@@ -9,7 +9,7 @@ from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.estimates.consistency import CORRECTNESS
 from alikely.estimates.doors import Ask, Kind, analyse
-from alikely.estimates.errors import LABELS, ROWS
+from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.margins import MARGINS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler

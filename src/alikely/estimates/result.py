@@ -51,6 +51,11 @@ CLUSTERS = {
     "gibbs": "clusters tie the posteriors of pairs, but do not widen them",
 }
 IGNORED = "the posterior ignores the clusters"
+# What a table does with items that come back, within a condition and in others.
+ITEMS = (
+    ("repeats", "paired", "answers to one item count as independent trials"),
+    ("recurring", "other items", "a label of items has several truths: other items by condition"),
+)
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 
 
@@ -341,7 +346,9 @@ class Result(Tree):
             n_trials, a, b = (table[k].values for k in ("n_trials", "accuracy_a", "accuracy_b"))
             return n_trials, a, b
         cells = table["cells"].values
-        return cells.sum(axis=1), *consistency.accuracies(cells)
+        # Shares of items that came back sum to whole items, but for rounding.
+        n_trials = np.rint(cells.sum(axis=1)).astype(np.int64)
+        return n_trials, *consistency.accuracies(cells)
 
     def _bounds(self, school: School, ci_prob: float, ci_kind: CiKind) -> Floats:
         if school == "analytic":
@@ -365,13 +372,22 @@ class Result(Tree):
                 remarks.append(estimates["posterior_remark"].values)
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
             remarks.append(np.full(len(frame), few, dtype=object))
-            if self.data.attrs["cluster"]:
-                text = CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
+            remarks.append(np.full(len(frame), self.cluster_note(), dtype=object))
+        for attribute, state, text in ITEMS:
+            if self.table.attrs.get(attribute) == state:
                 remarks.append(np.full(len(frame), text, dtype=object))
         # What leaves no estimate often leaves no posterior either: once is enough.
         return [
             "; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)
         ]
+
+    def cluster_note(self) -> str:
+        """What the posterior does not know of trials that err together; empty if nothing."""
+        if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
+            return ""
+        if self.data["posterior"].attrs.get("clustered"):
+            return ""
+        return CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
 
     def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""

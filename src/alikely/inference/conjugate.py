@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import LEFT_OUT, Block, blocks, linked
+from alikely.data.blocks import Block, blocks, linked
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
@@ -68,9 +68,6 @@ def pairwise_draws(
         Estimands to evaluate at each draw.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same draws on any number of workers.
-    images : ndarray of int, shape (trial,), optional
-        Number of the image of each trial, for the process to be of the patterns of images over
-        all groups that show some of the same. Every trial is another image if not given.
 
     Returns
     -------
@@ -157,6 +154,9 @@ def joint_draws(
         Estimands to evaluate at each draw.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same draws on any number of workers.
+    images : ndarray of int, shape (trial,), optional
+        Number of the image of each trial, for the process to be of the patterns of images over
+        all groups that show some of the same. Every trial is another image if not given.
 
     Returns
     -------
@@ -170,7 +170,8 @@ def joint_draws(
 
     Notes
     -----
-    The posterior is again a Dirichlet process, with a point of mass 1 at each trial's pattern.
+    The posterior is again a Dirichlet process, with a point of mass 1 at each trial's pattern, or
+    at each item's, where items came back: all shares of right answers to it.
     The masses of the trials and of the prior part are Dirichlet(1, .., 1, 2); the prior part is
     broken like a stick [S94]_ into 35 pieces with patterns of their own.
 
@@ -219,8 +220,8 @@ def _joint_blocks(
         {m.name: np.full((n_draws, len(block.a)), np.nan, dtype=np.float32) for m in metrics}
         for block in own
     ]
-    codes = [block.codes() for block in own]
-    common = [(code != LEFT_OUT).any(axis=1) for code in codes]
+    shares = [block.shares() for block in own]
+    common = [share.any(axis=(1, 2)) for share in shares]
     widest = max(8 * len(block.a) + len(block.correct) ** 2 for block in own)
     step = max(1, CHUNK // (len(used) + max(map(len, members)) + widest))
     for start in range(0, n_draws, step):
@@ -228,8 +229,10 @@ def _joint_blocks(
         weights = rng.standard_gamma(1.0, size=(size, len(used)))
         # Images that nobody was shown bear one mass in all groups, with patterns of each.
         pieces = _prior_pieces(rng, size)
-        for block, code, member, known, drawn in zip(own, codes, members, common, out, strict=True):
-            cells = weighted_cells(weights[:, member], code)
+        for block, share, member, known, drawn in zip(
+            own, shares, members, common, out, strict=True
+        ):
+            cells = weighted_cells(weights[:, member], share)
             cells += _prior_cells(rng, pieces, len(block.correct), block.a, block.b)
             for metric in metrics:
                 values = metric.value(cells)
@@ -246,8 +249,8 @@ def _joint_block(
     rng = np.random.default_rng(seed)
     # A trial's mass matters only to pairs that both saw it; equal patterns are one kind of trial.
     patterns, counts = np.unique(block.correct, axis=1, return_counts=True)
-    codes = block._replace(correct=patterns).codes()
-    n_pairs, n_observers = len(codes), len(patterns)
+    shares = block._replace(correct=patterns).shares()
+    n_pairs, n_observers = len(shares), len(patterns)
     out = {m.name: np.empty((n_draws, n_pairs), dtype=np.float32) for m in metrics}
     width = len(counts) + 8 * n_pairs + n_observers * (n_observers + STICKS)
     step = max(1, CHUNK // width)
@@ -256,11 +259,11 @@ def _joint_block(
         # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
         # precision, because masses of rare patterns decide near the ceiling.
         weights = rng.standard_gamma(counts, size=(size, len(counts)))
-        cells = weighted_cells(weights, codes)
+        cells = weighted_cells(weights, shares)
         cells += _prior_cells(rng, _prior_pieces(rng, size), n_observers, block.a, block.b)
         for metric in metrics:
             out[metric.name][start : start + size] = metric.value(cells)
-    common = (codes != LEFT_OUT).any(axis=1)
+    common = shares.any(axis=(1, 2))
     for values in out.values():
         # Without a common trial the prior alone would speak.
         values[:, ~common] = np.nan

@@ -13,6 +13,7 @@ References
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -24,7 +25,14 @@ from alikely._base.arrays import Floats
 from alikely.data.blocks import LEFT_OUT, Block
 from alikely.metrics import Metric
 
-__all__ = ["Evaluator", "evaluator", "weighted_cells"]
+__all__ = [
+    "Evaluator",
+    "JointErrors",
+    "evaluator",
+    "joint_errors_of",
+    "weighted_cells",
+    "wrong_answers",
+]
 
 
 class Evaluator(NamedTuple):
@@ -90,7 +98,7 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
 
 
 def weighted_cells(
-    weights: NDArray[np.floating], codes: NDArray[np.int8], n_cells: int = 4
+    weights: NDArray[np.floating], shares: NDArray[np.int8 | np.float64]
 ) -> NDArray[np.floating]:
     """Cells of all pairs under weights of the trials, by one matrix product.
 
@@ -98,10 +106,8 @@ def weighted_cells(
     ----------
     weights : ndarray, shape (resample, trial)
         Weight of each trial in each replicate.
-    codes : ndarray of int, shape (pair, trial)
-        Cell of each trial, -1 for a trial that is left out.
-    n_cells : int
-        Number of cells of the table.
+    shares : ndarray, shape (pair, cell, trial)
+        What each trial adds to each cell, as from `alikely.data.blocks.Block.shares`.
 
     Returns
     -------
@@ -110,67 +116,141 @@ def weighted_cells(
 
     Examples
     --------
-    >>> weighted_cells(np.array([[2.0, 0.0, 1.0]]), np.array([[0, 3, 1]], dtype=np.int8)).tolist()
+    >>> shares = np.array([[[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 0]]])
+    >>> weighted_cells(np.array([[2.0, 0.0, 1.0]]), shares).tolist()
     [[[2.0, 1.0, 0.0, 0.0]]]
     """
-    indicator = codes[:, None, :] == np.arange(n_cells, dtype=codes.dtype)[:, None]
-    flat = indicator.reshape(n_cells * len(codes), codes.shape[1]).astype(weights.dtype)
-    return (weights @ flat.T).reshape(len(weights), len(codes), n_cells)
+    flat = shares.reshape(-1, shares.shape[-1]).astype(weights.dtype)
+    return (weights @ flat.T).reshape(len(weights), *shares.shape[:-1])
 
 
 def _correctness(block: Block, metric: Metric) -> Evaluator:
-    codes = block.codes()
-    cells = weighted_cells(np.ones((1, codes.shape[1])), codes)[0]
+    shares = block.shares()
+    cells = shares.sum(axis=2, dtype=np.float64)
 
     def slopes() -> Floats:
         psi, n = metric.influence(cells), cells.sum(axis=1)[:, None]
-        at = np.take_along_axis(psi / np.where(n > 0, n, 1), np.maximum(codes, 0), axis=1)
-        out = np.where(codes == LEFT_OUT, 0.0, at)
+        # An empty cell has no say, even where its influence is undefined.
+        psi = np.where(cells > 0, psi, 0.0) / np.where(n > 0, n, 1)
+        out = np.einsum("pc,pct->pt", psi, shares)
         out[~np.isfinite(metric.value(cells))] = np.nan
-        return out
+        return np.asarray(out)
 
     return Evaluator(
-        lambda weights: metric.value(weighted_cells(weights, codes)),
+        lambda weights: metric.value(weighted_cells(weights, shares)),
         slopes,
         lambda: metric.reason(cells),
-        4 * len(codes),
+        4 * len(shares),
     )
 
 
-def _wrong(block: Block) -> NDArray[np.bool_]:
-    return np.asarray(block.correct == 0)
+def wrong_answers(block: Block) -> NDArray[np.bool_]:
+    """Which answers of a block are wrong.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table; with labels where repeats are crossed.
+
+    Returns
+    -------
+    ndarray of bool, shape (observer, trial) or (observer, trial, repeat)
+        As `Block.response`.
+    """
+    if not block.crossed:
+        return np.asarray(block.correct == 0)
+    return np.asarray((block.response != LEFT_OUT) & (block.response != block.truth[:, None]))
+
+
+class JointErrors(NamedTuple):
+    """Wrong answers that meet, and the share of the meetings of their trial that each is.
+
+    Attributes
+    ----------
+    pair, trial : ndarray of int, shape (error,)
+        Positions within the block.
+    first, second : ndarray of int, shape (error,)
+        Classes of both answers.
+    share : ndarray, shape (error,)
+        1, unless repeats are crossed.
+    """
+
+    pair: NDArray[np.intp]
+    trial: NDArray[np.intp]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    share: Floats
+
+
+def joint_errors_of(block: Block) -> JointErrors:
+    """List the joint errors of all pairs of a block.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table with labels.
+
+    Returns
+    -------
+    JointErrors
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> from alikely.data.blocks import blocks
+    >>> trials = al.Trials.from_arrays(
+    ...     [["cat", "cat", "dog", "cat"], ["dog", "dog", "dog", "dog"]],
+    ...     ["dog", "dog", "cat", "cat"], item=["x", "x", "y", "y"], repeat=[0, 1, 0, 1],
+    ... )
+    >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True, repeats="crossed"))
+    >>> found = joint_errors_of(block)
+    >>> found.trial.tolist(), found.share.tolist()
+    ([1, 1], [0.25, 0.25])
+    """
+    wrong, response = wrong_answers(block), block.response
+    if not block.crossed:
+        pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
+        first, second = (response[side[pair], trial] for side in (block.a, block.b))
+        return JointErrors(pair, trial, first, second, np.ones(len(pair)))
+    number = np.maximum((response != LEFT_OUT).sum(axis=2), 1)
+    found = []
+    for k, m in itertools.product(range(response.shape[2]), repeat=2):
+        pair, trial = np.nonzero(wrong[block.a, :, k] & wrong[block.b, :, m])
+        a, b = block.a[pair], block.b[pair]
+        share = 1 / (number[a, trial] * number[b, trial])
+        found.append((pair, trial, response[a, trial, k], response[b, trial, m], share))
+    return JointErrors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
 def _labels(block: Block, metric: Metric) -> Evaluator:
     """Labels of joint errors: how often they agree, and both margins, by a sparse product."""
-    wrong, n_pairs, k = _wrong(block), len(block.a), block.n_classes
-    pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
-    first, second = block.response[block.a[pair], trial], block.response[block.b[pair], trial]
+    n_pairs, n_trials, k = len(block.a), block.correct.shape[1], block.n_classes
+    pair, trial, first, second, share = joint_errors_of(block)
     size = 1 + 2 * k
     same = first == second
     at = [pair * size + 1 + first, pair * size + 1 + k + second, pair[same] * size]
     column = np.concatenate([trial, trial, trial[same]])
-    shape = (n_pairs * size, wrong.shape[1])
-    ones = np.ones(len(column))
-    design = sparse.csr_array((ones, (np.concatenate(at), column)), shape=shape)
+    shares = np.concatenate([share, share, share[same]])
+    shape = (n_pairs * size, n_trials)
+    design = sparse.csr_array((shares, (np.concatenate(at), column)), shape=shape)
 
     def statistics(weights: NDArray[np.floating]) -> Floats:
         total = design @ weights.T.astype(np.float64)
         return np.asarray(total.reshape(n_pairs, size, -1).transpose(2, 0, 1))
 
     def slopes() -> Floats:
-        counts = statistics(np.ones((1, wrong.shape[1])))[0]
+        counts = statistics(np.ones((1, n_trials)))[0]
         psi, n = metric.influence(counts), counts[:, 1 : 1 + k].sum(axis=1)
-        out = np.zeros((n_pairs, wrong.shape[1]))
+        out = np.zeros((n_pairs, n_trials))
         moved = psi[pair, 1 + first] + psi[pair, 1 + k + second] + np.where(same, psi[pair, 0], 0)
-        out[pair, trial] = moved / n[pair]
+        np.add.at(out, (pair, trial), share * moved / n[pair])
         out[~np.isfinite(metric.value(counts))] = np.nan
         return out
 
     return Evaluator(
         lambda weights: metric.value(statistics(weights)),
         slopes,
-        lambda: metric.reason(statistics(np.ones((1, wrong.shape[1])))[0]),
+        lambda: metric.reason(statistics(np.ones((1, n_trials)))[0]),
         n_pairs * size,
     )
 
@@ -208,17 +288,22 @@ class _Errors(NamedTuple):
 
     kinds: NDArray[np.intp]
     trials: NDArray[np.intp]
-    kind_of_trial: NDArray[np.intp]
+    kind_of_error: NDArray[np.intp]
+    shares: Floats
     design: sparse.csr_array  # (kind, trial)
 
 
 def _errors(block: Block, observer: int) -> _Errors:
-    trials = np.flatnonzero(_wrong(block)[observer])
-    code = block.truth[trials].astype(np.intp) * block.n_classes + block.response[observer, trials]
+    at = np.nonzero(wrong_answers(block)[observer])
+    trials, given = at[0], block.response[observer][at]
+    shares = np.ones(len(trials))
+    if block.crossed:
+        shares = 1 / (block.response[observer] != LEFT_OUT).sum(axis=1)[trials]
+    code = block.truth[trials].astype(np.intp) * block.n_classes + given
     kinds, kind = np.unique(code, return_inverse=True)
     shape = (len(kinds), len(block.truth))
-    design = sparse.csr_array((np.ones(len(trials)), (kind, trials)), shape=shape)
-    return _Errors(kinds, trials, kind, design)
+    design = sparse.csr_array((shares, (kind, trials)), shape=shape)
+    return _Errors(kinds, trials, kind, shares, design)
 
 
 def _rows(block: Block, metric: Metric) -> Evaluator:
@@ -255,8 +340,9 @@ def _rows(block: Block, metric: Metric) -> Evaluator:
                 continue
             kinds = np.union1d(errors[a].kinds, errors[b].kinds)
             for observer, slope in zip((a, b), metric.influence(*rows), strict=True):
-                mine = np.searchsorted(kinds, errors[observer].kinds)
-                out[p, errors[observer].trials] += slope[0, mine][errors[observer].kind_of_trial]
+                own = errors[observer]
+                moved = slope[0, np.searchsorted(kinds, own.kinds)][own.kind_of_error]
+                np.add.at(out[p], own.trials, own.shares * moved)
         # The smoothing keeps these from summing to zero; a resampled set has as many trials.
         return out - out.mean(axis=1, keepdims=True)
 

@@ -62,7 +62,8 @@ def estimate(
     >>> result["estimate"].values.round(4), result["se"].values.round(4)
     (array([0.3333]), array([0.0843]))
     """
-    if cluster is None and metric.counts == "correctness":
+    whole = table["cells"].dtype.kind in "iu" if "cells" in table else False
+    if cluster is None and metric.counts == "correctness" and whole:
         # Counts suffice: no pass over the trials.
         cells = table["cells"].values.astype(np.float64)
         value, psi = metric.value(cells), metric.influence(cells)

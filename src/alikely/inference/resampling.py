@@ -61,8 +61,8 @@ def bootstrap(
     kind : {"trial", "bayesian"}
         Multinomial weights of the trials [E79]_, or Dirichlet(1, .., 1) weights [R81]_.
     cluster : str, optional
-        Trial coordinate such as ``"item"``: trials of a group that share its value are resampled
-        together.
+        Trial coordinate such as ``"item"``: trials of a data set that share its value are resampled
+        together, in all groups.
     images : ndarray of int, shape (trial,), optional
         Number of the image of each trial: those of one image are resampled together, in all groups.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -96,13 +96,13 @@ def bootstrap(
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     apart = [[number] for number in range(len(groups))]
-    together = apart if images is None else linked([images[block.trials] for block in groups])
+    together = apart if units is None else linked([units[block.trials] for block in groups])
     jobs = []
     for numbers in together:
         own = [groups[number] for number in numbers]
         unit = None if units is None else [units[block.trials] for block in own]
         # Images that nothing shares are trials like any others.
-        if images is not None and unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
+        if unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
             unit = None
         jobs.append((own, unit, metric, n_resamples, kind, seeds[numbers[0]]))
     out = np.empty((n_resamples, table.sizes["pair"]), dtype=np.float32)
@@ -240,7 +240,7 @@ def bca_of_table(
     >>> bca_of_table(table, bootstrap(table, rng=1), ERROR_CONSISTENCY).round(1).tolist()
     [[0.2, 0.5]]
     """
-    if metric.counts == "correctness":
+    if metric.counts == "correctness" and table["cells"].dtype.kind in "iu":
         return bca_interval(table["cells"].values, replicates, metric, ci_prob)
     _check_probability(ci_prob)
     value, acceleration = np.full((2, table.sizes["pair"]), np.nan)
@@ -326,7 +326,8 @@ def _kinds_of_trials(
     if metric.counts != "correctness" or not n_trials:
         return np.ones(n_trials, dtype=np.intp), [block], [np.arange(n_trials)]
     # Trials that all pairs see alike are exchangeable: resample the patterns, by their counts.
-    _, first, counts = np.unique(block.codes(), axis=1, return_index=True, return_counts=True)
+    alike = block.correct if block.crossed else block.codes()
+    _, first, counts = np.unique(alike, axis=1, return_index=True, return_counts=True)
     seen = block._replace(correct=block.correct[:, first])
     return counts, [seen], [np.arange(len(counts))]
 

@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState
+from alikely.data.blocks import cluster_numbers
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.complete import labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
@@ -70,6 +71,7 @@ def posterior(
     metric: Metric = ERROR_CONSISTENCY,
     model: str | pm.Model = "copying",
     include: Sequence[str] = (),
+    cluster: str | None = None,
 ) -> xr.DataTree:
     """Posterior of the copy model for all entries of a correctness table.
 
@@ -99,19 +101,24 @@ def posterior(
         of these pairs, with the metric (pair).
     include : "all" or sequence of str
         Of chains: groups to add, as in `alikely.inference.extended`.
+    cluster : str, optional
+        Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
+        value have one mass. Other posteriors take every trial for itself.
 
     Returns
     -------
     xarray.DataTree
         Groups ``posterior`` (chain, draw, pair), from NUTS all that `alikely.inference.nuts` gives,
         and on request ``log_likelihood`` (chain, draw, observation). The attribute
-        ``joint`` of the posterior says whether draws of different pairs belong together.
+        ``joint`` of the posterior says whether draws of different pairs belong together,
+        ``clustered`` whether it heeds `cluster`.
 
     Raises
     ------
     ValueError
         Unknown sampler or model, invalid prior or number of draws, or exact draws asked for under a
-        prior or a model that has none; if a model of your own lacks the metric.
+        prior or a model that has none; if a model of your own lacks the metric; anything but the
+        joint posterior where repeats are crossed.
 
     Examples
     --------
@@ -129,15 +136,23 @@ def posterior(
         given = "model" if model != "copying" else "include"
         raise ValueError(f"{given} is for chains, and sampler is 'exact': use sampler='nuts'")
     other = model != "copying" or "copy_probability" in beta
-    if sampler == "nuts" or (sampler == "auto" and (other or include)):
+    by_chains = sampler == "nuts" or (sampler == "auto" and bool(other or include))
+    joint = beta == DEFAULT_PRIOR
+    if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
+        raise ValueError(
+            "items came back, and chains, a prior of your own and log_likelihood take one answer "
+            "to each item; leave them out, or give cluster='trial' to take all answers for "
+            "independent"
+        )
+    if by_chains:
         return _by_chains(
             table, model, prior, n_draws, rng, progressbar, log_likelihood, metric, include
         )
-    joint = beta == DEFAULT_PRIOR
     asked = tuple(dict.fromkeys((*COPY_MODEL, metric)))
     metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
     if joint:
-        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng)
+        units = None if cluster is None else cluster_numbers(table, cluster)
+        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng, units)
     else:
         cells = table["cells"].values
         drawn = pairwise_draws(cells, beta, per_chain * CHAINS, metrics, rng)
@@ -153,7 +168,7 @@ def posterior(
             "draw": np.arange(per_chain),
             "pair": table["pair"].values,
         },
-        attrs={"sampler": "exact", "joint": int(joint)},
+        attrs={"sampler": "exact", "joint": int(joint), "clustered": int(joint)},
     )
     groups = {"posterior": posterior_draws}
     if log_likelihood:

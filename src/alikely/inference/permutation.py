@@ -1,0 +1,162 @@
+"""Tests of independence over items, where single answers are not independent.
+
+References
+----------
+.. [F35] Fisher (1935). The design of experiments. Section 21.
+.. [PS10] Phipson, Smyth (2010). Permutation p-values should never be zero.
+   doi:10.2202/1544-6115.1585
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
+from alikely.metrics import ERROR_CONSISTENCY, Metric
+
+__all__ = ["permutation_p"]
+
+# Numbers held at a time by one worker.
+CHUNK = 8_000_000
+# Values of permutations that are equal differ by rounding alone.
+ROUNDING = 1e-9
+
+
+def permutation_p(
+    table: xr.Dataset,
+    metric: Metric = ERROR_CONSISTENCY,
+    n_permutations: int = 10_000,
+    cluster: str | None = None,
+    rng: RandomState = None,
+) -> NDArray[np.float64]:
+    """Two-sided p-values of independence: the items of one observer permuted among the other's.
+
+    All answers to an item move together. An item stands for another that both observers saw in the
+    same conditions, so that both accuracies stay as they are.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness`.
+    metric : Metric
+        An estimand of correctness that is one number for independent observers.
+    n_permutations : int
+        At least 1.
+    cluster : str, optional
+        Trial coordinate of the items; each trial is one if not given.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (pair,)
+        ``(1 + k) / (1 + n)`` with `k` permutations as far from independence as the observed value
+        [PS10]_ [F35]_; NaN where the estimate is undefined.
+
+    Raises
+    ------
+    ValueError
+        If `n_permutations` is below 1 or the table has no such coordinate.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> item, repeat = [*range(8)] * 2, [0] * 8 + [1] * 8
+    >>> right = [[1, 1, 1, 1, 0, 0, 0, 0] * 2] * 2
+    >>> trials = al.Trials.from_correct(right, item=item, repeat=repeat)
+    >>> table = al.data.joint_correctness(trials, repeats="crossed")
+    >>> bool(abs(permutation_p(table, n_permutations=9999, rng=1)[0] - 2 / 70) < 0.01)
+    True
+    """
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
+    numbers = None if cluster is None else cluster_numbers(table, cluster)
+    groups = list(blocks(table))
+    seeds = seed_sequence(rng).spawn(len(groups))
+    jobs = []
+    for block, seed in zip(groups, seeds, strict=True):
+        own = np.arange(len(block.trials)) if numbers is None else numbers[block.trials]
+        jobs.append((block, own, metric, n_permutations, seed))
+    out = np.full(table.sizes["pair"], np.nan)
+    for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
+        out[block.rows] = found
+    return out
+
+
+def _of_block(
+    block: Block,
+    units: NDArray[np.intp],
+    metric: Metric,
+    n_permutations: int,
+    seed: np.random.SeedSequence,
+) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    answers = _by_unit(block.correct.astype(np.float64), units)
+    pairs = zip(block.a.tolist(), block.b.tolist(), strict=True)
+    return np.array(
+        [_of_pair(answers[a], answers[b], metric, n_permutations, rng) for a, b in pairs]
+    )
+
+
+def _by_unit(correct: NDArray[np.float64], units: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Shares of right answers (observer, unit, place), -1 where there are none."""
+    used, unit = np.unique(units, return_inverse=True)
+    order = np.argsort(unit, kind="stable")
+    starts = np.searchsorted(unit[order], np.arange(len(used)))
+    place = np.empty(len(unit), np.intp)
+    place[order] = np.arange(len(unit)) - starts[unit[order]]
+    out = np.full((len(correct), len(used), int(place.max(initial=0)) + 1), float(LEFT_OUT))
+    out[:, unit, place] = correct
+    return out
+
+
+def _of_pair(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    metric: Metric,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> float:
+    common = (a != LEFT_OUT) & (b != LEFT_OUT)
+    seen = common.any(axis=1)
+    a, b, common = a[seen], b[seen], common[seen]
+    if not len(a):
+        return np.nan
+    kinds, kind = np.unique(common, axis=0, return_inverse=True)
+    right_a, right_b = np.where(common, a, 0.0), np.where(common, b, 0.0)
+    total, sum_a, sum_b = float(common.sum()), right_a.sum(), right_b.sum()
+    both = np.zeros(n_permutations)
+    observed = float((right_a * right_b).sum())
+    for own in range(len(kinds)):
+        members = np.flatnonzero(kind == own)
+        meeting = right_a[members] @ right_b[members].T
+        both += _permuted_sums(meeting, n_permutations, rng)
+
+    def away(n11: NDArray[np.float64]) -> NDArray[np.float64]:
+        cells = np.stack([n11, sum_a - n11, sum_b - n11, total - sum_a - sum_b + n11], axis=-1)
+        # Sums of shares in another order fall a few ulp below 0.
+        return np.abs(metric.value(np.maximum(cells, 0.0)) - (metric.independent or 0.0))
+
+    value = away(np.array([observed]))[0]
+    if np.isnan(value):
+        return np.nan
+    further = int((away(both) >= value - ROUNDING).sum())
+    return (1 + further) / (1 + n_permutations)
+
+
+def _permuted_sums(
+    meeting: NDArray[np.float64], n_permutations: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Sums of ``meeting[i, permutation[i]]`` over many permutations."""
+    n = len(meeting)
+    out = np.empty(n_permutations)
+    step = max(1, CHUNK // n)
+    for start in range(0, n_permutations, step):
+        size = min(step, n_permutations - start)
+        order = rng.permuted(np.tile(np.arange(n), (size, 1)), axis=1)
+        out[start : start + size] = meeting[np.arange(n), order].sum(axis=1)
+    return out

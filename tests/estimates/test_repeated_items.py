@@ -1,0 +1,249 @@
+"""Items that come back: one unit in every school, however often observers were asked."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.typing import NDArray
+
+import alikely as al
+from alikely.data.blocks import blocks
+from alikely.inference.evaluation import evaluator
+from alikely.inference.permutation import permutation_p
+
+Right = NDArray[Any]
+QUICK: dict[str, Any] = {"n_resamples": 500, "n_draws": 400, "n_null": 200, "rng": 1}
+
+
+def presentations(answers: list[Right], **columns: Any) -> al.Trials:
+    """Trials of observers (item, repeat), of whom some answered less often than others."""
+    n_items, most = len(answers[0]), max(each.shape[1] for each in answers)
+    right = np.ma.masked_all((len(answers), most * n_items), dtype=float)
+    for observer, own in enumerate(answers):
+        right[observer, : own.size] = own.T.ravel()
+    return al.Trials.from_correct(
+        right,
+        item=np.tile(np.arange(n_items), most),
+        repeat=np.repeat(np.arange(most), n_items),
+        **columns,
+    )
+
+
+def test_every_answer_meets_every_other_and_items_weigh_alike() -> None:
+    """By hand: 2 items, one answer of the first, 2 of the second."""
+    trials = presentations([np.array([[1], [0]]), np.array([[1, 0], [0, 0]])])
+    table = al.data.joint_correctness(trials, repeats="crossed")
+    # Item 0 is half in n11, half in n10; item 1 is in n00.
+    np.testing.assert_allclose(table["cells"].values, [[0.5, 0.5, 0, 1]])
+    assert table.sizes["trial"] == 2
+    # All trials that both answered, as pairs of their order: the second answer is lost.
+    paired = al.data.joint_correctness(trials)
+    assert paired["cells"].values.tolist() == [[1, 0, 0, 1]]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 4))
+def test_cells_are_means_over_all_meetings(seed: int, n_a: int, n_b: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 2, (9, n_a)), rng.integers(0, 2, (9, n_b))
+    table = al.data.joint_correctness(presentations([a, b]), repeats="crossed")
+    expected = np.zeros(4)
+    for i in range(9):
+        for one in a[i]:
+            for other in b[i]:
+                expected[3 - 2 * one - other] += 1 / (n_a * n_b)
+    np.testing.assert_allclose(table["cells"].values[0], expected, atol=1e-12)
+    (block,) = blocks(table)
+    np.testing.assert_allclose(block.shares().sum(axis=2), table["cells"].values, atol=1e-12)
+
+
+def test_identical_repeats_add_nothing_in_any_school() -> None:
+    """Five equal answers to each item say what one says: same intervals, same draws."""
+    right = np.random.default_rng(1).random((3, 60)) < 0.7
+    once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary()
+    trials = presentations([np.repeat(own[:, None], 5, axis=1) for own in right])
+    often = al.error_consistency(trials, **QUICK).summary()
+    same = ["n_trials", "estimate", "se", "analytic_ci95_lb", "posterior_eti95_lb"]
+    np.testing.assert_allclose(often[same], once[same], rtol=1e-5)
+    # Multinomial weights of kinds of trials are drawn in another order: 4 Monte-Carlo errors of a
+    # 2.5 % quantile of 500 replicates.
+    error = 4 * np.sqrt(0.025 * 0.975 / 500) / 0.058 * once["se"]
+    assert (np.abs(often["bootstrap_eti95_lb"] - once["bootstrap_eti95_lb"]) < error).all()
+    assert "p_fisher" not in often
+    assert (often["note"] == once["note"]).all()
+
+
+def test_answers_are_taken_for_independent_by_name_only_and_that_is_said() -> None:
+    right = np.random.default_rng(1).random((2, 60)) < 0.7
+    trials = presentations([np.repeat(own[:, None], 5, axis=1) for own in right])
+    items = al.error_consistency(trials, **QUICK).summary()
+    asked = al.error_consistency(trials, cluster="trial", **QUICK).summary()
+    assert asked["n_trials"].item() == 5 * items["n_trials"].item()
+    np.testing.assert_allclose(asked["se"] * np.sqrt(5), items["se"], rtol=1e-9)
+    assert "answers to one item count as independent trials" in asked["note"].item()
+    assert not items["note"].str.contains("independent").any()
+
+
+def test_all_schools_agree_on_noisy_answers() -> None:
+    """The three standard errors of 400 items with unequal repeats."""
+    rng = np.random.default_rng(3)
+    common = rng.standard_normal(400)
+    answers = [
+        (common + rng.standard_normal(400))[:, None] + 1.5 * rng.standard_normal((400, n)) < 1
+        for n in (1, 3, 5)
+    ]
+    options: dict[str, Any] = {"n_resamples": 4000, "n_draws": 4000, "n_null": 200, "rng": 1}
+    result = al.error_consistency(presentations(answers), **options)
+    se = result.estimates["se"].values
+    for school in ("bootstrap", "posterior"):
+        # A standard deviation of 4,000 draws, and terms of order 1 / N.
+        room = 4 / np.sqrt(2 * 4000) + 4 / 400
+        np.testing.assert_allclose(result.draws(school).std(axis=0), se, rtol=room)
+    matrix = al.inference.covariance(result.table)
+    np.testing.assert_allclose(np.sqrt(np.diag(matrix)), se)
+    replicated = np.corrcoef(result.draws("bootstrap").T)
+    expected = matrix.values / np.outer(se, se)
+    np.testing.assert_allclose(replicated, expected, atol=4 / np.sqrt(4000))
+    bounds = al.inference.bca_of_table(
+        result.table, result.draws("bootstrap"), al.metrics.ERROR_CONSISTENCY
+    )
+    assert (bounds[:, 0] < result.estimates["estimate"].values).all()
+
+
+def in_two_modalities(right: Right, other: Right | None = None, **columns: Any) -> al.Trials:
+    again = right if other is None else other
+    n = right.shape[1]
+    return al.Trials.from_correct(
+        np.concatenate([right, again], axis=1),
+        item=[*range(n)] * 2,
+        condition=["ct"] * n + ["mri"] * n,
+        **columns,
+    )
+
+
+def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
+    right = np.random.default_rng(1).random((2, 80)) < 0.7
+    result = al.error_consistency(in_two_modalities(right), **QUICK)
+    assert result.data.attrs["cluster"] == "item"
+    one, other = result.data["estimates"]["pair"].values
+    found = al.difference(result, one, other)
+    np.testing.assert_allclose(
+        found.loc[["analytic", "bootstrap"], ["estimate", "se"]], 0, atol=1e-12
+    )
+    assert found.loc["posterior", "note"] == "the prior alone: no trial tells them apart"
+    assert result.draws("bootstrap").std() > 0
+    np.testing.assert_allclose(np.ptp(result.draws("bootstrap"), axis=1), 0, atol=1e-6)
+    # Patterns of the prior differ between modalities: all that is left of the posterior's width.
+    left = np.diff(result.draws("posterior"), axis=1).std()
+    # A mass of 2 beside 80 items in either modality, times the largest influence.
+    cells = result.table["cells"].values
+    most = np.abs(al.metrics.ERROR_CONSISTENCY.influence(cells)).max()
+    assert 0 < left < 2 * 2 / 82 * most
+
+
+def test_items_seen_in_two_conditions_are_one_unit_when_these_are_pooled() -> None:
+    right = np.random.default_rng(2).random((2, 80)) < 0.7
+    once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary()
+    pooled = al.error_consistency(in_two_modalities(right), by=None, **QUICK).summary()
+    np.testing.assert_allclose(pooled["se"], once["se"])
+    np.testing.assert_allclose(pooled["posterior_median"], once["posterior_median"], atol=0.02)
+    assert not pooled["note"].str.contains("ignores the clusters").any()
+    assert "p_fisher" not in pooled
+
+
+def test_numbers_of_items_that_have_several_truths_are_other_items() -> None:
+    truth = ["cat", "dog", "cat", "dog", "dog", "dog", "cat", "cat"]
+    response = [truth, ["cat"] * 8]
+    trials = al.Trials.from_arrays(
+        response, truth, item=[0, 1, 2, 3] * 2, condition=["a"] * 4 + ["b"] * 4
+    )
+    result = al.error_consistency(trials, **QUICK)
+    assert result.data.attrs["cluster"] == ""
+    assert result.summary()["note"].str.contains("a label of items has several truths").all()
+
+
+def test_permutations_of_items_against_all_of_them() -> None:
+    """Small enough to go through all: 5 items."""
+    import itertools
+
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(0, 2, (5, 3)), rng.integers(0, 2, (5, 2))
+    table = al.data.joint_correctness(presentations([a, b]), repeats="crossed")
+    share_a, share_b = a.mean(axis=1), b.mean(axis=1)
+    sums = np.array([share_a @ share_b[list(order)] for order in itertools.permutations(range(5))])
+    # Error consistency is a line in the overlap, given both accuracies.
+    middle = share_a.mean() * share_b.mean() * 5
+    exact = np.mean(np.abs(sums - middle) >= abs(share_a @ share_b - middle) - 1e-9)
+    n = 20_000
+    found = permutation_p(table, n_permutations=n, rng=1)[0]
+    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / n) + 2 / n)
+
+
+def labelled(rng: np.random.Generator, n_items: int, n_repeats: int) -> al.Trials:
+    truth = rng.integers(0, 4, n_items)
+    response = np.where(
+        rng.random((2, n_repeats, n_items)) < 0.5,
+        truth,
+        rng.integers(0, 4, (2, n_repeats, n_items)),
+    )
+    return al.Trials.from_arrays(
+        response.reshape(2, -1),
+        np.tile(truth, n_repeats),
+        item=np.tile(np.arange(n_items), n_repeats),
+        repeat=np.repeat(np.arange(n_repeats), n_items),
+    )
+
+
+@pytest.mark.parametrize("name", ["misclassification_agreement", "error_similarity"])
+def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) -> None:
+    trials = labelled(np.random.default_rng(1), 60, 2)
+    response = trials.data["response"].values.reshape(2, 2, 60)
+    names, truth = trials.data["class"].values, trials.data["truth"].values[:60]
+    meetings = [(response[0, k], response[1, m]) for k in (0, 1) for m in (0, 1)]
+    both = [np.concatenate(side) for side in zip(*meetings, strict=True)]
+    alone = al.Trials.from_arrays(names[np.stack(both)], names[np.tile(truth, 4)])
+    # Four meetings of weight 1/4: a smoothing of 2 there is one of 1/2 here.
+    options: dict[str, Any] = {"alpha": 2.0} if name == "error_similarity" else {}
+    options |= {"n_resamples": 0, "n_draws": 0}
+    expected = al.compare(alone, name, **options).estimates["estimate"].values
+    table = al.data.joint_correctness(trials, labels=True, repeats="crossed")
+    metric = al.metrics.get_metric(name)
+    np.testing.assert_allclose(al.inference.estimate(table, metric)["estimate"], expected)
+    # Slopes are derivatives by the weight of each item, their mean subtracted.
+    (block,) = blocks(table)
+    ready, step = evaluator(block, metric), 1e-4
+    up, down = (ready.values(1 + sign * step * np.eye(60))[:, 0] for sign in (1, -1))
+    slopes = (up - down) / (2 * step)
+    np.testing.assert_allclose(ready.slopes()[0], slopes - slopes.mean(), atol=1e-6)
+    se = al.inference.estimate(table, metric)["se"].values[0]
+    assert se == pytest.approx(np.linalg.norm(ready.slopes()[0]))
+
+
+def test_agreement_of_repeated_labels_has_a_posterior_and_rows_say_they_have_none() -> None:
+    trials = labelled(np.random.default_rng(2), 150, 3)
+    agreement = al.misclassification_agreement(trials, n_resamples=0, n_draws=4000, rng=1)
+    se, n_joint = (agreement.estimates[k].values[0] for k in ("se", "n_joint_errors"))
+    spread, noise = agreement.draws("posterior").std(), 4 / np.sqrt(2 * 4000)
+    # A prior of mass 1 beside so many joint errors moves agreement by less than its share.
+    assert se * (1 - noise) < spread < np.hypot(se, 1 / (1 + n_joint)) * (1 + noise)
+    similarity = al.error_similarity(trials, n_resamples=100, n_draws=400, rng=1)
+    assert "posterior" not in similarity.data.children
+    assert "several answers to an item" in similarity.summary()["note"].item()
+
+
+@pytest.mark.parametrize(
+    ("door", "options"),
+    [
+        ("error_consistency", {"sampler": "nuts"}),
+        ("error_consistency", {"prior": {"u": (2, 2)}}),
+        ("error_consistency", {"log_likelihood": True}),
+        ("misclassification_agreement", {"sampler": "exact"}),
+        ("error_similarity", {"sampler": "nuts"}),
+    ],
+)
+def test_what_takes_one_answer_to_an_item_says_so(door: str, options: dict[str, Any]) -> None:
+    trials = labelled(np.random.default_rng(2), 30, 2)
+    with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
+        getattr(al, door)(trials, n_resamples=0, **options)
