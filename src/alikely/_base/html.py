@@ -17,6 +17,9 @@ ROWS, NOTES = 10, 5
 # no formulas.
 OUTER = '<div class="tex2jax_ignore mathjax_ignore" style="overflow-x: auto">'
 LINE = "border-bottom: 1px solid"
+# An interval is not to be broken; a text of so many letters is.
+WIDE = 40
+SHORT, LONG = "white-space: nowrap", "white-space: normal; min-width: 20em"
 
 
 def html_of(
@@ -61,17 +64,18 @@ def html_of(
         left = len(notes) - NOTES
         lines += [f"<li>... and {counted(left, 'more note')}</li>"] if left > 0 else []
         lines.append("</ul>")
-    heads = [_cell("th", name, name in numbers, LINE) for name in cells.columns]
+    heads = [_cell("th", name, name in numbers, LINE, "white-space: normal") for name in cells]
     lines += [
         '<table style="border-collapse: collapse">',
         f"<thead><tr>{''.join(heads)}</tr></thead>",
     ]
     lines.append("<tbody>")
     for row in cells.itertuples(index=False, name=None):
-        parts = zip(cells.columns, row, strict=True)
-        lines.append(
-            f"<tr>{''.join(_cell('td', text, name in numbers) for name, text in parts)}</tr>"
-        )
+        parts = [
+            _cell("td", text, name in numbers, LONG if len(str(text)) > WIDE else SHORT)
+            for name, text in zip(cells.columns, row, strict=True)
+        ]
+        lines.append(f"<tr>{''.join(parts)}</tr>")
     lines += ["</tbody>", "</table>"]
     left = (len(cells) if n_rows is None else n_rows) - len(cells)
     if left > 0:

@@ -25,12 +25,6 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.latent import latent_columns
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.nesting import POPULATIONS
-from alikely.benchmark.printed import (
-    benchmark_sentence,
-    chosen_school,
-    latex_of,
-    notebook_of,
-)
 from alikely.benchmark.tables import (
     ACCURACIES,
     CONSENSUS,
@@ -41,6 +35,12 @@ from alikely.benchmark.tables import (
     one_of,
 )
 from alikely.benchmark.verdicts import EqualityTest, Verdict, equality_of, verdict_of
+from alikely.benchmark.words import (
+    benchmark_sentence,
+    chosen_school,
+    latex_of,
+    notebook_of,
+)
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
 from alikely.stats.intervals import CiKind

@@ -23,8 +23,8 @@ from alikely._base.numbers import counted
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import pair_contrasts
 from alikely.benchmark.layout import HUMANS, OVERALL
-from alikely.benchmark.printed import drawn_sentence, latex_of, notebook_of
 from alikely.benchmark.tables import one_of
+from alikely.benchmark.words import drawn_sentence, latex_of, notebook_of
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
 from alikely.stats.intervals import CiKind, bound_columns, describe_draws, interval

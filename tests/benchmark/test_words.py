@@ -137,8 +137,8 @@ def test_latex_of_scores(scores: al.Benchmark) -> None:
         text = f"{apa(shown['estimate'])} [{lower}, {upper}]".replace("-", "$-$")
         assert row[1].split(r"\text")[0] == text
     assert tabular(scores.to_latex(columns=["system", "df"]))[0] == ["system", "df"]
-    with pytest.raises(ValueError, match=r"columns must name .* got 'systm'"):
-        scores.to_latex(columns=["systm"])
+    with pytest.raises(ValueError, match=r"columns must name .* got 'sys'"):
+        scores.to_latex(columns=["sys"])
 
 
 @pytest.mark.parametrize("n", [2, 30])
