@@ -247,3 +247,59 @@ def test_what_takes_one_answer_to_an_item_says_so(door: str, options: dict[str, 
     trials = labelled(np.random.default_rng(2), 30, 2)
     with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
         getattr(al, door)(trials, n_resamples=0, **options)
+
+
+def counterbalanced() -> al.Trials:
+    """Two lists of 20 items, each seen by two observers; a fifth saw both."""
+    right = np.ma.masked_array(np.random.default_rng(1).random((5, 40)) < 0.7)
+    right[:2, 20:] = np.ma.masked
+    right[2:4, :20] = np.ma.masked
+    return al.Trials.from_correct(right)
+
+
+def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
+    result = al.error_consistency(counterbalanced(), **QUICK)
+    table = result.summary()
+    apart = table["n_trials"] == 0
+    assert apart.sum() == 4
+    assert table.loc[apart, "estimate"].isna().all()
+    assert table.loc[~apart, "estimate"].notna().all()
+    assert table.loc[apart, "note"].str.contains("trial").all()
+    assert "4 of them without a common trial" in repr(result)
+    found = al.mean(result)
+    assert found["note"].str.startswith("4 of 10 entries have no common trial").all()
+    assert found["estimate"]["analytic"] == pytest.approx(table.loc[~apart, "estimate"].mean())
+    assert np.isfinite(found[["estimate", "se"]]).all().all()
+
+
+def test_a_kind_of_observers_whose_items_match_nothing_is_refused() -> None:
+    right = np.ma.masked_array(np.random.default_rng(1).random((4, 40)) < 0.7)
+    right[:2, 20:] = np.ma.masked
+    right[2:, :20] = np.ma.masked
+    trials = al.Trials.from_correct(right, kind=["human", "human", "model", "model"])
+    with pytest.raises(ValueError, match=r"no trial in common, and neither have others of their"):
+        al.error_consistency(trials)
+
+
+def test_two_classes_and_missing_answers_are_no_labels_to_compare() -> None:
+    trials = al.Trials.from_arrays([["a", None, "b"], ["b", None, "b"]], ["a", "b", "a"])
+    for door in (al.misclassification_agreement, al.error_similarity):
+        with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be"):
+            door(trials)
+
+
+def test_benchmarks_take_all_answers_and_count_items() -> None:
+    """One answer of each human, five equal ones of each machine: as if it had given one."""
+    rng = np.random.default_rng(4)
+    right = rng.standard_normal((6, 80)) + rng.standard_normal(80) < 0.8
+    kind = ["human"] * 3 + ["model"] * 3
+    options: dict[str, Any] = {"n_resamples": 200, "n_draws": 200, "rng": 1}
+    once = al.benchmark_scores(al.Trials.from_correct(right, kind=kind), **options)
+    answers = [
+        np.repeat(own[:, None], 5 if row > 2 else 1, axis=1) for row, own in enumerate(right)
+    ]
+    often = al.benchmark_scores(presentations(answers, kind=kind), **options)
+    columns = ["estimate", "se", "analytic_ci95_lb", "posterior_eti95_ub"]
+    np.testing.assert_allclose(
+        often.summary("images")[columns], once.summary("images")[columns], rtol=1e-5
+    )

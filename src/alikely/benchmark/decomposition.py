@@ -178,19 +178,18 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         The same for added trials of any pattern: mean, and what hangs on the right or wrong
         answer of the first observer, of the second, and on their product (each of them +-1).
     """
+    shares = block.shares()
     if metric.counts == "correctness":
-        shares = block.shares()
         cells = shares.sum(axis=2, dtype=np.float64)
         n_trials = cells.sum(axis=1)
         value = np.where(n_trials > 0, metric.value(cells + added), np.nan)
         psi = metric.influence(cells + added) / (n_trials + 4 * added)[:, None]
         psi[np.isnan(value)] = 0.0
         return value, np.einsum("pc,pct->pt", psi, shares), psi @ WAVES.T
-    codes = block.codes()
     ready = evaluator(block, metric)
-    value = np.asarray(ready.values(np.ones((1, codes.shape[1])))[0], np.float64)
-    decisive = codes == 3 if metric.counts == "labels" else codes > 0
-    n = decisive.sum(axis=1)
+    value = np.asarray(ready.values(np.ones((1, shares.shape[2])))[0], np.float64)
+    decisive = shares[:, 3:] if metric.counts == "labels" else shares[:, 1:]
+    n = decisive.any(axis=1).sum(axis=1)
     scale = np.sqrt(n / np.maximum(n - 1, 1))
     slopes = np.where(np.isfinite(value), scale, 0.0)[:, None] * np.nan_to_num(ready.slopes())
     return value, slopes, np.zeros((len(value), 4))

@@ -128,7 +128,7 @@ def scores_of(
             "posterior": xr.Dataset({"score": (("chain", "draw", *BY_ENTRY), chained)}, coords),
         }
     )
-    made = ("metric", "metric_module", "model", "sampler", "ci_prob", "ci_kind", "seed")
+    made = ("metric", "metric_module", "model", "sampler", "cluster", "ci_prob", "ci_kind", "seed")
     kept = (*made, *result.metric.options)
     known = {name: result.data.attrs[name] for name in kept if name in result.data.attrs}
     tree.attrs = {

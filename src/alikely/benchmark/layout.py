@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely.data.blocks import linked
-from alikely.data.tables import By, joint_correctness
+from alikely.data.tables import By, Repeats, joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric
 
@@ -123,6 +123,7 @@ def laid_out(
     both_orders: bool = False,
     level: Level = "dataset",
     groups: Mapping[str, str] | None = None,
+    repeats: Repeats = "crossed",
 ) -> tuple[xr.Dataset, Layout]:
     """Count pairs of humans, and of humans with machines, and lay them out.
 
@@ -134,8 +135,8 @@ def laid_out(
         Kind of the machines; none for humans alone.
     humans : str
         Kind of the humans, the reference of each machine.
-    grouping, no_response, labels
-        As ``by``, ``no_response`` and ``labels`` of `alikely.data.joint_correctness`.
+    grouping, no_response, labels, repeats
+        As ``by``, ``no_response``, ``labels`` and ``repeats`` of `alikely.data.joint_correctness`.
     both_orders : bool
         Count each pair of humans in both orders, for metrics that depend on it.
     level : {"dataset", "condition"}
@@ -154,7 +155,7 @@ def laid_out(
         If a part has fewer than two humans, or as in `alikely.data.joint_correctness`.
     """
     kinds = [f"{humans}-{humans}"] + ([] if models is None else [f"{humans}-{models}"])
-    table = joint_correctness(trials, kinds, grouping, no_response, labels=labels)
+    table = joint_correctness(trials, kinds, grouping, no_response, labels=labels, repeats=repeats)
     kind = kinds_of_observers(trials)
     if both_orders:
         table = _in_both_orders(table, kind, humans)

@@ -138,7 +138,7 @@ def drawn_sentence(
     if entries.nunique() == 1:
         ground = f"from {counted(int(entries.iloc[0]), 'entry', 'entries')}"
     ground += " of the result each" if len(machines) > 1 else " of the result"
-    population = population_words(scores.metric, "posterior", str(attrs.get("sampler", "")))
+    population = population_words(scores.metric, "posterior", attrs)
     draws = counted(len(scores.draws(level)), "draw")
     parts.append(say.speaks(f"{name}, {draws}", ground, population))
     if int(attrs["joint"]) and machines["posterior_median"].notna().sum() > 1:

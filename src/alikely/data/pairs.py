@@ -105,25 +105,29 @@ def require_common_trials(
     second: NDArray[np.intp],
     every_pair: bool,
 ) -> None:
-    """Refuse two observers of one data set who share no trial: their items do not match up.
+    """Refuse kinds of observers that share no trial in a data set: their items do not match up.
 
-    Observers of different data sets are no pair; only a pair that was named must meet somewhere.
+    Single pairs may have none, as where lists are counterbalanced. Observers of different data sets
+    are no pair; only a pair that was named must meet somewhere.
     """
     names = data["observer"].values
     dataset = data["dataset"].values
+    kinds = np.unique(data["kind"].values, return_inverse=True)[1]
+    between = kinds[first] * (kinds.max(initial=0) + 1) + kinds[second]
     anywhere = np.zeros(len(first), dtype=bool)
     for label in pd.unique(dataset):
         here = shown[:, dataset == label]
         present = here.any(axis=1)
         common = here.astype(np.float32) @ here.T.astype(np.float32) > 0
         both = present[first] & present[second]
-        bad = np.flatnonzero(both & ~common[first, second])
+        met = np.isin(between, between[both & common[first, second]])
+        bad = np.flatnonzero(both & ~met)
         if len(bad):
             a, b = names[first[bad[0]]], names[second[bad[0]]]
             raise ValueError(
                 f"observers {a!r} and {b!r} both took part in data set {label!r} but have no "
-                "trial in common; check that items and conditions are labelled alike, or name "
-                "the pairs to compare with pairs=[(a, b), ...]"
+                "trial in common, and neither have others of their kinds; check that items and "
+                "conditions are labelled alike, or choose other pairs"
             )
         anywhere |= both
     if not (anywhere.all() if every_pair else anywhere.any()):

@@ -118,13 +118,15 @@ def difference(
     """
     if not isinstance(result, Result):
         return _scores(result).contrast(first, second, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
-    plus, minus = _mean_weights(result, first), _mean_weights(result, second)
+    plus, apart = _mean_weights(result, first)
+    minus, other = _mean_weights(result, second)
     if np.array_equal(plus, minus):
         raise ValueError(
             f"first and second select the same entries ({first!r} and {second!r}); their "
             "difference is 0"
         )
-    return contrast(result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
+    found = contrast(result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
+    return _told(found, apart or other)
 
 
 def mean(
@@ -176,8 +178,8 @@ def mean(
         scores = _scores(result)
         machines = scores.models if which is None else which
         return scores.contrast(machines, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
-    weights = _mean_weights(result, {} if which is None else which)
-    return contrast(result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
+    weights, apart = _mean_weights(result, {} if which is None else which)
+    return _told(contrast(result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind), apart)
 
 
 def contrast(
@@ -467,11 +469,22 @@ def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArr
     return np.flatnonzero(keep)
 
 
-def _mean_weights(result: Result, which: Which) -> NDArray[np.float64]:
+def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
+    """Weights of a mean over the entries that have common trials, and how many have none."""
     weights = np.zeros(result.table.sizes["pair"])
     chosen = entries_of(result, which)
-    weights[chosen] = 1 / len(chosen)
-    return weights
+    met = ~result.apart()[chosen]
+    # Of none at all the mean is undefined, for the reason that each entry has.
+    used = chosen[met] if met.any() else chosen
+    weights[used] = 1 / len(used)
+    lost = len(chosen) - len(used)
+    return weights, f"{lost} of {len(chosen)} entries have no common trial" if lost else ""
+
+
+def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    if not text:
+        return frame
+    return frame.assign(note=["; ".join(filter(None, [text, note])) for note in frame["note"]])
 
 
 def _analytic_bounds(

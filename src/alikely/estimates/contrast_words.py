@@ -118,8 +118,9 @@ def contrast_sentence(
         return f"{text}without {name}{reason}."
     if school == "posterior":
         text += f"posterior median {number(float(row['estimate']), digits, wide)}, "
-    ground = trial_words(result.summary(intervals=["analytic"]).iloc[chosen], result.metric)
-    whom = population_words(result.metric, school, str(result.data.attrs["sampler"]))
+    used = chosen[~result.apart()[chosen]]
+    ground = trial_words(result.summary(intervals=["analytic"]).iloc[used], result.metric)
+    whom = population_words(result.metric, school, result.data.attrs)
     shared = ", allows for trials that the comparisons share" if len(chosen) > 1 else ""
     text += (
         f"{name} {ends} ({method_words(result, school, kind)}, over {ground}). The interval "

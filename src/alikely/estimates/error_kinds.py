@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.data.tables import SILENT
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
@@ -62,9 +63,11 @@ def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr
             "this table holds correctness only, and wrong answers are compared by their class; "
             "count it with joint_correctness(..., labels=True), or use error_consistency"
         )
-    if table.sizes["class"] < 3:
+    # A missing response that counts as an error is no label.
+    n_labels = int((table["class"].values != SILENT).sum())
+    if n_labels < 3:
         raise ValueError(
-            f"with {table.sizes['class']} classes a wrong answer can only be the other one: there "
+            f"with {n_labels} classes a wrong answer can only be the other one: there "
             "is nothing to compare; use error_consistency"
         )
     return table

@@ -381,6 +381,13 @@ class Result(Tree):
             "; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)
         ]
 
+    def apart(self) -> NDArray[np.bool_]:
+        """Which entries are undefined because their observers have no trial in common."""
+        undefined = np.isnan(self.estimates["estimate"].values)
+        if "cells" not in self.table:
+            return np.zeros(len(undefined), dtype=bool)
+        return np.asarray(undefined & ~self.table["cells"].values.any(axis=1))
+
     def cluster_note(self) -> str:
         """What the posterior does not know of trials that err together; empty if nothing."""
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
@@ -402,6 +409,8 @@ class Result(Tree):
     def __repr__(self) -> str:
         n_pairs = self.table.sizes["pair"]
         parts = [f"{n_pairs} pair{'' if n_pairs == 1 else 's'}"]
+        if lost := int(self.apart().sum()):
+            parts.append(f"{lost} of them without a common trial")
         if "bootstrap" in self.data.children:
             parts.append(f"{len(self.draws('bootstrap'))} bootstrap replicates")
         if "posterior" in self.data.children:

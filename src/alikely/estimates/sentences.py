@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -38,8 +38,6 @@ __all__ = [
 PLACES = ("dataset", "condition")
 # So many remarks a sentence names; the table has all.
 MOST_NOTES = 3
-# What posteriors of clustered trials know of the clusters, see `alikely.Result.summary`.
-KNOW_CLUSTERS = ("moments", "strengths")
 CHAINS = " by Markov chains"
 
 
@@ -47,14 +45,14 @@ def chosen_interval(result: Result, interval: str | None) -> School:
     """The school whose interval is reported, once it is known to be there.
 
     Without a wish it is the posterior, which holds what it promises where errors are few; the
-    bootstrap, where that is of another quantity or ignores clusters; else the analytic one.
+    bootstrap, where that is of another quantity or does not know of all that clusters do; else the
+    analytic one.
 
     Raises
     ------
     ValueError
         If there is no such school, or the result has no draws of it.
     """
-    attrs = result.data.attrs
     there: list[School] = ["analytic"]
     if "bootstrap" in result.data.children:
         there += ["bootstrap", "bca"]
@@ -62,8 +60,7 @@ def chosen_interval(result: Result, interval: str | None) -> School:
         there.append("posterior")
     if interval is None:
         same = result.metric.posterior_label == "posterior"
-        knows = not attrs.get("cluster") or attrs["sampler"] in KNOW_CLUSTERS
-        if "posterior" in there and same and knows:
+        if "posterior" in there and same and not result.cluster_note():
             return "posterior"
         return next(s for s in ("bootstrap", "posterior", "analytic") if s in there)
     for school in there:
@@ -180,18 +177,21 @@ def method_words(result: Result, school: str, ci_kind: str) -> str:
         n_draws, way = len(result.draws("posterior")), attrs["sampler"]
         draws = counted(n_draws, "exact draw" if way == "exact" else "draw")
         ends = "equal-tailed, " if ci_kind == "eti" else ""
-        return f"posterior of the model '{model}', {ends}{draws}{CHAINS if way == 'nuts' else ''}"
+        draws += CHAINS if way == "nuts" else ""
+        knows = "" if result.cluster_note() else cluster
+        return f"posterior of the model '{model}', {ends}{draws}{knows}"
     n = counted(len(result.draws("bootstrap")), "replicate")
     name = {"bca": "BCa bootstrap", "bootstrap": "percentile bootstrap"}[school]
     return f"{'bootstrap' if school == 'bootstrap' and ci_kind == 'hdi' else name}, {n}{cluster}"
 
 
-def population_words(metric: Metric, school: str, sampler: str) -> str:
-    """For whom an interval speaks."""
+def population_words(metric: Metric, school: str, attrs: Mapping[str, Any]) -> str:
+    """For whom an interval of an analysis with these attributes speaks."""
     if metric.counts != "margins":
-        return "new trials and these very observers (taken as fixed)"
+        new = "items" if attrs.get("cluster") == "item" else "trials"
+        return f"new {new} and these very observers (taken as fixed)"
     if school == "posterior":
-        if sampler == "moments":
+        if attrs.get("sampler") == "moments":
             return "new items and new people like these"
         return "new items, answered by observers like these"
     return "new items and these very observers (taken as fixed)"
@@ -389,13 +389,14 @@ class _Words:
         return f"{median}, {name} {ends}"
 
     def ground(self) -> str:
-        return trial_words(self.frame, self.metric)
+        defined = self.frame[self.frame["estimate"].notna()]
+        return trial_words(defined if len(defined) else self.frame, self.metric)
 
     def method(self) -> str:
         return method_words(self.result, self.school, self.kind)
 
     def population(self) -> str:
-        return population_words(self.metric, self.school, str(self.result.data.attrs["sampler"]))
+        return population_words(self.metric, self.school, self.result.data.attrs)
 
     def against(self, row: pd.Series) -> str:
         """Where the interval lies beside what independent errors would give."""
