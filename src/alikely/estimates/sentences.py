@@ -185,7 +185,7 @@ def method_words(result: Result, school: str, ci_kind: str) -> str:
     return f"{'bootstrap' if school == 'bootstrap' and ci_kind == 'hdi' else name}, {n}{cluster}"
 
 
-def population_words(metric: Metric, school: str, attrs: Mapping[str, Any]) -> str:
+def population_words(metric: Metric, school: str, attrs: Mapping[Any, Any]) -> str:
     """For whom an interval of an analysis with these attributes speaks."""
     if metric.counts != "margins":
         new = "items" if attrs.get("cluster") == "item" else "trials"
