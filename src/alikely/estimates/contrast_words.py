@@ -84,7 +84,7 @@ def contrast_sentence(
     >>> result = al.error_consistency(trials, "human-human", n_draws=0, n_resamples=0, rng=1)
     >>> text = al.estimates.contrast_sentence(result, {"observer": "human_1"})
     >>> print(text)  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-    The mean error consistency of the 3 comparisons with observer human_1 was .32, 95 % CI ...
+    The mean error consistency of the 3 comparisons with observer human_1 was .40, 95 % CI ...
     """
     if not isinstance(result, Result):
         raise TypeError(
@@ -121,7 +121,7 @@ def contrast_sentence(
     used = chosen[~result.apart()[chosen]]
     ground = trial_words(result.summary(intervals=["analytic"]).iloc[used], result.metric)
     whom = population_words(result.metric, school, result.data.attrs)
-    shared = ", allows for trials that the comparisons share" if len(chosen) > 1 else ""
+    shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
     text += (
         f"{name} {ends} ({method_words(result, school, kind)}, over {ground}). The interval "
         f"speaks for {whom}{shared}; it is of this {'mean' if second is None else 'difference'} "

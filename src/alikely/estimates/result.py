@@ -266,7 +266,7 @@ class Result(Tree):
         >>> trials = al.load_example().select(condition="noise")
         >>> result = al.error_consistency(trials, [("human_1", "model_4")], n_draws=0, rng=1)
         >>> print(result.sentence("analytic"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-        The error consistency of human_1 and model_4 in noise was .18, 95 % CI [.02, .34] (analytic,
+        The error consistency of human_1 and model_4 in noise was .23, 95 % CI [.07, .39] (analytic,
         over 160 trials). The interval speaks for new trials and these very observers (taken as
         fixed); it lies above 0, which independent errors would give. Against independent observers,
         p = ...

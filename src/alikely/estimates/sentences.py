@@ -414,11 +414,12 @@ class _Words:
         """How many differ from independent observers when all are asked at once."""
         if "p_null_bh" not in self.frame:
             return ""
-        p = self.frame["p_null_bh"]
-        told, level = int((p < 1 - self.prob).sum()), f"{1 - self.prob:.3g}".lstrip("0")
+        p, level = self.frame["p_null_bh"], f"{1 - self.prob:.3g}".lstrip("0")
+        told = int((p < 1 - self.prob).sum())
+        verb = "differs" if told == 1 else "differ"
         return (
             f"With p values adjusted for their number (Benjamini and Hochberg), {told:,} of "
-            f"{int(p.notna().sum()):,} differ from independent observers at the level {level}."
+            f"{int(p.notna().sum()):,} {verb} from independent observers at the level {level}."
         )
 
     def reasons(self) -> str:
