@@ -165,7 +165,7 @@ def test_an_undefined_estimate_is_a_dash_with_its_reason() -> None:
     [
         ({"digits": -1}, "digits must be a whole number from 0 to 10, got -1"),
         ({"digits": 2.5}, "digits must be a whole number"),
-        ({"environment": "tabula"}, "environment must be one of .*'tabula'.*table"),
+        ({"environment": "tabula"}, "environment must be one of .*'tabula'.*'tabular'"),
         ({"environment": "tabular", "caption": "x"}, "a tabular has neither caption nor label"),
     ],
 )

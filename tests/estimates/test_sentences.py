@@ -93,7 +93,17 @@ def test_by_default_it_is_the_school_that_holds_what_it_says(pair: al.Result) ->
     trials = al.load_example().select(condition="noise", observer=["human_1", "model_1"])
     options: dict[str, Any] = {"n_resamples": 100, "n_draws": 100, "n_null": 0, "rng": 1}
     clustered = al.error_consistency(trials, cluster="item", **options)
-    assert "percentile bootstrap, 100 replicates, clustered by item" in clustered.sentence()
+    assert clustered.cluster_note() == ""
+    text = clustered.sentence()
+    assert "equal-tailed, 100 exact draws, clustered by item, over 160 trials" in text
+    assert "speaks for new items and" in text
+    # A posterior that was drawn as if there were no clusters.
+    tree = pair.data.copy()
+    tree.attrs = {**pair.data.attrs, "cluster": "item"}
+    tree["posterior"].attrs = {**pair.data["posterior"].attrs, "clustered": 0}
+    unaware = al.Result(tree)
+    assert unaware.cluster_note() != ""
+    assert "percentile bootstrap, 300 replicates, clustered by item" in unaware.sentence()
     assert "(analytic, over" in al.error_consistency(trials, **QUIET).sentence()
     with pytest.raises(ValueError, match=r"this result has .*; got 'bayes'"):
         pair.sentence("bayes")
