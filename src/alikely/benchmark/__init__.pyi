@@ -16,6 +16,8 @@ from .covariates import cohort_contrasts as cohort_contrasts
 from .covariates import cohort_effects as cohort_effects
 from .drawn import DrawnScores as DrawnScores
 from .entries import scores_of as scores_of
+from .groups import GroupScores as GroupScores
+from .groups import group_scores as group_scores
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks
@@ -34,6 +36,7 @@ __all__ = [
     "Benchmark",
     "DrawnScores",
     "EqualityTest",
+    "GroupScores",
     "Reconstruction",
     "Verdict",
     "benchmark_scores",
@@ -48,6 +51,7 @@ __all__ = [
     "fieller_interval",
     "fit_cohort",
     "group_means",
+    "group_scores",
     "kendall_tau",
     "pairwise_differences",
     "percentile_ranks",

@@ -77,7 +77,8 @@ def add_cluster(parser: Parser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="NAME",
-        help="trials that share it err together, and are resampled together, such as item",
+        help="trials that share it err together and are one unit; item by default, where items "
+        "come back; trial takes all answers for independent",
     )
 
 

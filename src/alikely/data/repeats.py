@@ -68,10 +68,23 @@ class Presented(NamedTuple):
         >>> found.shares(trials.data["correct"].values).tolist()
         [[0.5, 1.0]]
         """
-        answers = self.gathered(correct, LEFT_OUT)
-        number = (answers != LEFT_OUT).sum(axis=2)
+        answers, number = self.gathered(correct, LEFT_OUT), self.number(correct)
         right = (answers == 1).sum(axis=2)
         return np.where(number > 0, right / np.maximum(number, 1), float(LEFT_OUT))
+
+    def number(self, correct: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Number of answers of each observer to each item.
+
+        Parameters
+        ----------
+        correct : ndarray of int8, shape (observer, trial)
+            As in `shares`.
+
+        Returns
+        -------
+        ndarray of int, shape (observer, item)
+        """
+        return np.asarray((self.gathered(correct, LEFT_OUT) != LEFT_OUT).sum(axis=2))
 
 
 def presented(data: xr.Dataset) -> Presented | None:

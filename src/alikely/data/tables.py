@@ -92,7 +92,8 @@ def joint_correctness(
         With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on
         the dim ``class``, responses -1 where left out.
         Where items come back and `repeats` are crossed, ``trial`` are items, ``correct`` shares of
-        right answers, ``cells`` sums of shares (float64), and ``response`` has the dim ``repeat``.
+        right answers among ``answers`` (observer, trial), ``cells`` sums of shares (float64), and
+        ``response`` has the dim ``repeat``.
 
     Raises
     ------
@@ -117,6 +118,7 @@ def joint_correctness(
     items = presented(data)
     if items is not None and repeats == "crossed":
         shown = items.gathered(shown, False).any(axis=2)
+        numbers = items.number(correct)
         correct = items.shares(correct)
         data = data.isel(trial=items.first)
         if labels:
@@ -160,6 +162,8 @@ def joint_correctness(
             "repeats": repeats if items is not None else "",
         },
     )
+    if table.attrs["repeats"] == "crossed":
+        table["answers"] = (("observer", "trial"), numbers)
     cells = np.zeros((len(a), len(CELLS)), np.int64 if correct.dtype == np.int8 else np.float64)
     for block in blocks(table):
         cells[block.rows] = _count(block)

@@ -88,8 +88,11 @@ def error_consistency(
     include : "all" or sequence of str
         For chains: groups to add to ``result.chains``, as in `alikely.inference.extended`.
     cluster : str, optional
-        Trial coordinate such as ``"item"``, for items shown more than once: analytic and
-        bootstrap intervals then treat its trials as one. The posterior does not, and says so.
+        Trial coordinate whose trials err together, such as ``"item"``: they are one unit in
+        estimates of error, bootstrap, posterior and null test. By default items, where any comes
+        back: for repeats every answer of one observer then meets every answer of the other, and in
+        other conditions of a data set a label is the same item. ``"trial"`` takes all answers for
+        independent, a first answer with a first one; every row says so.
     ci_prob : float
         Probability of the intervals that `Result.summary` shows by default, in (0, 1).
     ci_kind : {"eti", "hdi"}

@@ -14,6 +14,7 @@ from .margins import power_of_margins as power_of_margins
 from .margins import repeats_for_self_consistency as repeats_for_self_consistency
 from .power import trials_for_difference as trials_for_difference
 from .power import trials_for_power as trials_for_power
+from .repeats import further_repeats as further_repeats
 from .sequential import posterior_by_batch as posterior_by_batch
 from .sequential import sequential_design as sequential_design
 from .widths import interval_width as interval_width
@@ -24,6 +25,7 @@ __all__ = [
     "assurance",
     "best_design",
     "expected_errors",
+    "further_repeats",
     "interval_width",
     "item_precision",
     "item_reliability",

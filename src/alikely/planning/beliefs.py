@@ -366,7 +366,13 @@ def _from_counts(
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Truths from the pilot's posterior, data sets from the truths."""
-    counts = result.table["cells"].values[entry].astype(np.int64)
+    # Items that came back count once, as shares of the cells.
+    counts = result.table["cells"].values[entry]
+    if keep_pilot and counts.dtype.kind == "f":
+        raise ValueError(
+            "keep_pilot adds new trials to those of the pilot, and its items came back: plan new "
+            "items with keep_pilot=False, or more answers with al.planning.further_repeats"
+        )
     drawing, studying = seed.spawn(2)
     truths = np.random.default_rng(drawing).dirichlet(counts + 0.5, size=n_datasets)
     setting = one_pair(truths, result.metric)

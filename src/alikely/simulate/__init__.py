@@ -17,6 +17,7 @@ from alikely.simulate.margins import (
     true_strength_consistency,
 )
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
+from alikely.simulate.repeats import repeated_answers
 from alikely.simulate.shared import ErrorPopulation, shared_errors
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "observers",
     "pattern_cells",
     "pattern_probabilities",
+    "repeated_answers",
     "shared_errors",
     "shared_label_agreement",
     "true_group_consistency",

@@ -1,0 +1,104 @@
+"""Groups without a reference: means by hand, coverage, and what cannot be told."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.benchmark import group_scores
+
+POINT: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+FAMILIES = np.repeat(["ant", "bee", "cat", "dog"], 3)
+
+
+def families(rng: np.random.Generator, n_items: int = 160) -> al.Trials:
+    """12 observers in 4 families; members of one share more."""
+    item, family = rng.standard_normal(n_items), rng.standard_normal((4, n_items))
+    own = rng.standard_normal((12, n_items))
+    evidence = 0.5 * item + 0.6 * np.repeat(family, 3, axis=0) + np.sqrt(0.39) * own
+    return al.Trials.from_correct(evidence < 0.67, labels={"family": FAMILIES})
+
+
+def test_means_by_hand() -> None:
+    trials = families(np.random.default_rng(1))
+    found = group_scores(trials, "family", **POINT)
+    value = np.full((12, 12), np.nan)
+    for (a, b), ec in zip(
+        found.result.pairs[["observer_a", "observer_b"]].values,
+        found.result.estimates["estimate"].values,
+        strict=True,
+    ):
+        i, j = trials.observers.index(a), trials.observers.index(b)
+        value[i, j] = value[j, i] = ec
+    table = found.groups.query("school == 'analytic'").set_index(["statement", "group", "other"])
+    same = FAMILIES[:, None] == FAMILIES
+    within = [np.nanmean(value[np.ix_(f == FAMILIES, f == FAMILIES)]) for f in ["ant", "bee"]]
+    assert table.loc[("within", "ant", "ant"), "estimate"] == pytest.approx(within[0])
+    between = value[np.ix_(FAMILIES == "ant", FAMILIES == "bee")].mean()
+    assert table.loc[("between", "ant", "bee"), "estimate"] == pytest.approx(between)
+    overall = np.nanmean(value[same]) - value[~same].mean()
+    whole = table.loc[("within - between", "all groups", "all groups")]
+    assert whole["estimate"] == pytest.approx(overall)
+    assert whole["n_pairs"] == 66
+    observers = found.observers.set_index("observer")
+    np.testing.assert_allclose(
+        observers.loc[trials.observers, "estimate"], np.nanmean(value, axis=1)
+    )
+    assert len(found.differences) == 66
+
+
+def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
+    right = np.random.default_rng(2).random((6, 100)) < 0.7
+    group = dict(zip([f"observer_{i}" for i in range(6)], "aaaabc", strict=True))
+    found = group_scores(al.Trials.from_correct(right), group, **POINT)
+    table = found.groups.set_index(["statement", "group"])
+    assert np.isnan(table.loc[("within", "b"), "estimate"])
+    assert table.loc[("within", "b"), "note"] == "one observer: nothing within"
+    between = found.groups[found.groups["statement"] == "between"]
+    whole = between["group"] == "all groups"
+    assert between.loc[whole, "estimate"].item() == pytest.approx(
+        between.loc[~whole, "estimate"].mean()
+    )
+
+
+@pytest.mark.slow
+def test_coverage_of_within_minus_between(record_property: Any) -> None:
+    """12 observers of 4 families; truth from 200,000 items."""
+    truth = _excess(group_scores(families(np.random.default_rng(0), 200_000), "family", **POINT))
+    hits: dict[str, list[bool]] = {"analytic": [], "bootstrap": [], "posterior": []}
+    n_sets = 100
+    for seed in range(n_sets):
+        options = {"n_resamples": 500, "n_draws": 500, "n_null": 0, "bayes_factor": False}
+        trials = families(np.random.default_rng([1, seed]))
+        table = group_scores(trials, "family", rng=seed, **options).groups
+        own = table[(table["statement"] == "within - between") & (table["group"] == "all groups")]
+        for _, row in own.iterrows():
+            hits[row["school"]].append(row["eti95_lb"] <= truth <= row["eti95_ub"])
+    for school, held in hits.items():
+        record_property(f"within minus between of 4 families, {school}", np.mean(held))
+        # .92 to .97, with 4 Monte-Carlo errors of a .95 interval.
+        room = 4 * np.sqrt(0.95 * 0.05 / n_sets)
+        assert 0.95 - room <= np.mean(held) <= min(1, 0.95 + room), school
+
+
+def _excess(found: Any) -> float:
+    table: pd.DataFrame = found.groups
+    own = table[(table["statement"] == "within - between") & (table["group"] == "all groups")]
+    return float(own["estimate"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("between", "message"),
+    [
+        ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did you"),
+        ({"observer_0": "a"}, "observer 'observer_1' has no group"),
+        ("kind", "there must be two groups, one of them with two observers, got observer"),
+    ],
+)
+def test_bad_groups(between: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        group_scores(families(np.random.default_rng(1), 20), between, **POINT)
+    with pytest.raises(TypeError, match="expected Trials"):
+        group_scores("trials", between)  # type: ignore[arg-type]
