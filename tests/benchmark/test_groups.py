@@ -92,7 +92,10 @@ def _excess(found: Any) -> float:
 @pytest.mark.parametrize(
     ("between", "message"),
     [
-        ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did you"),
+        (
+            "familyy",
+            r"between must be a label of the observers \(.*family\), got 'familyy'; did you",
+        ),
         ({"observer_0": "a"}, "observer 'observer_1' has no group"),
         ("kind", "there must be two groups, one of them with two observers, got observer"),
     ],

@@ -12,11 +12,15 @@ from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
 from .latex import latex_table as latex_table
 from .margins import decision_margin_consistency as decision_margin_consistency
+from .noise import AnswerNoise as AnswerNoise
+from .noise import answer_noise as answer_noise
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
 
 __all__ = [
+    "AnswerNoise",
     "Result",
+    "answer_noise",
     "compare",
     "compare_models",
     "consistency_table",

@@ -178,6 +178,7 @@ def variance_components(
         no_response=no_response,
         labels=estimand.counts != "correctness",
         both_orders=not estimand.symmetric,
+        repeats="paired",
     )
     # A pair is one entry here: the mean of both orders, where there are two.
     layout = layout_of(table, kinds_of_observers(trials), humans)

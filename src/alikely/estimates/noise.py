@@ -1,0 +1,191 @@
+"""Observers who are asked again: single answers, majority votes, and what is left without noise.
+
+References
+----------
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+.. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely.data.blocks import LEFT_OUT, blocks
+from alikely.data.pairs import Pairs
+from alikely.data.tables import By, joint_correctness
+from alikely.data.trials import Trials
+from alikely.inference.influence import estimate
+from alikely.stats.intervals import bound_columns, check_interval
+
+__all__ = ["AnswerNoise", "answer_noise"]
+
+
+class AnswerNoise(NamedTuple):
+    """What repeated answers tell of observers and of pairs of them.
+
+    Attributes
+    ----------
+    observers : pandas.DataFrame
+        One row per observer and group of trials: ``n_items`` (answered at least twice),
+        ``n_answers`` to them, ``accuracy``; ``noise_share`` of its errors, those that another
+        answer to the same item would not repeat, with ``se`` and bounds; ``note``.
+    pairs : pandas.DataFrame
+        One row per pair and group: ``single``, error consistency of single answers, ``majority``,
+        of majority votes (a tie is half right), and ``noise_free``, the correlation over items of
+        how often either is right, freed of the noise of answers [S04]_, each with its standard
+        error; bounds of ``noise_free``; ``note``.
+    """
+
+    observers: pd.DataFrame
+    pairs: pd.DataFrame
+
+
+def answer_noise(
+    trials: Trials,
+    pairs: Pairs = "all",
+    by: By = "condition",
+    *,
+    no_response: Literal["error", "drop"] = "error",
+    ci_prob: float = 0.95,
+) -> AnswerNoise:
+    """How much of observers' errors is noise, and how alike they are beyond it.
+
+    For observers who answered the same items several times, such as language models that were
+    sampled.
+
+    Parameters
+    ----------
+    trials : Trials
+        With repeats.
+    pairs, by, no_response
+        As in `alikely.compare`.
+    ci_prob : float
+        Of the intervals, in (0, 1).
+
+    Returns
+    -------
+    AnswerNoise
+
+    Raises
+    ------
+    TypeError
+        If `trials` is none.
+    ValueError
+        If no item came back, or as in `alikely.compare`.
+
+    Notes
+    -----
+    With the share ``p`` of right answers among ``R``, ``p (1 - p) R / (R - 1)`` is an unbiased
+    estimate of the chance that of two answers the first is wrong and the second right; the noise
+    share is its mean over that of ``1 - p``. The noise of ``p`` has the variance
+    ``p (1 - p) / (R - 1)``, which is taken from the variances of the correlation. Standard errors
+    are those of influences of items [H74]_, the interval of the share is on the logit scale.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, _ = al.simulate.repeated_answers(400, (5, 5), within=1.0, rng=1)
+    >>> found = al.estimates.answer_noise(trials)
+    >>> found.observers["noise_share"].tolist()
+    [0.0, 0.0]
+    """
+    if not isinstance(trials, Trials):
+        raise TypeError(f"expected Trials, got {type(trials).__name__}")
+    check_interval(ci_prob, "eti")
+    table = joint_correctness(trials, pairs, by, no_response, repeats="crossed")
+    if "answers" not in table:
+        raise ValueError(
+            "no item came back: repeats are trials of the same data set, condition and item with "
+            "other numbers in column repeat"
+        )
+    deviate = float(special.ndtri((1 + ci_prob) / 2))
+    observers, freed = [], []
+    for block in blocks(table):
+        here = table.isel(pair=block.rows)
+        group = {name: here[name].values[0] for name in ("dataset", "condition")}
+        answers = table["answers"].values[:, block.trials]
+        share = table["correct"].values[:, block.trials]
+        used = np.unique([here["first"].values, here["second"].values])
+        for observer in used.tolist():
+            row = _of_observer(share[observer], answers[observer], deviate)
+            observers.append({**group, "observer": trials.observers[observer], **row})
+        for a, b in zip(here["first"].values, here["second"].values, strict=True):
+            freed.append(_noise_free(share[[a, b]], answers[[a, b]]))
+    single, majority = estimate(table), estimate(_majority(table))
+    correlation, se, note = (np.array(column) for column in zip(*freed, strict=True))
+    bounds = np.stack([correlation - deviate * se, correlation + deviate * se], axis=-1)
+    labels = ("dataset", "condition", "observer_a", "observer_b")
+    of_pairs = {name: table[name].values for name in labels}
+    for name, found in (("single", single), ("majority", majority)):
+        of_pairs |= {name: found["estimate"].values, f"{name}_se": found["se"].values}
+    of_pairs |= {"noise_free": correlation, "noise_free_se": se}
+    of_pairs |= {**bound_columns("noise_free", "ci", ci_prob, bounds), "note": note}
+    frame = pd.DataFrame(observers)
+    ends = frame.pop("ends")
+    told = bound_columns("noise_share", "ci", ci_prob, np.stack(ends.to_list()))
+    frame = frame.assign(**told)
+    return AnswerNoise(frame[[*frame.columns.drop("note"), "note"]], pd.DataFrame(of_pairs))
+
+
+def _of_observer(share: Floats, answers: NDArray[np.int64], deviate: float) -> dict[str, Any]:
+    again = answers > 1
+    p, n = share[again], answers[again].astype(np.float64)
+    out: dict[str, Any] = {
+        "n_items": int(again.sum()),
+        "n_answers": int(n.sum()),
+        "accuracy": float(p.mean()) if len(p) else np.nan,
+    }
+    unknown = {"noise_share": np.nan, "se": np.nan, "ends": np.full(2, np.nan)}
+    if not len(p):
+        return {**out, **unknown, "note": "one answer to each item: its noise is not known"}
+    wrong = 1 - p
+    if not wrong.any():
+        return {**out, **unknown, "note": "no error"}
+    unlike = p * wrong * n / (n - 1)
+    value = float(unlike.mean() / wrong.mean())
+    influence = (unlike - value * wrong) / wrong.mean()
+    se = float(np.sqrt((influence**2).mean() / len(p)))
+    found = {**out, "noise_share": value, "se": se, "note": ""}
+    if not 0 < value < 1:
+        # All answers to an item alike: there is no spread to judge by.
+        return {**found, "ends": np.full(2, np.nan), "note": "all answers to an item are alike"}
+    half = deviate * se / (value * (1 - value))
+    return {**found, "ends": special.expit(special.logit(value) + np.array([-half, half]))}
+
+
+def _noise_free(share: Floats, answers: NDArray[np.int64]) -> tuple[float, float, str]:
+    """Correlation of two observers' strengths over items, its standard error, and a note."""
+    both = (answers > 1).all(axis=0)
+    if both.sum() < 3:
+        return np.nan, np.nan, "fewer than 3 items that both answered twice"
+    p, n = share[:, both], answers[:, both].astype(np.float64)
+    away = p - p.mean(axis=1, keepdims=True)
+    products = away[0] * away[1]
+    squares = away**2 - p * (1 - p) / (n - 1)
+    variance = squares.mean(axis=1)
+    if (variance <= 0).any():
+        return np.nan, np.nan, "items differ by no more than noise"
+    scale = np.sqrt(variance.prod())
+    value = float(products.mean() / scale)
+    influence = products / scale - value * (squares / (2 * variance[:, None])).sum(axis=0)
+    note = "above 1: the noise is overrated, or chance" if value > 1 else ""
+    return value, float(np.sqrt((influence**2).mean() / p.shape[1])), note
+
+
+def _majority(table: xr.Dataset) -> xr.Dataset:
+    """A table of majority votes; a tie is half right."""
+    share = table["correct"].values
+    vote = np.where(share == LEFT_OUT, LEFT_OUT, (1 + np.sign(share - 0.5)) / 2)
+    out = table.assign(correct=(("observer", "trial"), vote))
+    cells = np.zeros(table["cells"].shape)
+    for block in blocks(out):
+        cells[block.rows] = block.shares().sum(axis=2)
+    return out.assign(cells=(("pair", "cell"), cells))

@@ -1,0 +1,86 @@
+"""What is noise in repeated answers: closed forms, coverage, and what cannot be told."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import alikely as al
+from alikely.estimates import answer_noise
+from alikely.simulate import repeated_answers
+
+ACCURACY, CORRELATION, WITHIN = 0.75, 0.6, 0.5
+
+
+def both_right(correlation: float) -> float:
+    limit = special.ndtri(ACCURACY)
+    normal = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]])
+    return float(normal.cdf([limit, limit]))
+
+
+def truths() -> dict[str, float]:
+    again, together = both_right(WITHIN), both_right(WITHIN * CORRELATION)
+    return {
+        "noise_share": (ACCURACY - again) / (1 - ACCURACY),
+        "noise_free": (together - ACCURACY**2) / (again - ACCURACY**2),
+    }
+
+
+def test_by_hand() -> None:
+    """Items answered (right, right), (right, wrong), (wrong, wrong), (wrong, wrong)."""
+    answers = np.array([[1, 1, 0, 0], [1, 0, 0, 0]])
+    trials = al.Trials.from_correct(
+        np.stack([answers, answers[::-1]]).reshape(2, 8),
+        item=[0, 1, 2, 3] * 2,
+        repeat=[0] * 4 + [1] * 4,
+    )
+    found = answer_noise(trials)
+    # 1/2 of one item in two right-and-wrong, over 5/2 wrong.
+    assert found.observers["noise_share"].tolist() == [0.2, 0.2]
+    # A tie is half right, and both have it on the same item.
+    cells = al.data.joint_correctness(trials, repeats="crossed")["cells"].values[0]
+    np.testing.assert_allclose(cells, [1.25, 0.25, 0.25, 2.25])
+    assert found.pairs["single"].item() == pytest.approx(al.metrics.error_consistency(cells).item())
+
+
+def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
+    trials, _ = repeated_answers(80, (3, 5), rng=2)
+    right = trials.data["correct"].values.reshape(2, 5, 80)
+    votes = np.stack([right[0, :3].sum(axis=0) > 1, right[1].sum(axis=0) > 2])
+    expected = al.error_consistency(al.Trials.from_correct(votes), n_resamples=0, n_draws=0)
+    found = answer_noise(trials).pairs
+    assert found["majority"].item() == pytest.approx(expected.estimates["estimate"].item())
+    assert found["majority_se"].item() == pytest.approx(expected.estimates["se"].item())
+
+
+@pytest.mark.slow
+def test_intervals_cover_closed_forms(record_property: Any) -> None:
+    n_sets, hits = 150, dict.fromkeys(truths(), 0)
+    for seed in range(n_sets):
+        trials, _ = repeated_answers(160, (4, 4), correlation=CORRELATION, within=WITHIN, rng=seed)
+        found = answer_noise(trials, ci_prob=0.9)
+        for name, table in (("noise_share", found.observers), ("noise_free", found.pairs)):
+            row = table.iloc[0]
+            hits[name] += row[f"{name}_ci90_lb"] <= truths()[name] <= row[f"{name}_ci90_ub"]
+    for name, held in hits.items():
+        record_property(f"90 % intervals of {name}", held / n_sets)
+        assert held / n_sets == pytest.approx(0.9, abs=4 * np.sqrt(0.9 * 0.1 / n_sets)), name
+
+
+def test_what_cannot_be_told_says_so() -> None:
+    trials, _ = repeated_answers(30, (1, 4), rng=1)
+    found = answer_noise(trials)
+    assert "one answer to each item" in found.observers.query("observer == 'a'")["note"].item()
+    assert np.isnan(found.pairs["noise_free"].item())
+    same, _ = repeated_answers(30, (3, 3), within=1.0, rng=1)
+    table = answer_noise(same).observers
+    assert (table["noise_share"] == 0).all()
+    assert (table["note"] == "all answers to an item are alike").all()
+    flat, _ = repeated_answers(30, (3, 3), within=0.0, rng=5)
+    freed = answer_noise(flat).pairs.iloc[0]
+    assert np.isfinite(freed["noise_free"]) or freed["note"] != ""
+    with pytest.raises(ValueError, match="no item came back"):
+        answer_noise(al.load_example())
+    with pytest.raises(TypeError, match="expected Trials"):
+        answer_noise("trials")  # type: ignore[arg-type]
