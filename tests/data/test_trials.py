@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markup import page
 
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 
@@ -196,3 +197,26 @@ def test_real_data(shared_data: Path) -> None:
     assert trials.n_trials == 18_080
     assert len(set(trials.data["dataset"].values)) == 17
     assert trials.data.nbytes < 300e6
+
+
+@pytest.mark.parametrize("n", [2, 10, 300])
+def test_the_page_of_trials_is_short(n: int) -> None:
+    trials = Trials.from_correct(np.tile([1, 1, 1, 0], (n, 1)))
+    html = trials._repr_html_()
+    around, rows = page(html)
+    assert repr(trials)[1:-1] in around
+    assert rows[0] == ["observer", "kind", "trials", "accuracy", "no response", "not shown"]
+    assert rows[1] == ["observer_0", "observer", "4", ".750", "0", "0"]
+    assert len(rows) == min(n, 10) + 1
+    assert (f"... and {n - 10} more rows" in around) == (n > 10)
+    assert len(html) < 8_000
+
+
+def test_names_and_notes_of_trials_are_no_markup() -> None:
+    name = '<script>alert("x")</script>&'
+    table = pd.DataFrame({"truth": ["cat", "dog"], name: ["cat", "cat"], "net": ["cat", "dog"]})
+    trials = Trials.from_wide(table, observers=[name, "net"])
+    around, rows = page(trials._repr_html_())
+    assert rows[1][0] == name
+    assert trials.notes[0] in around
+    assert "<script" not in trials._repr_html_()

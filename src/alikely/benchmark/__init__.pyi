@@ -15,7 +15,7 @@ from .contrasts import pairwise_differences as pairwise_differences
 from .covariates import cohort_contrasts as cohort_contrasts
 from .covariates import cohort_effects as cohort_effects
 from .drawn import DrawnScores as DrawnScores
-from .drawn import scores_of as scores_of
+from .entries import scores_of as scores_of
 from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
 from .ranking import kendall_tau as kendall_tau

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.numbers import counted
 from alikely._base.random import RandomState
 from alikely.benchmark import contrasts, ranking
 from alikely.benchmark.decomposition import (
@@ -32,6 +35,13 @@ from alikely.benchmark.tables import (
     one_of,
 )
 from alikely.benchmark.verdicts import EqualityTest, Verdict, equality_of, verdict_of
+from alikely.benchmark.words import (
+    benchmark_sentence,
+    chosen_school,
+    latex_of,
+    notebook_of,
+)
+from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
 from alikely.stats.intervals import CiKind
 
@@ -64,7 +74,7 @@ SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Benchmark(Tree):
     """Scores of machines against a group of humans.
 
@@ -150,7 +160,9 @@ class Benchmark(Tree):
         *,
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
-    ) -> pd.DataFrame:
+        sort: Sort = None,
+        as_: As = "pandas",
+    ) -> pd.DataFrame | Any:
         """Tidy table of scores, one row per level and system.
 
         Parameters
@@ -161,6 +173,8 @@ class Benchmark(Tree):
             new human) with ``"crossed"``.
         level : str or None
             A data set, ``"overall"``, or None for every level.
+        sort, as_
+            Order of the rows and library of the table, as in `alikely.Result.summary`.
 
         Returns
         -------
@@ -183,7 +197,106 @@ class Benchmark(Tree):
         prob, kind = self.interval_options(ci_prob, ci_kind)
         levels = [*self.datasets, OVERALL] if level is None else [level]
         frames = [level_table(self, population, name, prob, kind) for name in levels]
-        return pd.concat(frames, ignore_index=True)
+        return given_as(ordered(pd.concat(frames, ignore_index=True), sort), as_)
+
+    def sentence(
+        self,
+        population: Population = "crossed",
+        level: str = OVERALL,
+        *,
+        interval: str | None = None,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        digits: int = 2,
+    ) -> str:
+        """Say the scores as papers report them, numbers as APA has them.
+
+        Parameters
+        ----------
+        interval : {"analytic", "bootstrap", "posterior", "cohort"}, optional
+            Whose interval, of those that `summary` has for the population; by default the analytic
+            one.
+        digits : int
+            Decimals.
+
+        Returns
+        -------
+        str
+            The lowest and the highest score and that of the humans among themselves, with
+            intervals, for whom these speak, and how many machines are told apart when all are
+            judged at once. `verdict` says one difference.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or out of range, or there is no such interval.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
+        >>> print(scores.sentence("images"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
+        Error consistency with 4 humans ranged over 6 machines from .06 (model_6; 95 % CI ...
+        """
+        return benchmark_sentence(self, population, level, interval, ci_prob, ci_kind, digits)
+
+    def to_latex(
+        self,
+        population: Population = "crossed",
+        level: str | None = OVERALL,
+        *,
+        interval: str | None = None,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        columns: Sequence[str] | None = None,
+        sort: Sort = None,
+        digits: int = 3,
+        caption: str | None = None,
+        label: str | None = None,
+        environment: Environment | None = None,
+    ) -> str:
+        """Lay the summary out as a table for LaTeX, with booktabs.
+
+        Parameters
+        ----------
+        interval
+            As in `sentence`.
+        columns : sequence of str, optional
+            Of the summary; by default levels where there are several, system, score and share of
+            the ceiling with their intervals, accuracy, and notes, which follow the table.
+        sort
+            As in `summary`.
+        digits, caption, label, environment
+            As in `alikely.estimates.latex_table`.
+
+        Returns
+        -------
+        str
+            As from `alikely.estimates.latex_table`.
+
+        Raises
+        ------
+        ValueError
+            As in `sentence`, and if a column is unknown.
+        """
+        school = chosen_school(self, population, interval)
+        prob, kind = self.interval_options(ci_prob, ci_kind)
+        frame = self.summary(population, level, ci_prob=prob, ci_kind=kind, sort=sort)
+        return latex_of(
+            self.metric, frame, school, kind, prob, columns,
+            digits=digits, caption=caption, label=label, environment=environment,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the humans' score and the first machines', with intervals."""
+        prob, kind = self.interval_options(None, None)
+        return notebook_of(self, self.summary(), "analytic", kind, prob)
+
+    def __repr__(self) -> str:
+        n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
+        parts = [counted(len(self.models), "machine"), counted(n_humans, "human")]
+        parts.append(counted(len(self.datasets), "data set"))
+        return f"<Benchmark {self.metric.name}: {', '.join(parts)}>"
 
     def draws(self, school: School, variable: str, level: str = OVERALL) -> NDArray[np.float64]:
         """Replicates or draws of all systems at one level.

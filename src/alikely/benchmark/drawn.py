@@ -2,8 +2,6 @@
 
 References
 ----------
-.. [SS49] Stouffer, Suchman, DeVinney, Star, Williams (1949). The American soldier: adjustment
-   during army life. Princeton University Press.
 .. [MRSW24] Mogstad, Romano, Shaikh, Wilhelm (2024). Inference for ranks with applications to
    mobility across neighbourhoods and academic achievement across countries.
    doi:10.1093/restud/rdad006
@@ -14,33 +12,29 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
-from numpy.typing import NDArray
-from scipy import special
 
-import alikely
 from alikely._base.arrays import Floats
-from alikely._base.names import listed, nearest
+from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.numbers import counted
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import pair_contrasts
-from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
+from alikely.benchmark.layout import HUMANS, OVERALL
 from alikely.benchmark.tables import one_of
-from alikely.estimates.result import Result
+from alikely.benchmark.words import drawn_sentence, latex_of, notebook_of
+from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
 from alikely.stats.intervals import CiKind, bound_columns, describe_draws, interval
 
-__all__ = ["DrawnScores", "scores_of"]
+__all__ = ["BY_ENTRY", "DrawnScores"]
 
 BY_ENTRY = ("level", "system")
-# Limits of error similarity are made for each mean anew, see `alikely.errors.mean_draws`.
-POPULATIONS = "populations"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class DrawnScores(Tree):
     """Scores of systems against a reference, as joint draws.
 
@@ -97,7 +91,9 @@ class DrawnScores(Tree):
         *,
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
-    ) -> pd.DataFrame:
+        sort: Sort = None,
+        as_: As = "pandas",
+    ) -> pd.DataFrame | Any:
         """Tidy table of scores, one row per level and system.
 
         Parameters
@@ -106,6 +102,8 @@ class DrawnScores(Tree):
             A data set, ``"overall"``, or None for every level.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             As in the analysis if not given.
+        sort, as_
+            Order of the rows and library of the table, as in `alikely.Result.summary`.
 
         Returns
         -------
@@ -143,7 +141,94 @@ class DrawnScores(Tree):
             }
             frame = pd.DataFrame(columns)
             frames.append(frame[(frame["n_entries"] > 0) | (frame["note"] != "")])
-        return pd.concat(frames, ignore_index=True)
+        return given_as(ordered(pd.concat(frames, ignore_index=True), sort), as_)
+
+    def sentence(
+        self,
+        level: str = OVERALL,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        digits: int = 2,
+    ) -> str:
+        """Say the scores as papers report them, numbers as APA has them.
+
+        Parameters
+        ----------
+        level : str
+            A data set, or ``"overall"``.
+        ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+            As in the analysis if not given.
+        digits : int
+            Decimals.
+
+        Returns
+        -------
+        str
+            The lowest and the highest score with their intervals, for whom these speak, and how
+            many machines are told apart when all are judged at once.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or out of range.
+        """
+        return drawn_sentence(self, level, ci_prob, ci_kind, digits)
+
+    def to_latex(
+        self,
+        level: str | None = OVERALL,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        columns: Sequence[str] | None = None,
+        sort: Sort = None,
+        digits: int = 3,
+        caption: str | None = None,
+        label: str | None = None,
+        environment: Environment | None = None,
+    ) -> str:
+        """Lay the summary out as a table for LaTeX, with booktabs.
+
+        Parameters
+        ----------
+        level, ci_prob, ci_kind, sort
+            As in `summary`.
+        columns : sequence of str, optional
+            Of the summary; by default levels where there are several, system, estimate, the
+            posterior with its interval, and notes, which follow the table.
+        digits, caption, label, environment
+            As in `alikely.estimates.latex_table`.
+
+        Returns
+        -------
+        str
+            As from `alikely.estimates.latex_table`.
+
+        Raises
+        ------
+        ValueError
+            If an option or a column is unknown, or out of range.
+        """
+        prob, kind = self.interval_options(ci_prob, ci_kind)
+        frame = self.summary(level, ci_prob=prob, ci_kind=kind, sort=sort)
+        return latex_of(
+            self.metric, frame, "posterior", kind, prob, columns,
+            digits=digits, caption=caption, label=label, environment=environment,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the first scores, with intervals and notes."""
+        prob, kind = self.interval_options(None, None)
+        return notebook_of(self, self.summary(), "posterior", kind, prob)
+
+    def __repr__(self) -> str:
+        parts = [
+            counted(len(self.models), "machine"),
+            counted(len(self.datasets), "data set"),
+            counted(self.draws().shape[0], "posterior draw"),
+        ]
+        return f"<DrawnScores {self.metric.name}: {', '.join(parts)}>"
 
     def contrast(
         self,
@@ -303,230 +388,3 @@ class DrawnScores(Tree):
                 "posterior drawn pair by pair, so that differences and ranks have no joint draws; "
                 "of margins use model='moments' or 'strengths', else sampler='exact'"
             )
-
-
-def scores_of(
-    result: Result,
-    reference: str | Sequence[str] | None = None,
-    *,
-    missing: Literal["error", "available"] = "error",
-) -> DrawnScores:
-    """Score systems by the entries of a result: means over conditions, members and data sets.
-
-    Parameters
-    ----------
-    result : Result
-        With posterior draws, of any metric whose draws of entries average: those of error
-        similarity do not.
-    reference : str or sequence of str, optional
-        Whom the others are scored against, by name: of margins the groups of people if not given.
-        Entries of two of them make the row ``human-human``; those of none of them take no part.
-    missing : {"error", "available"}
-        Refuse systems that lack an entry which others have and leave scores undefined that rest on
-        an undefined entry, or average over what there is and say so in ``note``.
-
-    Returns
-    -------
-    DrawnScores
-
-    Raises
-    ------
-    TypeError
-        If `result` is no `Result`.
-    ValueError
-        If it has no posterior, a name is unknown, a system lacks an entry, or draws of entries
-        do not average.
-
-    Notes
-    -----
-    Unweighted means over conditions, then members of the reference, then data sets, draw by draw.
-    Draws of entries hang together by the items that they share; entries of other items, such as
-    those of other data sets, are independent. A mean of correlations that cannot be above 1 lies
-    below 1 for sure, even if all are 1: where entries give a correlation of 1 some probability,
-    these are put together (the mean of their normal deviates [SS49]_) to that of a score of 1,
-    and of -1 alike.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
-    >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
-    >>> scores = al.benchmark.scores_of(result)
-    >>> scores.ranks()[["system", "rank_lb", "rank_ub"]].values.tolist()
-    [['a', 1, 1], ['b', 2, 2]]
-    """
-    entries, names = _entries(result, reference, missing)
-    systems = list(dict.fromkeys(entries.loc[entries["system"] != HUMANS, "system"]))
-    refuse_own_names("machine", systems, (HUMANS, CEILING))
-    datasets = list(dict.fromkeys(entries["dataset"]))
-    refuse_own_names("data set", datasets, (OVERALL,))
-    if not systems:
-        raise ValueError(f"no entry compares a system with the reference {listed(names)}")
-    if (entries["system"] == HUMANS).any():
-        systems.append(HUMANS)
-    joint = _belong_together(result, entries)
-    if missing == "error":
-        _require_all(entries)
-    draws = result.draws("posterior").astype(np.float64)
-    lost = np.isnan(draws).all(axis=0)
-    shape = (len(datasets) + 1, len(systems))
-    score = np.full((len(draws), *shape), np.nan)
-    found = {name: np.full(shape, np.nan) for name in ("estimate", "ceiling")}
-    counts = {name: np.zeros(shape, dtype=int) for name in ("n_entries", "n_missing")}
-    reason = np.full(shape, "", dtype=object)
-    values = {name: _values(result, name) for name in found}
-    for s, system in enumerate(systems):
-        own = entries[entries["system"] == system]
-        for place, dataset in enumerate([*datasets, None]):
-            here = own if dataset is None else own[own["dataset"] == dataset]
-            undefined = here[lost[here.index]]
-            counts["n_missing"][place, s] = len(undefined)
-            reason[place, s] = _reason(result, undefined.index, missing)
-            used = here.drop(undefined.index) if missing == "available" else here
-            counts["n_entries"][place, s] = len(used)
-            if not len(used):
-                continue
-            weights, at = _weights(used), used.index.to_numpy()
-            score[:, place, s] = _mean(draws[:, at], weights)
-            for name, value in values.items():
-                found[name][place, s] = value[at] @ weights
-    per_chain = result.data["posterior"].sizes
-    n_chains = int(per_chain["chain"])
-    coords = {"level": [*datasets, OVERALL], "system": systems}
-    estimates = {name: (BY_ENTRY, value) for name, value in (found | counts).items()}
-    estimates["reason"] = (BY_ENTRY, reason)
-    chained = score.astype(np.float32).reshape(n_chains, -1, *shape)
-    tree = xr.DataTree.from_dict(
-        {
-            "estimates": xr.Dataset(estimates, coords),
-            "posterior": xr.Dataset({"score": (("chain", "draw", *BY_ENTRY), chained)}, coords),
-        }
-    )
-    kept = ("metric", "metric_module", "ci_prob", "ci_kind", "seed", *result.metric.options)
-    known = {name: result.data.attrs[name] for name in kept if name in result.data.attrs}
-    tree.attrs = {
-        **known,
-        "reference": listed(names),
-        "joint": int(joint),
-        "alikely_version": alikely.__version__,
-    }
-    return DrawnScores(tree)
-
-
-def _entries(
-    result: Result, reference: str | Sequence[str] | None, missing: str
-) -> tuple[pd.DataFrame, list[str]]:
-    """Entries that take part, by position: system, member of the reference, data set, condition."""
-    if not isinstance(result, Result):
-        raise TypeError(
-            f"expected a Result, got {type(result).__name__}; make one with "
-            "alikely.decision_margin_consistency or alikely.compare, and score trials with "
-            "alikely.benchmark_scores"
-        )
-    one_of("missing", missing, ("error", "available"))
-    if "posterior" not in result.data.children:
-        raise ValueError("scores are made of posterior draws, and this result has none: n_draws=")
-    if POPULATIONS in result.data.children:
-        raise ValueError(
-            f"posterior draws of {result.metric.label} do not average over pairs; score trials "
-            "with alikely.benchmark_scores"
-        )
-    pairs = result.pairs.astype(str)
-    everybody = list(pd.unique(pairs[["observer_a", "observer_b"]].to_numpy().ravel()))
-    if reference is not None:
-        names = [reference] if isinstance(reference, str) else list(reference)
-    elif "is_machine" in result.table:
-        machine = dict(
-            zip(
-                result.table["observer"].values.tolist(),
-                result.table["is_machine"].values.tolist(),
-                strict=True,
-            )
-        )
-        names = [name for name in everybody if not machine[name]]
-    else:
-        raise ValueError(
-            "name whom systems are scored against, reference=[...], of "
-            f"{listed(everybody)}; of margins that is the groups of people"
-        )
-    for name in names:
-        if name not in everybody:
-            raise ValueError(
-                f"no observer of this result is named {name!r}; there are {listed(everybody)}"
-                f"{nearest(name, everybody)}"
-            )
-    a, b = (pairs[f"observer_{side}"] for side in "ab")
-    one, other = a.isin(names), b.isin(names)
-    pairs["system"] = np.where(one & other, HUMANS, np.where(one, b, a))
-    pairs["member"] = np.where(one & other, a + " x " + b, np.where(one, a, b))
-    return pairs[one | other], names
-
-
-def _belong_together(result: Result, entries: pd.DataFrame) -> bool:
-    """Whether draws of different systems do; refuses if those that make one score do not."""
-    if int(result.data["posterior"].attrs["joint"]):
-        return True
-    groups = result.table["pair_group"].values[entries.index]
-    shared = pd.DataFrame({"system": entries["system"].to_numpy(), "group": groups})
-    if shared.duplicated().any():
-        raise ValueError(
-            "posterior drawn pair by pair: no joint draws of entries that share trials; use "
-            "sampler='exact' with the default prior"
-        )
-    return not pd.Series(groups).duplicated().any()
-
-
-def _require_all(entries: pd.DataFrame) -> None:
-    """Refuse systems that lack an entry which others have."""
-    machines = entries[entries["system"] != HUMANS]
-    columns = ["dataset", "condition", "member"]
-    wanted = list(dict.fromkeys(machines[columns].itertuples(index=False, name=None)))
-    for system, own in machines.groupby("system", sort=False):
-        have = set(own[columns].itertuples(index=False, name=None))
-        lacking = [key for key in wanted if key not in have]
-        if lacking:
-            dataset, condition, member = lacking[0]
-            raise ValueError(
-                f"{system!r} has no entry with {member!r} in {dataset}:{condition}; its mean would "
-                "be over others than that of other systems: leave out one of them, or accept it "
-                "with missing='available'"
-            )
-
-
-def _values(result: Result, name: str) -> Floats:
-    estimates = result.estimates
-    if name not in estimates:
-        return np.full(result.table.sizes["pair"], np.nan)
-    return np.asarray(estimates[name].values, dtype=np.float64)
-
-
-def _reason(result: Result, undefined: pd.Index, missing: str) -> str:
-    if not len(undefined):
-        return ""
-    if missing == "available":
-        return f"{len(undefined)} entries without a posterior left out"
-    labels = result.table["pair"].values[undefined]
-    return f"{len(undefined)} entries without a posterior, such as {labels[0]}"
-
-
-def _weights(entries: pd.DataFrame) -> Floats:
-    """Of each entry, in the mean over conditions, then members, then data sets."""
-    by_member = entries.groupby(["dataset", "member"])["system"].transform("size")
-    members = entries.groupby("dataset")["member"].transform("nunique")
-    return np.asarray(1 / (by_member * members * entries["dataset"].nunique()), dtype=np.float64)
-
-
-def _mean(draws: Floats, weights: Floats) -> Floats:
-    """Weighted mean of entries draw by draw, with what is possible at the bounds."""
-    mean = draws @ weights
-    if len(weights) == 1 or np.isnan(mean).any():
-        return np.asarray(mean)
-    order = np.argsort(mean, kind="stable")
-    for bound, ranked in ((1.0, order[::-1]), (-1.0, order)):
-        share = (draws == bound).mean(axis=0)
-        if (share == 0).any():
-            continue
-        deviates: NDArray[np.float64] = special.ndtri(share)
-        together = special.ndtr(deviates.sum() / np.sqrt(len(deviates)))
-        mean[ranked[: round(together * len(mean))]] = bound
-    return np.asarray(mean)

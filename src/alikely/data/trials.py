@@ -11,7 +11,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.html import ROWS, html_of
 from alikely._base.names import listed, nearest
+from alikely._base.numbers import number
 from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
 from alikely.data.columns import (
     ELSEWHERE,
@@ -504,6 +506,23 @@ class Trials:
                     }
                 )
         return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: what was guessed, and the first rows of the summary."""
+        table = self.summary()
+        several = ["dataset"] if table["dataset"].nunique() > 1 else []
+        numbers = ["n_trials", "accuracy", "no_response", "not_shown"]
+        cells = table.head(ROWS)[[*several, "observer", "kind", *numbers]]
+        cells = cells.assign(accuracy=[number(value, 3) for value in cells["accuracy"]])
+        cells.columns = [name.removeprefix("n_").replace("_", " ") for name in cells]
+        return html_of(
+            repr(self).splitlines()[0][1:-1],
+            cells.astype(str),
+            numbers=["trials", "accuracy", "no response", "not shown"],
+            n_rows=len(table),
+            notes=self.notes,
+            more="summary() has all",
+        )
 
     def __repr__(self) -> str:
         n_classes = f"{len(self.classes)} classes" if self.has_classes else "correctness only"

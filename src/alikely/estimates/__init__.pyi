@@ -3,12 +3,14 @@ from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
 from .consistency import error_consistency as error_consistency
+from .contrast_words import contrast_sentence as contrast_sentence
 from .correlations import metric_correlations as metric_correlations
 from .errors import error_similarity as error_similarity
 from .errors import misclassification_agreement as misclassification_agreement
 from .general import compare as compare
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
+from .latex import latex_table as latex_table
 from .margins import decision_margin_consistency as decision_margin_consistency
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
@@ -27,11 +29,13 @@ __all__ = [
     "compare_models",
     "consistency_table",
     "contrast",
+    "contrast_sentence",
     "decision_margin_consistency",
     "difference",
     "error_consistency",
     "error_similarity",
     "independent_observers",
+    "latex_table",
     "mean",
     "metric_correlations",
     "misclassification_agreement",

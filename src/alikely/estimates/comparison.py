@@ -37,6 +37,7 @@ __all__ = [
     "contrast",
     "correctness_cells",
     "difference",
+    "entries_of",
     "mean",
 ]
 
@@ -407,7 +408,8 @@ def correctness_cells(result: Result) -> NDArray[np.int64]:
     return np.asarray(result.table["cells"].values)
 
 
-def _select(result: Result, which: Which) -> NDArray[np.intp]:
+def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
+    """Positions of the entries of a result that are asked for (`ValueError` if there are none)."""
     if isinstance(which, Mapping):
         return _matching(result, which)
     index = pd.Index(result.table["pair"].values)
@@ -470,7 +472,7 @@ def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArr
 def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
     """Weights of a mean over the entries that have common trials, and how many have none."""
     weights = np.zeros(result.table.sizes["pair"])
-    chosen = _select(result, which)
+    chosen = entries_of(result, which)
     met = ~result.apart()[chosen]
     # Of none at all the mean is undefined, for the reason that each entry has.
     used = chosen[met] if met.any() else chosen

@@ -14,6 +14,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.html import ROWS, html_of
+from alikely.estimates.latex import Environment, latex_table, printed
+from alikely.estimates.sentences import (
+    PLACES,
+    chosen_interval,
+    is_wide,
+    result_sentence,
+    result_table,
+)
 from alikely.estimates.tree import Tree
 from alikely.inference.resampling import bca_of_table
 from alikely.metrics import consistency
@@ -132,7 +142,10 @@ class Result(Tree):
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
         intervals: Sequence[School] = SCHOOLS,
-    ) -> pd.DataFrame:
+        *,
+        sort: Sort = None,
+        as_: As = "pandas",
+    ) -> pd.DataFrame | Any:
         """Tidy table, one row per pair and group.
 
         Parameters
@@ -143,24 +156,31 @@ class Result(Tree):
             Equal-tailed or highest-density, for the bootstrap and the posterior alike.
         intervals : sequence of {"analytic", "bootstrap", "bca", "posterior"}
             Schools of inference to show, where the result has them.
+        sort : str or sequence of str, optional
+            Columns to order the rows by, the most important first; ``"-estimate"`` puts the
+            largest first. What is missing stands last.
+        as_ : {"pandas", "polars", "pyarrow"}
+            Whose table is wanted; polars must be installed for its own.
 
         Returns
         -------
         pandas.DataFrame
-            ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b,
-            estimate, se`` and what the metric has beside it (of error consistency ``accuracy_gap``,
-            first less second, ``kappa_min, kappa_max``, what the accuracies allow, and
-            ``less_biased``); bounds of each school, with kind and probability in the column names;
-            ``posterior_median``; ``undefined_share`` of the bootstrap replicates; ``p_null`` (the
-            test against independent observers; ``p_null_bh`` adjusted over all rows by Benjamini
-            and Hochberg), ``p_fisher``, ``log_bf10`` (nats); ``note``: why something
-            is undefined or not to be trusted ("these data cannot tell": the posterior interval is
-            wider than .5).
+            Or a table of the library asked for. ``dataset, condition, observer_a, observer_b,
+            n_trials, accuracy_a, accuracy_b, estimate, se`` and what the metric has beside it (of
+            error consistency ``accuracy_gap``, first less second, ``kappa_min, kappa_max``, what
+            the accuracies allow, and ``less_biased``); bounds of each school, with kind and
+            probability in the column names; ``posterior_median``; ``undefined_share`` of the
+            bootstrap replicates; ``p_null`` (the test against independent observers; ``p_null_bh``
+            adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats);
+            ``note``: why something is undefined or not to be trusted ("these data cannot tell": the
+            posterior interval is wider than .5).
 
         Raises
         ------
         ValueError
-            If the probability, the kind or a school is not valid.
+            If the probability, the kind, a school, a column to sort by or the library is not valid.
+        ImportError
+            If the library is not installed.
         """
         ci_prob, ci_kind = self.interval_options(ci_prob, ci_kind)
         unknown = set(intervals) - {*SCHOOLS, "bca"}
@@ -205,7 +225,119 @@ class Result(Tree):
             if name in tests:
                 frame[name] = tests[name]
         frame["note"] = self._notes(frame, width, few)
-        return frame
+        return given_as(ordered(frame, sort), as_)
+
+    def sentence(
+        self,
+        interval: str | None = None,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        digits: int = 2,
+    ) -> str:
+        """Say the result as papers report it, numbers as APA has them.
+
+        Parameters
+        ----------
+        interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
+            Whose interval; by default the posterior's, where there is one of the same quantity
+            that knows of the clusters, else the bootstrap's, else the analytic one.
+        ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+            As in the analysis if not given.
+        digits : int
+            Decimals.
+
+        Returns
+        -------
+        str
+            Of one pair its estimate and interval, how that came about and from how many trials,
+            for whom it speaks, and the test against independent observers; of several pairs the
+            extremes, and how many differ from independent observers, adjusted for their number.
+            What is undefined or not to be trusted is said.
+
+        Raises
+        ------
+        ValueError
+            If the result has no such interval, or an option is out of range.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> trials = al.load_example().select(condition="noise")
+        >>> result = al.error_consistency(trials, [("human_1", "model_4")], n_draws=0, rng=1)
+        >>> print(result.sentence("analytic"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
+        The error consistency of human_1 and model_4 in noise was .23, 95 % CI [.07, .39] (analytic,
+        over 160 trials). The interval speaks for new trials and these very observers (taken as
+        fixed); it lies above 0, which independent errors would give. Against independent observers,
+        p = ...
+        """
+        return result_sentence(self, interval, ci_prob, ci_kind, digits)
+
+    def to_latex(
+        self,
+        interval: str | None = None,
+        *,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
+        columns: Sequence[str] | None = None,
+        sort: Sort = None,
+        digits: int = 3,
+        caption: str | None = None,
+        label: str | None = None,
+        environment: Environment | None = None,
+    ) -> str:
+        """Lay the summary out as a table for LaTeX, with booktabs.
+
+        Parameters
+        ----------
+        interval, ci_prob, ci_kind
+            As in `sentence`.
+        columns : sequence of str, optional
+            Of the summary; by default the places that differ, the observers, what the estimate
+            rests on, the estimate with its interval, and notes, which follow the table.
+        sort
+            As in `summary`.
+        digits, caption, label, environment
+            As in `alikely.estimates.latex_table`.
+
+        Returns
+        -------
+        str
+            As from `alikely.estimates.latex_table`.
+
+        Raises
+        ------
+        ValueError
+            As in `sentence`, and if a column is unknown.
+        """
+        school = chosen_interval(self, interval)
+        return latex_table(
+            result_table(self, school, ci_prob, ci_kind, columns=columns, sort=sort),
+            digits=digits,
+            caption=caption,
+            label=label,
+            environment=environment,
+            headings={"estimate": self.metric.label},
+            leading_zero=is_wide(self.metric) or None,
+        )
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the first rows, with one interval and the notes."""
+        first = Result(_first(self.data, ROWS))
+        school = chosen_interval(self, None)
+        places = [name for name in PLACES if len(set(self.table[name].values.tolist())) > 1]
+        cells, numbers, _ = printed(
+            result_table(first, school, places=places),
+            headings={"estimate": self.metric.label},
+            leading_zero=is_wide(self.metric) or None,
+        )
+        return html_of(
+            repr(self)[1:-1],
+            cells,
+            numbers=numbers,
+            n_rows=self.table.sizes["pair"],
+            more="summary() has all, with every interval and the tests",
+        )
 
     def _trials(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Number of trials and both accuracies of each entry."""
@@ -277,7 +409,8 @@ class Result(Tree):
         return np.where(alone, trust.alone, np.where(few, trust.seldom, ""))
 
     def __repr__(self) -> str:
-        parts = [f"{self.table.sizes['pair']} pairs"]
+        n_pairs = self.table.sizes["pair"]
+        parts = [f"{n_pairs} pair{'' if n_pairs == 1 else 's'}"]
         if lost := int(self.apart().sum()):
             parts.append(f"{lost} of them without a common trial")
         if "bootstrap" in self.data.children:
@@ -309,6 +442,18 @@ def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:
         for name, node in tree.children.items():
             groups[f"{place}/{name}"] = node.to_dataset()
     return groups
+
+
+def _first(data: xr.DataTree, n: int) -> xr.DataTree:
+    """The first entries of a result, with what its summary reads: many take seconds."""
+    groups = {}
+    for name in ("observed_data", "estimates", "bootstrap", "posterior"):
+        if name in data.children:
+            group = data[name].to_dataset()
+            groups[name] = group.isel(pair=slice(n))
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = data.attrs
+    return tree
 
 
 def _group(school: str) -> str:

@@ -1,0 +1,329 @@
+"""Scores as papers and notebooks show them: sentences, tables for LaTeX, first rows as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.frames import known_columns
+from alikely._base.html import ROWS, html_of
+from alikely._base.numbers import MISSING, counted, number, span
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
+from alikely.benchmark.tables import Population, one_of, schools_of
+from alikely.estimates.latex import Environment, latex_table, printed
+from alikely.estimates.sentences import (
+    bounds_of,
+    capital,
+    cautions,
+    interval_words,
+    is_wide,
+    population_words,
+    posterior_words,
+)
+from alikely.metrics import Metric
+from alikely.stats.intervals import CiKind, percent
+
+if TYPE_CHECKING:
+    from alikely.benchmark.benchmark import Benchmark
+    from alikely.benchmark.drawn import DrawnScores
+
+__all__ = ["benchmark_sentence", "chosen_school", "drawn_sentence", "latex_of", "notebook_of"]
+
+# For whom intervals speak, and what stays as it is.
+SPEAKS: dict[Population, str] = {
+    "images": "new images and these humans (humans and machines fixed)",
+    "humans": "new humans and these images (humans random; images and machines fixed)",
+    "crossed": "new images and new humans (both random; machines fixed)",
+}
+HEADINGS = {"ceiled": "share of ceiling", "n_entries": "entries"}
+
+
+def chosen_school(scores: Benchmark, population: Population, interval: str | None) -> str:
+    """The school whose interval is reported, once it is known to speak for the population.
+
+    Raises
+    ------
+    ValueError
+        If there is no such school, or the benchmark has no draws of it for this population.
+    """
+    one_of("population", population, list(SPEAKS))
+    there = ["analytic", *schools_of(scores, population)]
+    chosen = interval or "analytic"
+    one_of(f"interval (of {population})", chosen, there)
+    return chosen
+
+
+def benchmark_sentence(
+    scores: Benchmark,
+    population: Population,
+    level: str,
+    interval: str | None,
+    ci_prob: float | None,
+    ci_kind: CiKind | None,
+    digits: int,
+) -> str:
+    """Say the scores of a benchmark.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population, level, interval, ci_prob, ci_kind, digits
+        As in `alikely.Benchmark.sentence`.
+
+    Returns
+    -------
+    str
+    """
+    school = chosen_school(scores, population, interval)
+    prob, kind = scores.interval_options(ci_prob, ci_kind)
+    frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
+    say = _Words(scores.metric, school, kind, prob, digits)
+    at = scores.estimates.sel(level=level)
+    n_humans, fewest = int(at["n_humans"]), int(at["fewest_humans"])
+    machines = frame[frame["system"].isin(scores.models)]
+    parts = [say.scores(machines, counted(n_humans, "human"), _where(scores, level))]
+    humans = frame[(frame["system"] == HUMANS) & frame["estimate"].notna()]
+    for _, row in humans.iterrows():
+        parts.append(
+            f"Among themselves the humans reached {say.value(row['estimate'])}, "
+            f"{say.interval(row)}."
+        )
+    ground = f"over {counted(int(at['n_images']), 'image')} in a condition on average"
+    if fewest < n_humans:
+        ground += f" and at least {counted(fewest, 'human')} in each"
+    method = _method(scores, school, population, kind)
+    if school == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
+        method += " about scores with a little added to the counts of each pair"
+    parts.append(say.speaks(method, ground, SPEAKS[population]))
+    if machines["estimate"].notna().sum() > 1:
+        p = scores.differences(population, level, ci_prob=prob)["p_value_simultaneous"].dropna()
+        parts.append(_told(int((p < 1 - prob).sum()), len(p), prob))
+    parts.append(cautions(machines["note"], "machines"))
+    return " ".join(filter(None, parts))
+
+
+def drawn_sentence(
+    scores: DrawnScores,
+    level: str,
+    ci_prob: float | None,
+    ci_kind: CiKind | None,
+    digits: int,
+) -> str:
+    """Say scores that are joint draws.
+
+    Parameters
+    ----------
+    scores : DrawnScores
+    level, ci_prob, ci_kind, digits
+        As in `alikely.benchmark.DrawnScores.sentence`.
+
+    Returns
+    -------
+    str
+    """
+    prob, kind = scores.interval_options(ci_prob, ci_kind)
+    frame = scores.summary(level, ci_prob=prob, ci_kind=kind)
+    say = _Words(scores.metric, "posterior", kind, prob, digits)
+    attrs = scores.data.attrs
+    machines = frame[frame["system"].isin(scores.models)]
+    parts = [say.scores(machines, str(attrs["reference"]), _where(scores, level))]
+    model = str(attrs.get("model", "")).replace("_", " ")
+    name = f"posterior of the model '{model}'" if model else "posterior"
+    name += ", equal-tailed" if kind == "eti" else ""
+    entries = machines["n_entries"]
+    ground = f"from {int(entries.min())} to {counted(int(entries.max()), 'entry', 'entries')}"
+    if entries.nunique() == 1:
+        ground = f"from {counted(int(entries.iloc[0]), 'entry', 'entries')}"
+    ground += " of the result each" if len(machines) > 1 else " of the result"
+    population = population_words(scores.metric, "posterior", attrs)
+    draws = counted(len(scores.draws(level)), "draw")
+    parts.append(say.speaks(f"{name}, {draws}", ground, population))
+    if int(attrs["joint"]) and machines["posterior_median"].notna().sum() > 1:
+        apart = scores.differences(level, ci_prob=prob, ci_kind=kind)
+        lower, upper = (apart[name] for name in apart if name.startswith("simultaneous"))
+        told = (lower > 0) | (upper < 0)
+        parts.append(_told(int(told.sum()), int(lower.notna().sum()), prob))
+    parts.append(cautions(machines["note"], "machines"))
+    return " ".join(filter(None, parts))
+
+
+def latex_of(
+    metric: Metric,
+    frame: pd.DataFrame,
+    school: str,
+    kind: CiKind,
+    prob: float,
+    columns: Sequence[str] | None,
+    *,
+    digits: int,
+    caption: str | None,
+    label: str | None,
+    environment: Environment | None,
+) -> str:
+    """Lay scores out as a table for LaTeX.
+
+    Parameters
+    ----------
+    metric : Metric
+    frame : pandas.DataFrame
+        Summary of scores.
+    school, kind, prob
+        Of the intervals.
+    columns, digits, caption, label, environment
+        As in `alikely.Benchmark.to_latex`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown.
+    """
+    if columns is not None:
+        known_columns(frame, columns, "columns")
+    return latex_table(
+        _shown(frame, school, kind, prob) if columns is None else frame[list(columns)],
+        digits=digits,
+        caption=caption,
+        label=label,
+        environment=environment,
+        headings={**HEADINGS, "estimate": metric.label},
+        leading_zero=is_wide(metric) or None,
+    )
+
+
+def notebook_of(
+    scores: Benchmark | DrawnScores, frame: pd.DataFrame, school: str, kind: CiKind, prob: float
+) -> str:
+    """What notebooks show of scores: those of the humans, then the first machines.
+
+    Parameters
+    ----------
+    scores : Benchmark or DrawnScores
+    frame : pandas.DataFrame
+        Its summary.
+    school, kind, prob
+        Of the intervals.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    own = frame["system"].isin([HUMANS, CEILING])
+    turned = pd.concat([frame[own], frame[~own]], ignore_index=True)
+    cells, numbers, _ = printed(
+        _shown(turned.head(ROWS), school, kind, prob),
+        headings={**HEADINGS, "estimate": scores.metric.label},
+        leading_zero=is_wide(scores.metric) or None,
+    )
+    return html_of(
+        repr(scores)[1:-1],
+        cells,
+        numbers=numbers,
+        n_rows=len(frame),
+        more="summary() has all, with every interval",
+    )
+
+
+def _shown(frame: pd.DataFrame, school: str, kind: CiKind, prob: float) -> pd.DataFrame:
+    """The columns of a summary that a page has room for."""
+    several = ["level"] if frame["level"].nunique() > 1 else []
+    median = ["posterior_median"] if school == "posterior" and "posterior_median" in frame else []
+    chosen = [*several, "system", "estimate", *median, *bounds_of(school, kind, prob)]
+    if "ceiled" in frame and frame["ceiled"].notna().any():
+        chosen += ["ceiled", *bounds_of("ceiled", "ci", prob)]
+    chosen += [name for name in ("accuracy", "n_entries") if name in frame]
+    return frame[[*chosen, *(["note"] if (frame["note"] != "").any() else [])]]
+
+
+class _Words:
+    """How scores and their intervals are said."""
+
+    def __init__(self, metric: Metric, school: str, kind: CiKind, prob: float, digits: int) -> None:
+        self.metric, self.school, self.kind, self.prob = metric, school, kind, prob
+        self.digits, self.zero = digits, is_wide(metric)
+        self.lower, self.upper = bounds_of(school, kind, prob)
+
+    def value(self, value: float) -> str:
+        return number(value, self.digits, self.zero)
+
+    def interval(self, row: pd.Series) -> str:
+        name = interval_words(self.school, self.kind, self.prob)
+        ends = span(row[self.lower], row[self.upper], self.digits, self.zero)
+        said = f"without {name}" if ends == MISSING else f"{name} {ends}"
+        if "posterior_median" not in row or np.isnan(row["posterior_median"]):
+            return said
+        return f"{posterior_words(self.metric, row['posterior_median'], self.digits)}, {said}"
+
+    def scores(self, machines: pd.DataFrame, reference: str, where: str) -> str:
+        """The score of one machine, or the extremes of several."""
+        label, defined = self.metric.label, machines[machines["estimate"].notna()]
+        n = counted(len(machines), "machine")
+        if not len(defined):
+            return f"No score of {label} with {reference}{where} is defined, of {n}."
+        if len(machines) == 1:
+            row = defined.iloc[0]
+            return (
+                f"The {label} of {row['system']} with {reference}{where} was "
+                f"{self.value(row['estimate'])}, {self.interval(row)}."
+            )
+        least, most = (
+            defined.loc[at] for at in (defined["estimate"].idxmin(), defined["estimate"].idxmax())
+        )
+        ends = [
+            f"{self.value(row['estimate'])} ({row['system']}; {self.interval(row)})"
+            for row in (least, most)
+        ]
+        over = f"{n}, {len(defined)} with a score," if len(defined) < len(machines) else n
+        return capital(
+            f"{label} with {reference}{where} ranged over {over} from {' to '.join(ends)}."
+        )
+
+    def speaks(self, method: str, ground: str, population: str) -> str:
+        return (
+            f"The intervals ({method}, {ground}) speak for {population}; each holds alone, "
+            "unadjusted for their number."
+        )
+
+
+def _method(scores: Benchmark, school: str, population: Population, kind: CiKind) -> str:
+    """How the interval of a school came about."""
+    if school == "analytic":
+        return "analytic, by Student's t"
+    own, variable = next(
+        (own, variable) for own, variable in schools_of(scores, population).items() if own == school
+    )
+    n = len(scores.draws(own, variable))
+    if school == "bootstrap":
+        name = "bootstrap" if kind == "hdi" else "percentile bootstrap"
+        return f"{name}, {counted(n, 'replicate')}"
+    name = "posterior" if school == "posterior" else "posterior of the cohort model"
+    return f"{name}, {'equal-tailed, ' if kind == 'eti' else ''}{counted(n, 'draw')}"
+
+
+def _where(scores: Benchmark | DrawnScores, level: str) -> str:
+    """The data set of a level, or over how many it is a mean."""
+    if level != OVERALL:
+        return f" in {level}"
+    n = len(scores.datasets)
+    return f" (means over {n} data sets)" if n > 1 else ""
+
+
+def _told(n: int, of: int, prob: float) -> str:
+    """How many machines are told apart when all are judged at once; nothing, if none could be."""
+    if not of:
+        return ""
+    told = f"{n or 'none'} {'are' if n > 1 else 'is'} told from 0"
+    if of == 1:
+        told = f"is {'' if n else 'not '}told from 0 ({percent(prob)} interval)"
+        return f"The difference between the machines {told}."
+    return (
+        f"Of {of:,} differences between machines, {told} when all are judged at once "
+        f"(simultaneous {percent(prob)} intervals)."
+    )

@@ -1,0 +1,372 @@
+"""Tables for papers: intervals joined with what they are of, numbers as APA has them, LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.names import listed, nearest
+from alikely._base.numbers import MISSING, number, p_number, span
+from alikely.stats.intervals import percent
+
+__all__ = ["Printed", "latex_table", "printed"]
+
+Environment = Literal["tabular", "table", "longtable"]
+ENVIRONMENTS = ("tabular", "table", "longtable")
+
+BOUND = re.compile(r"^(?:(?P<school>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
+# What an interval without a centre of its own is of.
+VALUES = ("estimate", "difference", "correlation", "score")
+HEADINGS = {
+    "observer_a": "observer", "observer_b": "other observer", "n_trials": "trials",
+    "p_value": "p", "p_null": "p (independence)", "p_null_bh": "p (independence, adjusted)",
+    "p_fisher": "p (Fisher)", "p_positive": "share above 0", "log_bf10": "log Bayes factor",
+    "p_value_simultaneous": "p (all at once)", "p_value_bh": "p (adjusted)",
+}  # fmt: skip
+# Rows of tables that have one for each school of inference.
+METHODS = {"analytic", "bootstrap", "posterior", "cohort"}
+LATEX = {
+    "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": "$<$", ">": "$>$", "|": r"\textbar{}", '"': r"\symbol{34}",
+}  # fmt: skip
+# Two hyphens in a name are no dash.
+SPECIAL = re.compile("-(?=-)|[" + re.escape("".join(LATEX)) + "]")
+SIGNED = {"-inf": r"$-\infty$", "inf": r"$\infty$", "-": "$-$", "<": "$<$"}
+SIGNS = re.compile("|".join(SIGNED))
+
+
+class Printed(NamedTuple):
+    """A table as text.
+
+    Attributes
+    ----------
+    cells : pandas.DataFrame
+        Text, under headings.
+    numbers : list of str
+        Headings of columns of numbers.
+    joined : list of str
+        Headings of columns of intervals.
+    """
+
+    cells: pd.DataFrame
+    numbers: list[str]
+    joined: list[str]
+
+
+def latex_table(
+    table: pd.DataFrame,
+    *,
+    digits: int = 3,
+    caption: str | None = None,
+    label: str | None = None,
+    environment: Environment | None = None,
+    headings: Mapping[str, str] | None = None,
+    leading_zero: bool | None = None,
+) -> str:
+    r"""Lay any table of this package out as LaTeX.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Such as a summary, differences, means, ranks.
+    digits : int
+        Decimals, from 0 to 10.
+    caption, label : str, optional
+        As LaTeX; with either the table floats.
+    environment : {"tabular", "table", "longtable"}, optional
+        By default ``"table"`` with caption or label, else ``"tabular"``; ``"longtable"`` goes over
+        pages and needs the package of its name.
+    headings : mapping of str to str, optional
+        Of columns, in place of their names.
+    leading_zero : bool, optional
+        Whether 0 is written before the point; by default in columns with a number beyond 1.
+
+    Returns
+    -------
+    str
+        With booktabs. Bounds stand in one column, ``.164 [.150, .181]``, with what they are of; all
+        text is escaped, missing numbers are dashes. What stands in ``note`` is marked by letters
+        and follows the table, which no row leaves.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> frame = pd.DataFrame({"system": ["a_1"], "estimate": [0.1641]})
+    >>> frame[["ci95_lb", "ci95_ub"]] = [[0.15, 0.1811]]
+    >>> print(al.estimates.latex_table(frame))
+    % needs \usepackage{booktabs}
+    \begin{tabular}{ll}
+    \toprule
+    system & estimate [95 \% CI] \\
+    \midrule
+    a\_1 & .164 [.150, .181] \\
+    \bottomrule
+    \end{tabular}
+    """
+    if environment is not None and environment not in ENVIRONMENTS:
+        raise ValueError(
+            f"environment must be one of {listed(ENVIRONMENTS)}; got "
+            f"{environment!r}{nearest(environment, ENVIRONMENTS)}"
+        )
+    if environment is None:
+        environment = "tabular" if caption is None and label is None else "table"
+    if environment == "tabular" and (caption is not None or label is not None):
+        raise ValueError(
+            "a tabular has neither caption nor label; leave environment out, or use 'table' or "
+            "'longtable'"
+        )
+    cells, numbers, joined = printed(
+        table, digits=digits, headings=headings, leading_zero=leading_zero
+    )
+    notes = cells.pop("note").tolist() if "note" in cells and cells.shape[1] > 1 else []
+    for name in cells:
+        cells[name] = cells[name].map(_signed if name in (*numbers, *joined) else _escaped)
+    below = _mark(cells, [*joined, *cells][0], notes)
+    cells.isetitem(0, [_opening(text) for text in cells.iloc[:, 0]])
+    form = "".join("r" if name in numbers else "l" for name in cells)
+    heads = [_escaped(str(name)) for name in cells]
+    cells.columns = [_opening(heads[0]), *heads[1:]]
+    return _rendered(cells, form, environment, caption, label, below)
+
+
+def printed(
+    table: pd.DataFrame,
+    *,
+    digits: int = 3,
+    headings: Mapping[str, str] | None = None,
+    leading_zero: bool | None = None,
+) -> Printed:
+    """Turn a table into text: bounds joined, numbers rounded.
+
+    Parameters
+    ----------
+    table, digits, headings, leading_zero
+        As in `latex_table`.
+
+    Returns
+    -------
+    Printed
+        Of every row; an index of names is the first column.
+
+    Raises
+    ------
+    ValueError
+        If `digits` is out of range.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"p_value": [0.0002, 0.5], "bca_ci90_lb": [-0.1, np.nan]})
+    >>> printed(frame.assign(bca_ci90_ub=0.2)).cells.values.tolist()
+    [['< .001', '[-.100, .200]'], ['.500', '-']]
+    """
+    if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
+        raise ValueError(f"digits must be a whole number from 0 to 10, got {digits!r}")
+    names = HEADINGS | dict(headings or {})
+    table = _with_index(table)
+    bounds = _bounds(table)
+    centres = _centres(table, bounds)
+    columns: dict[str, list[str]] = {}
+    numbers, joined = [], []
+    for name in map(str, table.columns):
+        if (name.endswith("_ub") and name[:-3] in bounds) or name in centres.values():
+            if name not in centres.values():
+                continue
+            stem = next(stem for stem, centre in centres.items() if centre == name)
+        elif name.endswith("_lb") and name[:-3] in bounds:
+            stem = name[:-3]
+            if stem in centres:
+                continue
+        else:
+            heading = _free(names.get(name, name.replace("_", " ")), columns)
+            columns[heading] = _texts(table[name], digits, leading_zero)
+            if pd.api.types.is_numeric_dtype(table[name]):
+                numbers.append(heading)
+            continue
+        heading, texts = _joined(table, stem, centres.get(stem), names, digits, leading_zero)
+        joined.append(_free(heading, columns))
+        columns[joined[-1]] = texts
+    return Printed(pd.DataFrame(columns, dtype=object), numbers, joined)
+
+
+def _with_index(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose index of names, if it has one, is its first column."""
+    index = table.index
+    if index.nlevels > 1:
+        return table.reset_index()
+    if index.name is None and pd.api.types.is_integer_dtype(index):
+        return table
+    name = index.name or ("method" if len(index) and set(index) <= METHODS else "name")
+    table = table.reset_index(drop=True)
+    table.insert(0, _free(str(name), table), index.to_numpy())
+    return table
+
+
+def _bounds(table: pd.DataFrame) -> list[str]:
+    """Names of the intervals whose two bounds a table has."""
+    lower = [str(name)[:-3] for name in table if str(name).endswith("_lb")]
+    return [stem for stem in lower if f"{stem}_ub" in table]
+
+
+def _centres(table: pd.DataFrame, bounds: list[str]) -> dict[str, str]:
+    """Column that each interval is joined with, where it is of one."""
+    found: dict[str, str] = {}
+    free = [name for name in VALUES if name in table]
+    for stem in bounds:
+        school = _school(stem)
+        own = next((name for name in (f"{school}_median", school, stem) if name in table), None)
+        if own is not None:
+            found[stem] = own
+        elif free and BOUND.match(stem):
+            found[stem] = free.pop(0)
+    return found
+
+
+def _school(stem: str) -> str:
+    match = BOUND.match(stem)
+    return (match["school"] or "") if match else stem
+
+
+def _joined(
+    table: pd.DataFrame,
+    stem: str,
+    centre: str | None,
+    names: Mapping[str, str],
+    digits: int,
+    leading_zero: bool | None,
+) -> tuple[str, list[str]]:
+    """Heading and cells of an interval, behind what it is of."""
+    used = [f"{stem}_lb", f"{stem}_ub", *([centre] if centre else [])]
+    zero = _zero(table[used], leading_zero)
+    whole = all(pd.api.types.is_integer_dtype(table[name]) for name in used)
+    digits = 0 if whole else digits
+    match, school = BOUND.match(stem), _school(stem)
+    level = stem.replace("_", " ")
+    if match:
+        kind = "HDI" if match["kind"] == "hdi" else "CI"
+        of_centre = centre is not None and centre.startswith(school)
+        said = "" if of_centre else school.replace("_", " ")
+        level = " ".join(filter(None, [percent(float(match["percent"]) / 100), said, kind]))
+    spans = [
+        span(low, high, digits, zero)
+        for low, high in table[[f"{stem}_lb", f"{stem}_ub"]].astype(float).to_numpy().tolist()
+    ]
+    if centre is None:
+        return names.get(stem, level), spans
+    heading = f"{names.get(centre, centre.replace('_', ' '))} [{level if match else 'range'}]"
+    values = [number(value, digits, zero) for value in table[centre].astype(float)]
+    return heading, [
+        value if ends == MISSING else f"{value} {ends}"
+        for value, ends in zip(values, spans, strict=True)
+    ]
+
+
+def _texts(column: pd.Series, digits: int, leading_zero: bool | None) -> list[str]:
+    if pd.api.types.is_bool_dtype(column):
+        return ["yes" if value else "no" for value in column]
+    if not pd.api.types.is_numeric_dtype(column):
+        return [MISSING if value is None or value != value else str(value) for value in column]
+    if pd.api.types.is_integer_dtype(column):
+        return [str(value) for value in column]
+    if str(column.name).startswith("p_"):
+        return [p_number(value) for value in column]
+    zero = _zero(column.to_frame(), leading_zero)
+    return [number(value, digits, zero) for value in column]
+
+
+def _zero(columns: pd.DataFrame, leading_zero: bool | None) -> bool:
+    if leading_zero is not None:
+        return leading_zero
+    return bool((columns.abs() > 1).any(axis=None))
+
+
+def _free(heading: str, taken: Collection[str]) -> str:
+    """A heading on one line that no other column has: rather longer than one column less."""
+    heading = " ".join(heading.split())
+    place, found = 1, heading
+    while found in taken:
+        place += 1
+        found = f"{heading} ({place})"
+    return found
+
+
+def _escaped(text: str) -> str:
+    """Text that LaTeX sets as it stands, on one line."""
+    return SPECIAL.sub(lambda found: LATEX.get(found[0], "-{}"), " ".join(text.split()))
+
+
+def _opening(text: str) -> str:
+    """Text that may open a line, where a bracket or star would be an option of the rule above."""
+    return "{}" + text if text[:1] in ("[", "*") else text
+
+
+def _signed(text: str) -> str:
+    """Numbers as LaTeX sets them: with a true minus, and dashes for what is missing."""
+
+    def sign(found: re.Match[str]) -> str:
+        missing = found[0] == "-" and not re.match(r"[.\d]", text[found.end() :])
+        return "--" if missing else SIGNED[found[0]]
+
+    return SIGNS.sub(sign, text)
+
+
+def _mark(cells: pd.DataFrame, host: str, notes: list[str]) -> list[str]:
+    """Mark the cells of one column that have notes; the lines that say what the marks mean."""
+    said = [note for note in dict.fromkeys(notes) if note.strip() and note != MISSING]
+    marks = {note: rf"\textsuperscript{{{_letters(place)}}}" for place, note in enumerate(said)}
+    if said:
+        own = zip(cells[host], notes, strict=True)
+        cells[host] = [text + marks.get(note, "") for text, note in own]
+    return [f"{mark} {_escaped(note)}" for note, mark in marks.items()]
+
+
+def _letters(place: int) -> str:
+    """Mark of a note: a to z, then aa, ab and so on."""
+    text = ""
+    place += 1
+    while place:
+        place, letter = divmod(place - 1, 26)
+        text = chr(ord("a") + letter) + text
+    return text
+
+
+def _rendered(
+    cells: pd.DataFrame,
+    form: str,
+    environment: Environment,
+    caption: str | None,
+    label: str | None,
+    below: list[str],
+) -> str:
+    # Beyond this many cells pandas would leave rows out.
+    with pd.option_context("styler.render.max_elements", cells.size + cells.shape[1] + 1):
+        text = (
+            cells.reset_index(drop=True)
+            .style.hide(axis="index")
+            .format(str, escape=None)
+            .to_latex(
+                column_format=form,
+                hrules=True,
+                environment=None if environment == "tabular" else environment,
+                caption=caption,
+                label=label,
+                position_float="centering" if environment == "table" else None,
+            )
+        )
+    if below:
+        lines = "\n".join(rf"\par{{\footnotesize {line}\par}}" for line in below)
+        end = rf"\end{{{'tabular' if environment == 'table' else environment}}}"
+        text = text.replace(end, f"{end}\n{lines}", 1)
+    packages = r"\usepackage{booktabs}"
+    if environment == "longtable":
+        packages += r"\usepackage{longtable}"
+    return f"% needs {packages}\n{text.rstrip()}"

@@ -1,0 +1,104 @@
+"""Tables on their way out: order, library, HTML."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markup import page
+
+from alikely._base.frames import given_as, ordered
+from alikely._base.html import NOTES, ROWS, html_of
+
+TABLE = pd.DataFrame(
+    {
+        "system": ["m10", "m2", "m1", "m2"],
+        "estimate": [0.1, np.nan, 0.3, 0.1],
+        "-x": [4, 3, 2, 1],
+        "note": ["", "few", "", ""],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        (None, [0, 1, 2, 3]),
+        ("system", [2, 1, 3, 0]),
+        ("-estimate", [2, 0, 3, 1]),
+        ("estimate", [0, 3, 2, 1]),
+        (["estimate", "system"], [3, 0, 2, 1]),
+        ("-x", [3, 2, 1, 0]),
+    ],
+)
+def test_rows_are_ordered_with_what_is_missing_last(sort: Any, order: list[int]) -> None:
+    assert ordered(TABLE, sort).index.tolist() == order
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=25)
+def test_numbers_in_names_go_by_their_size(numbers: list[int]) -> None:
+    names = ordered(pd.DataFrame({"name": [f"net {n}b" for n in numbers]}), "name")["name"]
+    assert names.tolist() == [f"net {n}b" for n in sorted(numbers)]
+
+
+def test_what_is_no_column_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"sort must name columns of the table.*got 'estimat'.*est"
+    ):
+        ordered(TABLE, "estimat")
+
+
+def test_a_table_goes_out_to_other_libraries() -> None:
+    assert given_as(TABLE, "pandas") is TABLE
+    polars, arrow = given_as(TABLE, "polars"), given_as(TABLE, "pyarrow")
+    assert isinstance(polars, pl.DataFrame)
+    assert isinstance(arrow, pa.Table)
+    for table in (polars, arrow):
+        pd.testing.assert_frame_equal(table.to_pandas(), TABLE, check_dtype=False)
+    # Without an index that would be a column nobody asked for.
+    assert given_as(ordered(TABLE, "system"), "pyarrow").column_names == list(TABLE)
+
+
+def test_a_library_that_is_missing_or_unknown_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="as_ must be one of pandas, polars, pyarrow; got 'polar'"):
+        given_as(TABLE, "polar")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match="as_='polars' needs polars, which is not installed"):
+        given_as(TABLE, "polars")
+
+
+@given(st.lists(st.text(min_size=1), min_size=3, max_size=3))
+@settings(deadline=None, max_examples=25)
+def test_no_text_is_markup(texts: list[str]) -> None:
+    title, cell, note = (f"<script>alert({text})</script>" for text in texts)
+    cells = pd.DataFrame({"a & <b>": [cell]})
+    written = html_of(title, cells, notes=[note], numbers=["a & <b>"])
+    assert "<script" not in written
+    around, rows = page(written)
+    # A browser takes no carriage return or null as it stands.
+    if not {"\r", "\0"} & set("".join(texts)):
+        assert title in around
+        assert note in around
+        assert rows == [["a & <b>"], [cell]]
+
+
+@pytest.mark.parametrize(("n", "said"), [(ROWS, ""), (ROWS + 1, "1 more row"), (300, "290 more")])
+def test_a_page_says_how_many_rows_are_left(n: int, said: str) -> None:
+    cells = pd.DataFrame({"x": ["1"] * ROWS})
+    around, rows = page(html_of("T", cells, n_rows=n, more="summary() has all"))
+    assert len(rows) == ROWS + 1
+    assert ("more row" in around) == bool(said)
+    assert said in around
+
+
+def test_many_notes_are_counted() -> None:
+    around, _ = page(html_of("T", pd.DataFrame({"x": ["1"]}), notes=list("abcdefgh")))
+    assert f"... and {8 - NOTES} more notes" in around

@@ -1,0 +1,177 @@
+"""Scores in sentences, LaTeX and notebooks: numbers are the tables', words are true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from markup import page, tabular
+
+import alikely as al
+
+NASTY = r'<script>alert("x")</script> _&%$#{}~^\ <b>'
+SPEAKS = {
+    "images": "new images and these humans (humans and machines fixed)",
+    "humans": "new humans and these images (humans random; images and machines fixed)",
+    "crossed": "new images and new humans (both random; machines fixed)",
+}
+
+
+def experiment(n_machines: int, n_humans: int = 4, name: str = "net_") -> al.Trials:
+    """Machines of one set of images, from the same errors as the humans to errors of their own."""
+    rng = np.random.default_rng(1)
+    hard = rng.random(80)
+    share = np.r_[np.full(n_humans, 0.7), np.linspace(0, 1, n_machines)]
+    right = np.array([(s * hard + (1 - s) * rng.random(80)) < 0.7 for s in share]).astype(int)
+    names_of = [f"h{i}" for i in range(n_humans)] + [f"{name}{i}" for i in range(n_machines)]
+    kinds = ["human"] * n_humans + ["model"] * n_machines
+    return al.Trials.from_correct(right, observers=names_of, kind=kinds)
+
+
+@pytest.fixture(scope="module")
+def scores() -> al.Benchmark:
+    return al.benchmark_scores(experiment(3), n_resamples=200, n_draws=200, rng=1)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> al.benchmark.DrawnScores:
+    trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
+    result = al.decision_margin_consistency(trials, margins, n_resamples=0, n_draws=200, rng=1)
+    return al.benchmark.scores_of(result)
+
+
+def apa(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".").replace("-.00", ".00")
+
+
+@pytest.mark.parametrize("population", ["images", "humans", "crossed"])
+def test_scores_are_said_as_the_summary_has_them(scores: al.Benchmark, population: Any) -> None:
+    text, frame = scores.sentence(population), scores.summary(population).set_index("system")
+    machines = frame.loc[scores.models]
+    assert text.startswith("Error consistency with 4 humans ranged over 3 machines from ")
+    for name in (machines["estimate"].idxmin(), machines["estimate"].idxmax()):
+        row = frame.loc[name]
+        ends = f"[{apa(row['analytic_ci95_lb'])}, {apa(row['analytic_ci95_ub'])}]"
+        assert f"{apa(row['estimate'])} ({name}; 95 % CI {ends})" in text
+    humans = apa(frame.loc["human-human", "estimate"])
+    assert f"Among themselves the humans reached {humans}, 95 % CI [" in text
+    assert f"speak for {SPEAKS[population]}; each holds alone, unadjusted" in text
+    assert "over 80 images in a condition on average" in text
+    table = scores.differences(population)
+    told = int((table["p_value_simultaneous"] < 0.05).sum())
+    assert f"Of 3 differences between machines, {told or 'none'} " in text
+    assert '"only 4 humans: rough" (3 of 3 machines)' in text or population == "images"
+
+
+@pytest.mark.parametrize(
+    ("population", "interval", "words"),
+    [
+        ("crossed", "bootstrap", "(percentile bootstrap, 200 replicates, over"),
+        ("images", "posterior", "(posterior, equal-tailed, 200 draws, over"),
+    ],
+)
+def test_other_schools_are_said(
+    scores: al.Benchmark, population: Any, interval: str, words: str
+) -> None:
+    text = scores.sentence(population, interval=interval, ci_prob=0.9)
+    frame = scores.summary(population, ci_prob=0.9).set_index("system")
+    best = frame.loc[frame.loc[scores.models, "estimate"].idxmax()]
+    assert words in text
+    assert f"90 % {'credible interval' if interval == 'posterior' else 'CI'} [" in text
+    assert f"[{apa(best[f'{interval}_eti90_lb'])}, {apa(best[f'{interval}_eti90_ub'])}])" in text
+
+
+def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.Benchmark) -> None:
+    with pytest.raises(ValueError, match=r"interval \(of crossed\) must be one of .*'posterior'"):
+        scores.sentence("crossed", interval="posterior")
+    with pytest.raises(ValueError, match="population must be one of"):
+        scores.to_latex("people")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="level must be one of"):
+        scores.sentence(level="nowhere")
+
+
+def test_one_machine() -> None:
+    one = al.benchmark_scores(experiment(1, n_humans=2), n_resamples=0, n_draws=0)
+    text = one.sentence("images")
+    value = apa(one.summary("images")["estimate"].iloc[0])
+    assert text.startswith(f"The error consistency of net_0 with 2 humans was {value}, 95 % CI [")
+    assert "differences" not in text
+    assert "nan" not in text
+    assert repr(one) == "<Benchmark error_consistency: 1 machine, 2 humans, 1 data set>"
+
+
+def test_two_machines_have_one_difference() -> None:
+    two = al.benchmark_scores(experiment(2), n_resamples=0, n_draws=0)
+    p = two.differences("images")["p_value_simultaneous"].iloc[0]
+    said = f"between the machines is {'' if p < 0.05 else 'not '}told from 0"
+    assert said in two.sentence("images")
+
+
+def test_levels_and_their_mean_are_told_apart() -> None:
+    frame = experiment(2).to_table()
+    both = pd.concat([frame.assign(dataset="s"), frame.assign(dataset="t")])
+    scores = al.benchmark_scores(
+        al.Trials.from_table(both), people="label", n_resamples=0, n_draws=0
+    )
+    assert "with 4 humans (means over 2 data sets) ranged" in scores.sentence()
+    assert "with 4 humans in t ranged" in scores.sentence(level="t")
+    assert tabular(scores.to_latex(level=None))[0][0] == "level"
+    assert scores.summary(level=None, as_="polars")["level"].unique().sort().to_list() == [
+        "overall", "s", "t",
+    ]  # fmt: skip
+    assert scores.summary(sort="-estimate")["estimate"].is_monotonic_decreasing
+
+
+def test_latex_of_scores(scores: al.Benchmark) -> None:
+    rows = tabular(scores.to_latex("images", digits=2))
+    assert rows[0] == [
+        "system", r"error consistency [95 \% analytic CI]", r"share of ceiling [95 \% CI]",
+        "accuracy",
+    ]  # fmt: skip
+    frame = scores.summary("images").set_index("system")
+    for row in rows[1:]:
+        shown = frame.loc[row[0].replace(r"\_", "_")]
+        lower, upper = apa(shown["analytic_ci95_lb"]), apa(shown["analytic_ci95_ub"])
+        text = f"{apa(shown['estimate'])} [{lower}, {upper}]".replace("-", "$-$")
+        assert row[1].split(r"\text")[0] == text
+    assert tabular(scores.to_latex(columns=["system", "df"]))[0] == ["system", "df"]
+    with pytest.raises(ValueError, match=r"columns must name .* got 'sys'"):
+        scores.to_latex(columns=["sys"])
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_the_page_of_a_benchmark_is_short_and_the_humans_are_on_it(n: int) -> None:
+    scores = al.benchmark_scores(experiment(n, name=NASTY), n_resamples=0, n_draws=0)
+    html = scores._repr_html_()
+    around, rows = page(html)
+    assert "<script" not in html
+    assert repr(scores)[1:-1] in around
+    assert [row[0] for row in rows[1:4]] == ["human-human", "ceiling", NASTY + "0"]
+    assert len(rows) == min(n + 2, 10) + 1
+    assert ("more row" in around) == (n + 2 > 10)
+    assert len(html) < 12_000
+
+
+def test_drawn_scores(drawn: al.benchmark.DrawnScores) -> None:
+    frame = drawn.summary().set_index("system")
+    low, high = frame["estimate"].idxmin(), frame["estimate"].idxmax()
+    text = drawn.sentence()
+    for name in (low, high):
+        row = frame.loc[name]
+        ends = f"[{apa(row['posterior_eti95_lb'])}, {apa(row['posterior_eti95_ub'])}]"
+        median = apa(row["posterior_median"])
+        said = f"({name}; noise-free posterior median {median}, 95 % credible interval {ends})"
+        assert f"{apa(row['estimate'])} {said}" in text
+    assert "new items and new people like these" in text
+    assert "(posterior of the model 'moments', equal-tailed, 200 draws, from 1 entry of" in text
+    apart = drawn.differences().iloc[0]
+    told = apart["simultaneous_ci95_lb"] > 0 or apart["simultaneous_ci95_ub"] < 0
+    assert f"between the machines is {'' if told else 'not '}told from 0" in text
+    rows = tabular(drawn.to_latex())
+    assert rows[0][2] == r"posterior median [95 \% CI]"
+    assert [row[0] for row in rows[1:]] == ["a", "b"]
+    assert page(drawn._repr_html_())[1][1][0] == "a"
+    assert repr(drawn).startswith("<DrawnScores decision_margin_consistency: 2 machines, 1 data")
+    assert drawn.summary(sort="estimate", as_="pyarrow")["system"].to_pylist() == [low, high]

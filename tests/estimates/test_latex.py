@@ -1,0 +1,181 @@
+"""Tables for LaTeX: they compile, what they say is what was meant, names stay names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markup import spoken, tabular
+
+import alikely as al
+from alikely.estimates import latex_table
+from alikely.estimates.latex import printed
+
+NASTY = r'_&%$#{}~^\<>"|--'
+# Cells 40, 10, 10, 40: agreement .8 where independent errors have .5.
+KAPPA = 0.6
+
+
+@pytest.fixture(scope="module")
+def pair() -> al.Result:
+    table = al.data.from_counts([40, 10, 10, 40])
+    return al.error_consistency(table, n_resamples=200, n_draws=200, n_null=0, rng=1)
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C"])), min_size=1))
+@settings(deadline=None, max_examples=25)
+def test_any_text_is_set_as_it_stands(texts: list[str]) -> None:
+    """Read back, every cell is its text, with spaces as LaTeX has them."""
+    rows = tabular(latex_table(pd.DataFrame({"name": texts, "value": 1})))
+    assert [spoken(row[0]) for row in rows[1:]] == [" ".join(text.split()) for text in texts]
+
+
+@pytest.mark.parametrize("name", [NASTY, *NASTY, "[1pt] x", "*", "a\nb", "---"])
+def test_names_of_columns_and_rows_are_escaped(name: str) -> None:
+    frame = pd.DataFrame({name: [name], "note": [f"see {name}"]})
+    text = latex_table(frame)
+    head, row = tabular(text)
+    plain = " ".join(name.split())
+    # Headings are words.
+    assert spoken(head[0]) == " ".join(name.replace("_", " ").split())
+    assert spoken(row[0].replace(r"\textsuperscript{a}", "")) == plain
+    assert f"see {plain}" in spoken(text)
+
+
+def test_bounds_stand_with_what_they_are_of() -> None:
+    frame = pd.DataFrame({"estimate": [0.43, np.nan, -0.1], "n_trials": [10, 2_000, 3]})
+    frame["bootstrap_eti90_lb"] = [0.31, np.nan, -0.2]
+    frame["bootstrap_eti90_ub"] = [0.55, np.nan, 0.001]
+    rows = tabular(latex_table(frame, digits=2))
+    assert rows == [
+        [r"estimate [90 \% bootstrap CI]", "trials"],
+        [".43 [.31, .55]", "10"],
+        ["--", "2000"],
+        ["$-$.10 [$-$.20, .00]", "3"],
+    ]
+
+
+def test_a_missing_value_with_bounds_is_a_dash_and_not_a_minus() -> None:
+    frame = pd.DataFrame({"estimate": [np.nan], "ci95_lb": [-np.inf], "ci95_ub": [np.inf]})
+    assert tabular(latex_table(frame))[1] == [r"-- [$-\infty$, $\infty$]"]
+
+
+def test_numbers_beyond_one_keep_their_zero() -> None:
+    frame = pd.DataFrame({"share": [0.5, 1.5], "p_value": [0.0001, 0.25], "n": [1, 2]})
+    assert tabular(latex_table(frame, digits=1)) == [
+        ["share", "p", "n"],
+        ["0.5", "$<$ .001", "1"],
+        ["1.5", ".250", "2"],
+    ]
+
+
+def test_rank_sets_are_joined_as_whole_numbers() -> None:
+    frame = pd.DataFrame({"system": ["a"], "rank": [2], "rank_lb": [1], "rank_ub": [3]})
+    assert tabular(latex_table(frame)) == [["system", "rank [range]"], ["a", "2 [1, 3]"]]
+
+
+def test_headings_are_words_and_none_is_lost() -> None:
+    names = {"p_null": 0.1, "p_null_bh": 0.2, "log_bf10": 1.0, "a_b": 1, "a b": 2}
+    head = printed(pd.DataFrame({name: [value] for name, value in names.items()})).cells.columns
+    assert len(set(head)) == len(names)
+    assert "p null bh" not in head
+    assert not head.str.contains("_").any()
+
+
+def test_rows_of_schools_are_headed_by_method(pair: al.Result) -> None:
+    rows = tabular(latex_table(al.mean(pair)))
+    assert rows[0][0] == "method"
+    assert [row[0] for row in rows[1:]] == ["analytic", "bootstrap", "posterior"]
+
+
+@pytest.mark.parametrize(
+    ("index", "head"),
+    [
+        (pd.Index([5, 6]), "x"),
+        (pd.Index([5, 6], name="batch"), "batch"),
+        (pd.Index(["a", "b"]), "name"),
+        (pd.Index(["a", "b"], name="x"), "x (2)"),
+        (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["u", "v"]), "u"),
+    ],
+)
+def test_an_index_of_names_is_a_column(index: pd.Index, head: str) -> None:
+    rows = tabular(latex_table(pd.DataFrame({"x": [1, 2]}, index=index)))
+    assert rows[0][0] == head
+
+
+def test_the_table_of_a_pair(pair: al.Result) -> None:
+    se = float(pair.summary()["se"].iloc[0])
+    lower, upper = (KAPPA - 1.959964 * se, KAPPA + 1.959964 * se)
+    text = pair.to_latex("analytic", caption="One_pair", label="tab:one")
+    shown = f"0.600 [{lower:.3f}, {upper:.3f}]".replace("0.", ".")
+    assert tabular(text)[1] == ["a", "b", "100", shown]
+    assert r"\caption{One_pair}" in text
+    assert r"\label{tab:one}" in text
+    assert r"\begin{table}" in text
+
+
+@pytest.mark.parametrize("school", ["analytic", "bootstrap", "bca", "posterior"])
+def test_every_school_has_a_table(pair: al.Result, school: Any) -> None:
+    frame = pair.summary(0.9, intervals=[school])
+    lower = next(name for name in frame if str(name).startswith(f"{school}_") and "90_lb" in name)
+    shown = tabular(pair.to_latex(school, ci_prob=0.9))[1][-1]
+    assert shown.split("[")[1].startswith(f"{frame[lower].iloc[0]:.3f}"[1:])
+
+
+def test_columns_and_order_are_chosen() -> None:
+    table = al.data.from_counts([[40, 10, 10, 40], [60, 20, 20, 60], [30, 30, 30, 30]])
+    result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    rows = tabular(result.to_latex(columns=["dataset", "estimate"], sort="-estimate", digits=2))
+    assert rows == [["dataset", "error consistency"], ["0", ".60"], ["1", ".50"], ["2", ".00"]]
+    with pytest.raises(ValueError, match=r"columns must name columns .* got 'estimat'.*'estimate'"):
+        result.to_latex(columns=["estimat"])
+
+
+@pytest.mark.parametrize("environment", ["tabular", "table", "longtable"])
+def test_notes_follow_the_table_and_hundreds_of_rows_stay(environment: Any) -> None:
+    notes = [f"note {place % 30}" if place % 2 else "" for place in range(400)]
+    frame = pd.DataFrame({"system": [f"m_{i}" for i in range(400)], "note": notes})
+    text = latex_table(frame, environment=environment)
+    rows = [row for row in tabular(text) if row != ["system"]]
+    bodies = [row for row in rows if row[0].startswith(r"m\_")]
+    assert len(bodies) == 400
+    assert bodies[1] == [r"m\_1\textsuperscript{a}"]
+    assert bodies[0] == [r"m\_0"]
+    below = text[text.rindex(r"\bottomrule") :]
+    assert all(f"note {place}" in below for place in range(1, 30, 2))
+    assert "longtable" in text.splitlines()[0] or environment != "longtable"
+
+
+def test_an_undefined_estimate_is_a_dash_with_its_reason() -> None:
+    trials = al.Trials.from_correct([[1] * 6, [1] * 6], observers=["all_right", "<b>&"])
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    text = result.to_latex()
+    assert tabular(text)[1] == [
+        r"all\_right", r"$<$b$>$\&", "6", r"--\textsuperscript{a}",
+    ]  # fmt: skip
+    assert r"\textsuperscript{a} both observers always right" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"digits": -1}, "digits must be a whole number from 0 to 10, got -1"),
+        ({"digits": 2.5}, "digits must be a whole number"),
+        ({"environment": "tabula"}, "environment must be one of .*'tabula'.*'tabular'"),
+        ({"environment": "tabular", "caption": "x"}, "a tabular has neither caption nor label"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        latex_table(pd.DataFrame({"x": [1]}), **options)
+
+
+def test_draws_that_are_not_there_are_refused() -> None:
+    table = al.data.from_counts([40, 10, 10, 40])
+    result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    with pytest.raises(ValueError, match=r"that this result has \(analytic\); got 'bootstrap'"):
+        result.to_latex("bootstrap")
