@@ -1,9 +1,11 @@
 """Items that come back: one unit in every school, however often observers were asked."""
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
@@ -127,6 +129,8 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
     right = np.random.default_rng(1).random((2, 80)) < 0.7
     result = al.error_consistency(in_two_modalities(right), **QUICK)
     assert result.data.attrs["cluster"] == "item"
+    # Within a condition each item is there once: Fisher's test holds.
+    assert result.summary()["p_fisher"].notna().all()
     one, other = result.data["estimates"]["pair"].values
     found = al.difference(result, one, other)
     np.testing.assert_allclose(
@@ -320,3 +324,14 @@ def test_readings_of_one_item_are_one_unit() -> None:
     often = al.agreement(trials, "gwet_ac1", **options)
     assert often.data.attrs["cluster"] == "item"
     np.testing.assert_allclose(often.summary()[["estimate", "se"]], once[["estimate", "se"]])
+
+
+def test_files_and_plots_of_repeats(tmp_path: Path) -> None:
+    result = al.error_consistency(presentations([np.eye(6)[:, :2], np.eye(6)[:, 1:4]]), **QUICK)
+    result.save(tmp_path / "r.nc")
+    again = al.Result.load(tmp_path / "r.nc")
+    pd.testing.assert_frame_equal(again.summary(), result.summary())
+    with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
+        al.plot_null(result, "observer_0 x observer_1")
+    al.plot_agreement(result)
+    al.plot_intervals(result)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from alikely._base.random import RandomState
+from alikely.data.blocks import cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
@@ -180,6 +182,16 @@ def sampling_unit(table: xr.Dataset, ask: Ask) -> str | None:
     return "item" if table.attrs.get("recurring") == "one item" else None
 
 
+def _recurs(table: xr.Dataset, unit: str | None) -> bool:
+    """Whether items come back within a group of trials, and not in others alone."""
+    if table.attrs.get("repeats") == "crossed":
+        return True
+    if unit is None:
+        return False
+    at = pd.DataFrame({"unit": cluster_numbers(table, unit), "group": table["trial_group"].values})
+    return bool(at.duplicated().any())
+
+
 def _beside(
     table: xr.Dataset,
     metric: Metric,
@@ -193,7 +205,7 @@ def _beside(
     # Two-sided, about the value of independent observers: only where that is one number.
     middle = metric.independent if ask.n_null else None
     found = {}
-    if table.attrs.get("repeats") == "crossed" or unit is not None:
+    if _recurs(table, unit):
         # Answers to one item are not independent: neither Fisher's test nor the Bayes factor holds.
         if middle is not None:
             found["p_null"] = permutation_p(table, metric, ask.n_null, unit, seed)

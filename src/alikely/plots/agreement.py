@@ -213,7 +213,7 @@ def _pairs_of(result: Result) -> pd.DataFrame:
         "observer_b": table["observer_b"].values,
         "accuracy_a": p_a,
         "accuracy_b": p_b,
-        "n_trials": cells.sum(axis=-1),
+        "n_trials": np.rint(cells.sum(axis=-1)).astype(np.int64),
         "agreement": consistency.observed_agreement(cells),
         "expected": consistency.expected_agreement(p_a, p_b),
         "error_consistency": result.estimates["estimate"].values,

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from alikely._base.random import RandomState
+from alikely.estimates.comparison import correctness_cells
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.plots._style import axes_or_new, below, key_outside, styled
@@ -64,7 +65,7 @@ def plot_null(
     if pair not in labels:
         raise ValueError(f"no entry is labelled {pair!r}; labels look like {labels[0]!r}")
     position = labels.index(pair)
-    cells = result.table["cells"].values[[position]]
+    cells = correctness_cells(result)[[position]]
     draws = null.null_draws(cells, n_draws, result.metric, rng)[:, 0]
     defined = draws[~np.isnan(draws)]
     value = float(result.estimates["estimate"].values[position])
