@@ -542,7 +542,7 @@ KINDS = ["human", "human", "model"]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metrics": "cohen"}, "metric must be one of 'error_consistency', .*got 'cohen'"),
+        ({"metrics": "no such"}, "metric must be one of 'error_consistency', .*got 'no such'"),
         ({"metrics": [EC, EC]}, "each once; got"),
         ({"metrics": []}, "metrics must name at least one metric"),
         ({"n_resamples": -1}, "n_resamples must be at least 0, got -1"),
