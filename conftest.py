@@ -27,6 +27,7 @@ hypothesis.settings.load_profile("alikely")
 # Examples in docstrings that fit a model of their own: seconds to minutes of compiling.
 SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.fit_cohort",
+    "alikely.calibration.coverage_items.item_coverage",
     "alikely.calibration.ranks.sbc",
     "alikely.margins.noise.fit_observers",
     "alikely.spectrum.covariates.covariate_contrasts",
