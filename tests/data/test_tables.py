@@ -201,7 +201,8 @@ def test_clusters_are_labels_within_a_dataset() -> None:
     repeated = Trials.from_correct(np.eye(2, 4), item=list("xyxy"), repeat=[0, 0, 1, 1])
     assert cluster_numbers(joint_correctness(repeated), "item").tolist() == [0, 1, 0, 1]
     with pytest.raises(
-        ValueError, match=r"cluster must name a trial coordinate \(item, trial_dataset\)"
+        ValueError,
+        match=r"cluster must name a trial coordinate \(item, trial_dataset, trial_condition\)",
     ):
         cluster_numbers(joint_correctness(repeated), "image")
 

@@ -165,7 +165,7 @@ def test_numbers_of_items_that_have_several_truths_are_other_items() -> None:
     )
     result = al.error_consistency(trials, **QUICK)
     assert result.data.attrs["cluster"] == ""
-    assert result.summary()["note"].str.contains("a label of items has several truths").all()
+    assert result.summary()["note"].str.contains("labels of items have several truths").all()
 
 
 def test_permutations_of_items_against_all_of_them() -> None:
@@ -309,21 +309,59 @@ def test_benchmarks_take_all_answers_and_count_items() -> None:
     )
 
 
-def test_readings_of_one_item_are_one_unit() -> None:
-    """Three equal readings of each item: the error of one."""
-    response = np.random.default_rng(3).integers(0, 3, (2, 50)).astype(str)
-    truth = response[0]
-    options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-    once = al.agreement(al.Trials.from_arrays(response, truth), "gwet_ac1", **options).summary()
+def test_agreement_of_readings_takes_one_reading_of_an_item() -> None:
+    response = np.random.default_rng(3).integers(0, 3, (2, 20)).astype(str)
     trials = al.Trials.from_arrays(
-        np.tile(response, 3),
-        np.tile(truth, 3),
-        item=[*range(50)] * 3,
-        repeat=np.repeat([0, 1, 2], 50).tolist(),
+        np.tile(response, 2),
+        np.tile(response[0], 2),
+        item=[*range(20)] * 2,
+        repeat=np.repeat([0, 1], 20).tolist(),
     )
-    often = al.agreement(trials, "gwet_ac1", **options)
-    assert often.data.attrs["cluster"] == "item"
-    np.testing.assert_allclose(often.summary()[["estimate", "se"]], once[["estimate", "se"]])
+    with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
+        al.agreement(trials, "gwet_ac1")
+    asked = al.agreement(trials, "gwet_ac1", cluster="trial", n_resamples=0, n_draws=0).summary()
+    assert "count as independent trials" in asked["note"].item()
+
+
+def test_easy_and_hard_conditions_are_no_agreement() -> None:
+    """Errors as disjoint as can be, pooled over an easy and a hard condition: found."""
+    a, b = np.ones((2, 2, 100))
+    for c, k in ((0, 2), (1, 60)):
+        a[c, :k], b[c, -k:] = 0, 0
+    trials = al.Trials.from_correct(
+        [a.ravel(), b.ravel()], item=[*range(100)] * 2, condition=["e"] * 100 + ["h"] * 100
+    )
+    pooled = al.error_consistency(trials, by="dataset", **QUICK).summary()
+    assert pooled["estimate"].item() > 0
+    assert pooled["p_null"].item() == pytest.approx(1 / 201)
+    # Independent observers, whose pooled consistency comes of the conditions alone.
+    hits = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        right = np.concatenate([rng.random((2, 60)) < 0.95, rng.random((2, 60)) < 0.4], axis=1)
+        apart = al.Trials.from_correct(
+            right, item=[*range(60)] * 2, condition=["e"] * 60 + ["h"] * 60
+        )
+        options = {**QUICK, "n_resamples": 0, "n_draws": 0}
+        hits.append(al.error_consistency(apart, by="dataset", **options).summary()["p_null"].item())
+    # Level .05, 4 Monte-Carlo errors.
+    assert np.mean(np.array(hits) <= 0.05) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 40)
+
+
+def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:
+    truth = np.array(["cat", "dog"])[np.random.default_rng(1).integers(0, 2, 50)]
+    rows: dict[str, Any] = {"item": [*range(50)] * 2, "condition": ["a"] * 50 + ["b"] * 50}
+    other = truth.copy()
+    other[7] = "cat" if truth[7] == "dog" else "dog"
+    both = np.concatenate([truth, other])
+    trials = al.Trials.from_arrays([both, both[::-1]], both, **rows)
+    with pytest.raises(ValueError, match=r"item '7' of data set 'all' has several truths"):
+        al.error_consistency(trials, **QUICK)
+    al.error_consistency(trials, cluster="trial", **QUICK)
+    repeat = {"item": [*range(50)] * 2, "repeat": np.repeat([0, 1], 50).tolist()}
+    trials = al.Trials.from_arrays([both, both[::-1]], both, **repeat)
+    with pytest.raises(ValueError, match=r"item '7' .* several truths in its repeats"):
+        al.error_consistency(trials, **QUICK)
 
 
 def test_files_and_plots_of_repeats(tmp_path: Path) -> None:

@@ -99,11 +99,11 @@ def test_by_default_it_is_the_school_that_holds_what_it_says(pair: al.Result) ->
     assert "speaks for new items and" in text
     # A posterior that was drawn as if there were no clusters.
     tree = pair.data.copy()
-    tree.attrs = {**pair.data.attrs, "cluster": "item"}
+    tree.attrs = {**pair.data.attrs, "cluster": "trial_dataset"}
     tree["posterior"].attrs = {**pair.data["posterior"].attrs, "clustered": 0}
     unaware = al.Result(tree)
     assert unaware.cluster_note() != ""
-    assert "percentile bootstrap, 300 replicates, clustered by item" in unaware.sentence()
+    assert "percentile bootstrap, 300 replicates, clustered by trial_dataset" in unaware.sentence()
     assert "(analytic, over" in al.error_consistency(trials, **QUIET).sentence()
     with pytest.raises(ValueError, match=r"this result has .*; got 'bayes'"):
         pair.sentence("bayes")

@@ -26,7 +26,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.comparison import contrast
 from alikely.estimates.general import compare
 from alikely.estimates.result import Result
-from alikely.inference.influence import covariance
+from alikely.inference.influence import covariance_of
 from alikely.metrics import Metric
 
 __all__ = ["GroupScores", "group_scores"]
@@ -124,7 +124,7 @@ def group_scores(
     rows = [
         row | {"school": str(school)} | told.to_dict()
         for row, weights in _statements(result, group)
-        for school, told in _contrast(result, weights, ci_prob).iterrows()
+        for school, told in _contrast(result, weights, ci_prob, row["n_pairs"]).iterrows()
     ]
     order = ["statement", "group", "other", "n_pairs", "school"]
     groups = pd.DataFrame(rows)
@@ -213,9 +213,10 @@ def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
     return weights / weights.sum()
 
 
-def _contrast(result: Result, weights: Floats | None, ci_prob: float) -> pd.DataFrame:
+def _contrast(result: Result, weights: Floats | None, ci_prob: float, n_pairs: int) -> pd.DataFrame:
     if weights is None:
-        return pd.DataFrame({"estimate": [np.nan], "note": [ALONE]}, index=["analytic"])
+        note = "no common trial" if n_pairs else ALONE
+        return pd.DataFrame({"estimate": [np.nan], "note": [note]}, index=["analytic"])
     return contrast(result, weights, ci_prob=ci_prob)
 
 
@@ -235,9 +236,8 @@ def _observers(
     estimate = w @ np.nan_to_num(result.estimates["estimate"].values)
     undefined = (w != 0) @ np.isnan(result.estimates["estimate"].values) > 0
     cluster = result.data.attrs["cluster"] or None
-    matrix = covariance(result.table, result.metric, cluster).values
     kept = np.flatnonzero(~undefined)
-    spread = w[kept] @ np.nan_to_num(matrix) @ w[kept].T
+    spread = covariance_of(result.table, result.metric, cluster, w[kept])
     told = [names[i] for i in kept]
     ranking, differing = seed_sequence(rng).spawn(2)
     ranks = rank_sets(estimate[kept], spread, told, ci_prob=ci_prob, rng=ranking)

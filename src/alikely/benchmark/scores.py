@@ -53,6 +53,7 @@ from alikely.benchmark.nesting import (
 )
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.conditions import condition_labels
+from alikely.data.repeats import presented
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
@@ -263,9 +264,14 @@ def _laid_out(
         both_orders=not metric.symmetric,
         level="dataset" if levels is None else "condition",
         groups=None if levels is None else group_mapping(levels),
-        # What readers say of an item is listed answer by answer.
-        repeats="paired" if metric.counts == "readings" else "crossed",
+        # Readings, and posteriors of rows, list an item answer by answer.
+        repeats="paired" if metric.counts in ("readings", "rows") else "crossed",
     )
+    if metric.counts == "readings" and table.attrs["repeats"]:
+        raise ValueError(
+            "items came back, and agreement of readings takes one reading of an item by a reader: "
+            "choose one repeat"
+        )
     refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
     refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
     require_balance(layout, missing)
@@ -494,7 +500,9 @@ DRAWN: Mapping[str, Callable[..., Floats]] = {
 
 def _images(trials: Trials, layout: Layout) -> list[int]:
     """Trials of a condition, on average, by level; of all of them at the last level."""
-    names, number = condition_labels(trials.data)
+    items = presented(trials.data)
+    data = trials.data if items is None else trials.data.isel(trial=items.first)
+    names, number = condition_labels(data)
     count = pd.Series(np.bincount(number, minlength=len(names)), index=names)
     home = count.index.str.split(":", n=1).str[0]
     of_part = [

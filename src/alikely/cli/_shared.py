@@ -80,7 +80,7 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> str:
             lines.append(f"-- {dataset}")
         lines.append(
             f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<{wide}} "
-            f"{told[row['observer_b']]:<12} {row[column]:>6} {number(row['estimate'])} "
+            f"{told[row['observer_b']]:<12} {row[column]:>6.5g} {number(row['estimate'])} "
             f"{_bounds(row, 'bootstrap')} {_bounds(row, 'posterior')}"
             + ("!" if row["note"] else "")
         )

@@ -64,6 +64,25 @@ class Block(NamedTuple):
         """Whether trials are items, of which each observer may have given several answers."""
         return self.correct.dtype != np.int8
 
+    def wrong(self) -> NDArray[np.bool_]:
+        """Which trials each observer got wrong.
+
+        Returns
+        -------
+        ndarray of bool, shape (observer, trial)
+
+        Raises
+        ------
+        ValueError
+            If repeats are crossed: then a trial may be right and wrong.
+        """
+        if self.crossed:
+            raise ValueError(
+                "items came back, and this takes one answer to each; count with "
+                "joint_correctness(..., repeats='paired')"
+            )
+        return np.asarray(self.correct == 0)
+
     def codes(self) -> NDArray[np.int8]:
         """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
 

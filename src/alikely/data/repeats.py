@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from alikely.data.blocks import LEFT_OUT
 
-__all__ = ["Presented", "label_meaning", "presented"]
+__all__ = ["Presented", "Recurring", "presented", "recurring"]
 
 PLACE = ["dataset", "condition", "item"]
+# Of labels that come back, at most this share has several truths by mistake; numbers have more.
+FEW = 0.05
 
 
 class Presented(NamedTuple):
@@ -30,6 +32,25 @@ class Presented(NamedTuple):
     first: NDArray[np.intp]
     item: NDArray[np.intp]
     rank: NDArray[np.intp]
+
+    def require_one_truth(self, data: xr.Dataset) -> None:
+        """Refuse items whose truth differs between repeats.
+
+        Raises
+        ------
+        ValueError
+            If one does; the message names it.
+        """
+        if "truth" not in data:
+            return
+        truth = data["truth"].values
+        odd = np.flatnonzero(truth != truth[self.first][self.item])
+        if len(odd):
+            place = data.isel(trial=int(odd[0]))
+            raise ValueError(
+                f"item {place['item'].item()!r} of condition {place['condition'].item()!r} has "
+                "several truths in its repeats; an item has one, so give others other labels"
+            )
 
     def gathered(self, of_trials: NDArray[np.generic], fill: int) -> NDArray[np.generic]:
         """What trials hold, by item and repeat; `fill` where an item came back less often.
@@ -110,8 +131,27 @@ def presented(data: xr.Dataset) -> Presented | None:
     return Presented(np.flatnonzero(~frame.duplicated(PLACE)), item, rank)
 
 
-def label_meaning(data: xr.Dataset) -> str:
+class Recurring(NamedTuple):
     """What it means that labels of items come back in other conditions of a data set.
+
+    Attributes
+    ----------
+    shared : bool
+        Whether a label that comes back is one item, in any data set.
+    numbered : list of str
+        Data sets where labels that come back have other truths, as where items are numbered within
+        each condition: there they are other items.
+    odd : str
+        Where a label has several truths and hardly any other does: what and where; else empty.
+    """
+
+    shared: bool
+    numbered: list[str]
+    odd: str
+
+
+def recurring(data: xr.Dataset) -> Recurring:
+    """Find out what it means that labels of items come back in other conditions.
 
     Parameters
     ----------
@@ -120,23 +160,29 @@ def label_meaning(data: xr.Dataset) -> str:
 
     Returns
     -------
-    {"", "one item", "other items"}
-        Empty where none does; ``"other items"`` where a label that comes back has another truth,
-        as where items are numbered within each condition.
+    Recurring
 
     Examples
     --------
     >>> import alikely as al
     >>> rows = dict(truth=["cat", "cat"], item=["1", "1"], condition=["blurred", "sharp"])
-    >>> label_meaning(al.Trials.from_arrays([["cat", "dog"]], classes=["cat", "dog"], **rows).data)
-    'one item'
+    >>> recurring(al.Trials.from_arrays([["cat", "dog"]], classes=["cat", "dog"], **rows).data)
+    Recurring(shared=True, numbered=[], odd='')
     """
     keys = ["dataset", "item"]
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
-    places = frame.drop_duplicates()
-    if not places.duplicated(keys).any():
-        return ""
-    if "truth" not in data:
-        return "one item"
-    truths = frame.assign(truth=data["truth"].values).groupby(keys, sort=False)["truth"]
-    return "one item" if truths.nunique().max() == 1 else "other items"
+    if "truth" in data:
+        frame["truth"] = data["truth"].values
+    places = frame.drop_duplicates(PLACE)
+    places = places[places.duplicated(keys, keep=False)]
+    shared, numbered, odd = False, [], ""
+    for dataset, own in places.groupby("dataset", sort=False):
+        truths = own.groupby("item")["truth" if "truth" in own else "dataset"].nunique()
+        several = truths > 1
+        if not several.any():
+            shared = True
+            continue
+        numbered.append(str(dataset))
+        if several.mean() <= FEW:
+            odd = f"item {several.idxmax()!r} of data set {dataset!r}"
+    return Recurring(shared, numbered, odd)

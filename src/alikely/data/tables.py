@@ -22,7 +22,7 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
 from alikely.data.conditions import nested_labels
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
-from alikely.data.repeats import label_meaning, presented
+from alikely.data.repeats import presented, recurring
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.metrics.cells import CELLS
 
@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 SILENT = "(no response)"
+# Between names of data sets in an attribute of a table, which a file must hold.
+SEPARATOR = "\n"
 
 By = Literal["condition", "dataset"] | None
 Repeats = Literal["paired", "crossed"]
@@ -115,9 +117,10 @@ def joint_correctness(
     shown = raw != NOT_SHOWN
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     found = answers(data, correct) if labels else {}
-    meaning = label_meaning(data)
+    meaning = recurring(data)
     items = presented(data)
     if items is not None and repeats == "crossed":
+        items.require_one_truth(data)
         shown = items.gathered(shown, False).any(axis=2)
         numbers = items.number(correct)
         correct = items.shares(correct)
@@ -152,13 +155,15 @@ def joint_correctness(
             "condition": ("pair", group_labels["condition"].to_numpy(object)[pair_group]),
             "cell": list(CELLS),
             "observer": names,
-            "item": ("trial", data["item"].values),
+            "item": ("trial", _item_labels(data, meaning.numbered)),
             "trial_dataset": ("trial", data["dataset"].values),
+            "trial_condition": ("trial", data["condition"].values),
         },
         attrs={
             "by": by or "all trials",
             "no_response": no_response,
-            "recurring": meaning,
+            "recurring": "one item" if meaning.shared else "",
+            "numbered": SEPARATOR.join(meaning.numbered),
             "repeats": repeats if items is not None else "",
         },
     )
@@ -172,6 +177,15 @@ def joint_correctness(
         return table
     table = table.assign(found)
     return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
+
+
+def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object_]:
+    """Labels of items; with the condition where they number the items of each."""
+    labels = data["item"].values.astype(object)
+    where = np.isin(data["dataset"].values, list(numbered))
+    of_condition = data["condition"].values[where]
+    labels[where] = [f"{c}: {i}" for c, i in zip(of_condition, labels[where], strict=True)]
+    return labels
 
 
 def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]:

@@ -93,7 +93,7 @@ def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> Paired
     """
     k = block.n_classes
     a, b = (side if pairs is None else side[pairs] for side in (block.a, block.b))
-    wrong = block.correct == 0
+    wrong = block.wrong()
     both = wrong[a] & wrong[b]
     pair, trial = np.nonzero(both)
     label_a, label_b = block.response[a[pair], trial], block.response[b[pair], trial]

@@ -124,7 +124,7 @@ def dense_paired_errors(block: Block) -> Counts:
     ndarray of int, shape (5, pair, class, class)
         The arguments of `alikely.models.paired_errors`, by true class and label.
     """
-    k, wrong = block.n_classes, block.correct == 0
+    k, wrong = block.n_classes, block.wrong()
     both = wrong[block.a] & wrong[block.b]
     labels = block.response[block.a], block.response[block.b]
     same = both & (labels[0] == labels[1])

@@ -238,10 +238,10 @@ def _together(
 def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
     """Errors of pairs of one block each, as many pairs as fit into a job."""
     for block in blocks(table):
-        wrong = (block.correct == 0).any(axis=1)
+        wrong = block.wrong().any(axis=1)
         pairs = np.flatnonzero(wrong[block.a] | wrong[block.b])
         # Labels and classes are at most as many as errors.
-        n_errors = int((block.correct == 0).sum(axis=1).max(initial=0))
+        n_errors = int(block.wrong().sum(axis=1).max(initial=0))
         per_pair = min(block.n_classes**2, 2 * n_errors)
         step = max(1, CELLS // max(per_pair, 1))
         for start in range(0, len(pairs), step):

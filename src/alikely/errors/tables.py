@@ -125,7 +125,7 @@ def joint_errors(table: xr.Dataset) -> xr.Dataset:
         raise ValueError("this table holds correctness only; count it with labels=True")
     names, parts = table["class"].values, []
     for block in blocks(table):
-        wrong = block.correct == 0
+        wrong = block.wrong()
         pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
         parts.append(
             pd.DataFrame(
@@ -211,7 +211,7 @@ def dense_rows(block: Block) -> NDArray[np.int64]:
     ndarray of int, shape (observer, class, class)
     """
     k = block.n_classes
-    observer, trial = np.nonzero(block.correct == 0)
+    observer, trial = np.nonzero(block.wrong())
     code = (observer * k + block.truth[trial]) * k + block.response[observer, trial]
     return np.bincount(code, minlength=len(block.correct) * k * k).reshape(-1, k, k)
 
@@ -228,7 +228,7 @@ def dense_joint_errors(block: Block) -> NDArray[np.int64]:
     -------
     ndarray of int, shape (pair, class, class, class)
     """
-    k, wrong = block.n_classes, block.correct == 0
+    k, wrong = block.n_classes, block.wrong()
     pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
     code = pair * k + block.truth[trial]
     for observers in (block.a, block.b):

@@ -24,7 +24,7 @@ from alikely._base.names import listed, nearest
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.result import LABELS, Result
-from alikely.inference.influence import covariance
+from alikely.inference.influence import covariance_of
 from alikely.inference.null import log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.metrics import Metric, consistency
@@ -254,8 +254,8 @@ def contrast(
     bounds = bound_names("", ci_kind, ci_prob)
 
     estimate = float(w @ result.estimates["estimate"].values[chosen])
-    matrix = covariance(part, result.metric, result.data.attrs["cluster"] or None).values
-    se = float(np.sqrt(max(w @ matrix @ w, 0.0))) if np.isfinite(matrix).all() else np.nan
+    cluster = result.data.attrs["cluster"] or None
+    se = float(np.sqrt(covariance_of(part, result.metric, cluster, w[None])[0, 0]))
     lower, upper = _analytic_bounds(result.metric, w, estimate, se, ci_prob)
     rows: dict[str, dict[str, object]] = {
         "analytic": {
@@ -285,8 +285,8 @@ def contrast(
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
         if school == "posterior":
             rows[school]["note"] = (
-                (PRIOR_ALONE if se < ROUNDING else "")
-                or result.cluster_note()
+                result.cluster_note()
+                or (PRIOR_ALONE if se < ROUNDING else "")
                 or _ceiling_note(part)
                 or _few_note(part, w, result.metric)
                 or unbounded

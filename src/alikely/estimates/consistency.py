@@ -11,6 +11,7 @@ import xarray as xr
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
 from alikely.data.pairs import Pairs
+from alikely.data.repeats import recurring
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
@@ -158,6 +159,11 @@ def error_consistency(
 def counted(trials: Any, metric: Metric, ask: Ask, **how: Any) -> xr.Dataset:
     """Table of counts, made of trials or given as it is."""
     if isinstance(trials, Trials):
+        if ask.cluster is None and (odd := recurring(trials.data).odd):
+            raise ValueError(
+                f"{odd} has several truths, and hardly any other label does: give it one truth, "
+                "or cluster='trial' if labels are of other items in each condition"
+            )
         repeats = "paired" if ask.cluster == AS_TRIALS else "crossed"
         return joint_correctness(
             trials,
@@ -179,7 +185,9 @@ def sampling_unit(table: xr.Dataset, ask: Ask) -> str | None:
     """Trial coordinate whose trials err together: that asked for, or items that come back."""
     if ask.cluster is not None:
         return None if ask.cluster == AS_TRIALS else ask.cluster
-    return "item" if table.attrs.get("recurring") == "one item" else None
+    attrs = table.attrs
+    again = attrs.get("recurring") == "one item" or attrs.get("repeats") == "crossed"
+    return "item" if again else None
 
 
 def _recurs(table: xr.Dataset, unit: str | None) -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely.data.blocks import LEFT_OUT, blocks
+from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
@@ -107,6 +107,8 @@ def answer_noise(
             "other numbers in column repeat"
         )
     deviate = float(special.ndtri((1 + ci_prob) / 2))
+    unit = "item" if table.attrs["recurring"] == "one item" else None
+    items = cluster_numbers(table, "item") if unit else np.arange(table.sizes["trial"])
     observers, freed = [], []
     for block in blocks(table):
         here = table.isel(pair=block.rows)
@@ -115,11 +117,11 @@ def answer_noise(
         share = table["correct"].values[:, block.trials]
         used = np.unique([here["first"].values, here["second"].values])
         for observer in used.tolist():
-            row = _of_observer(share[observer], answers[observer], deviate)
+            row = _of_observer(share[observer], answers[observer], items[block.trials], deviate)
             observers.append({**group, "observer": trials.observers[observer], **row})
         for a, b in zip(here["first"].values, here["second"].values, strict=True):
-            freed.append(_noise_free(share[[a, b]], answers[[a, b]]))
-    single, majority = estimate(table), estimate(_majority(table))
+            freed.append(_noise_free(share[[a, b]], answers[[a, b]], items[block.trials]))
+    single, majority = (estimate(each, cluster=unit) for each in (table, _majority(table)))
     correlation, se, note = (np.array(column) for column in zip(*freed, strict=True))
     bounds = np.stack([correlation - deviate * se, correlation + deviate * se], axis=-1)
     labels = ("dataset", "condition", "observer_a", "observer_b")
@@ -135,7 +137,15 @@ def answer_noise(
     return AnswerNoise(frame[[*frame.columns.drop("note"), "note"]], pd.DataFrame(of_pairs))
 
 
-def _of_observer(share: Floats, answers: NDArray[np.int64], deviate: float) -> dict[str, Any]:
+def _error(influence: Floats, items: NDArray[np.intp]) -> float:
+    """Standard error of a mean of influences, those of an item in several conditions together."""
+    together = np.bincount(np.unique(items, return_inverse=True)[1], influence)
+    return float(np.sqrt((together**2).sum()) / len(influence))
+
+
+def _of_observer(
+    share: Floats, answers: NDArray[np.int64], items: NDArray[np.intp], deviate: float
+) -> dict[str, Any]:
     again = answers > 1
     p, n = share[again], answers[again].astype(np.float64)
     out: dict[str, Any] = {
@@ -152,7 +162,7 @@ def _of_observer(share: Floats, answers: NDArray[np.int64], deviate: float) -> d
     unlike = p * wrong * n / (n - 1)
     value = float(unlike.mean() / wrong.mean())
     influence = (unlike - value * wrong) / wrong.mean()
-    se = float(np.sqrt((influence**2).mean() / len(p)))
+    se = _error(influence, items[again])
     found = {**out, "noise_share": value, "se": se, "note": ""}
     if not 0 < value < 1:
         # All answers to an item alike: there is no spread to judge by.
@@ -161,7 +171,9 @@ def _of_observer(share: Floats, answers: NDArray[np.int64], deviate: float) -> d
     return {**found, "ends": special.expit(special.logit(value) + np.array([-half, half]))}
 
 
-def _noise_free(share: Floats, answers: NDArray[np.int64]) -> tuple[float, float, str]:
+def _noise_free(
+    share: Floats, answers: NDArray[np.int64], items: NDArray[np.intp]
+) -> tuple[float, float, str]:
     """Correlation of two observers' strengths over items, its standard error, and a note."""
     both = (answers > 1).all(axis=0)
     if both.sum() < 3:
@@ -177,7 +189,7 @@ def _noise_free(share: Floats, answers: NDArray[np.int64]) -> tuple[float, float
     value = float(products.mean() / scale)
     influence = products / scale - value * (squares / (2 * variance[:, None])).sum(axis=0)
     note = "above 1: the noise is overrated, or chance" if value > 1 else ""
-    return value, float(np.sqrt((influence**2).mean() / p.shape[1])), note
+    return value, _error(influence, items[both]), note
 
 
 def _majority(table: xr.Dataset) -> xr.Dataset:

@@ -18,7 +18,7 @@ from alikely.data.pairs import Pairs
 from alikely.data.tables import SILENT, By, pair_labels
 from alikely.data.trials import Trials
 from alikely.errors.draws import chained
-from alikely.estimates.consistency import counted, sampling_unit
+from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
 from alikely.estimates.result import Result
 from alikely.inference.reading_draws import readings_draws
@@ -227,8 +227,12 @@ def _counted(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     """Table of readings, of pairs or of all readers of these pairs."""
     if ask.sampler == "nuts":
         raise ValueError("agreement of readings has exact draws only; use sampler='auto'")
-    # Readings of items that came back stay in their order; items are the unit all the same.
     table = counted(trials, metric, ask, labels=True, repeats="paired")
+    if table.attrs.get("repeats") == "paired" and ask.cluster != AS_TRIALS:
+        raise ValueError(
+            "items came back, and agreement of readings takes one reading of an item by a reader: "
+            "choose one repeat, or give cluster='trial' to take all for independent"
+        )
     if "response" not in table:
         raise ValueError(
             "this table holds correctness only, and readings are compared by their class; count it "
@@ -415,10 +419,6 @@ def _draw(
     return Drawn({"posterior": chained(draws, table, metric, ask.sampler)})
 
 
-def _unit(table: xr.Dataset, ask: Ask) -> str | None:
-    """Items, where any comes back."""
-    repeated = table.attrs.get("repeats") == "paired"
-    return "item" if ask.cluster is None and repeated else sampling_unit(table, ask)
-
-
-READINGS = Kind(_counted, _beside, _draw, lambda metric, ask: "readings", ("readers",), _unit)
+READINGS = Kind(
+    _counted, _beside, _draw, lambda metric, ask: "readings", ("readers",), sampling_unit
+)

@@ -16,6 +16,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
+from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
     PLACES,
@@ -52,10 +53,10 @@ CLUSTERS = {
 }
 IGNORED = "the posterior ignores the clusters"
 # What a table does with items that come back, within a condition and in others.
-ITEMS = (
-    ("repeats", "paired", "answers to one item count as independent trials"),
-    ("recurring", "other items", "a label of items has several truths: other items by condition"),
-)
+AS_TRIALS = "answers to one item count as independent trials"
+NUMBERED = "labels of items have several truths: other items by condition"
+# Of entries that pool data sets.
+ALL_DATA = "all"
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 
 
@@ -372,12 +373,12 @@ class Result(Tree):
                 remarks.append(estimates["posterior_remark"].values)
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
             remarks.append(np.full(len(frame), few, dtype=object))
-            remarks.append(np.full(len(frame), self.cluster_note(), dtype=object))
-        for attribute, state, text in ITEMS:
-            # Clusters of items undo what pairing does.
-            clustered = attribute == "repeats" and self.data.attrs["cluster"]
-            if self.table.attrs.get(attribute) == state and not clustered:
-                remarks.append(np.full(len(frame), text, dtype=object))
+            remarks.append(np.where(self._recurring(), self.cluster_note(), "").astype(object))
+        if self.table.attrs.get("repeats") == "paired" and not self.data.attrs["cluster"]:
+            remarks.append(np.full(len(frame), AS_TRIALS, dtype=object))
+        if numbered := self.table.attrs.get("numbered", ""):
+            there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
+            remarks.append(np.where(there, NUMBERED, "").astype(object))
         # What leaves no estimate often leaves no posterior either: once is enough.
         return [
             "; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)
@@ -390,11 +391,29 @@ class Result(Tree):
             return np.zeros(len(undefined), dtype=bool)
         return np.asarray(undefined & ~self.table["cells"].values.any(axis=1))
 
+    def _recurring(self) -> NDArray[np.bool_]:
+        """Entries in whose group of trials a cluster has several."""
+        table, cluster = self.table, self.data.attrs["cluster"]
+        if not cluster or "trial_group" not in table or cluster not in table.coords:
+            return np.ones(table.sizes["pair"], dtype=bool)
+        keys = {name: table[name].values for name in ("trial_dataset", "trial_group", cluster)}
+        frame = pd.DataFrame(keys)
+        again = frame.loc[frame.duplicated(), "trial_group"].unique()
+        return np.asarray(np.isin(table["pair_group"].values, again))
+
+    def _recurs(self) -> bool:
+        """Whether a cluster has several trials at all, within groups of trials or over them."""
+        cluster = self.data.attrs["cluster"]
+        if cluster not in self.table.coords or "trial_dataset" not in self.table.coords:
+            return True
+        keys = {name: self.table[name].values for name in ("trial_dataset", cluster)}
+        return bool(pd.DataFrame(keys).duplicated().any())
+
     def cluster_note(self) -> str:
         """What the posterior does not know of trials that err together; empty if nothing."""
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
             return ""
-        if self.data["posterior"].attrs.get("clustered"):
+        if self.data["posterior"].attrs.get("clustered") or not self._recurs():
             return ""
         return CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
 

@@ -14,12 +14,13 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import sparse
 
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
-__all__ = ["covariance", "estimate"]
+__all__ = ["covariance", "covariance_of", "estimate"]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -140,6 +141,53 @@ def covariance(
     )
 
 
+def covariance_of(
+    table: xr.Dataset, metric: Metric, cluster: str | None, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Covariance matrix of weighted sums of the estimates of a table.
+
+    Without the covariance of all entries, which thousands of pairs cannot have.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As in `covariance`.
+    metric : Metric
+        Estimand.
+    cluster : str, optional
+        As in `estimate`.
+    weights : ndarray, shape (sum, pair)
+        Entries of weight 0 in all sums take no part.
+
+    Returns
+    -------
+    ndarray, shape (sum, sum)
+        NaN for sums with an entry whose estimate is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the table has no such trial coordinate.
+
+    Examples
+    --------
+    >>> from alikely.data import from_counts
+    >>> table = from_counts([[100, 20, 20, 20], [80, 30, 30, 20]])
+    >>> both = covariance_of(table, ERROR_CONSISTENCY, None, np.array([[1.0, -1.0]]))
+    >>> bool(np.isclose(both[0, 0], np.trace(covariance(table))))
+    True
+    """
+    total = np.zeros((len(weights), len(weights)))
+    for rows, influence in _influence_columns(table, metric, cluster):
+        own = weights[:, rows]
+        # What nobody asks for may be undefined.
+        used = own.any(axis=0)
+        lost = (own[:, used] != 0) @ np.isnan(influence[used]).any(axis=1) > 0
+        moved = np.where(lost[:, None], np.nan, own[:, used] @ np.nan_to_num(influence[used]))
+        total += moved @ moved.T
+    return total
+
+
 def _influence_columns(
     table: xr.Dataset, metric: Metric, cluster: str | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
@@ -160,8 +208,7 @@ def _influence_columns(
     yield np.arange(len(gathered)), gathered
 
 
-def _indicator(numbers: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _indicator(numbers: NDArray[np.intp]) -> tuple[sparse.csr_array, NDArray[np.intp]]:
     used, local = np.unique(numbers, return_inverse=True)
-    membership = np.zeros((len(numbers), len(used)))
-    membership[np.arange(len(numbers)), local] = 1
-    return membership, used
+    at = np.arange(len(numbers)), local
+    return sparse.csr_array((np.ones(len(numbers)), at), shape=(len(numbers), len(used))), used

@@ -10,6 +10,7 @@ References
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -36,7 +37,9 @@ def permutation_p(
     """Two-sided p-values of independence: the items of one observer permuted among the other's.
 
     All answers to an item move together. An item stands for another that both observers saw in the
-    same conditions, so that both accuracies stay as they are.
+    same conditions, so that the accuracies in each stay as they are: the distance that counts is
+    that from the mean over permutations, which conditions of unlike difficulty put elsewhere than
+    single ones.
 
     Parameters
     ----------
@@ -75,12 +78,15 @@ def permutation_p(
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
     numbers = None if cluster is None else cluster_numbers(table, cluster)
+    conditions = np.zeros(table.sizes["trial"], np.intp)
+    if "trial_condition" in table.coords:
+        conditions = np.unique(table["trial_condition"].values, return_inverse=True)[1]
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     jobs = []
     for block, seed in zip(groups, seeds, strict=True):
         own = np.arange(len(block.trials)) if numbers is None else numbers[block.trials]
-        jobs.append((block, own, metric, n_permutations, seed))
+        jobs.append((block, own, conditions[block.trials], metric, n_permutations, seed))
     out = np.full(table.sizes["pair"], np.nan)
     for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
         out[block.rows] = found
@@ -90,25 +96,30 @@ def permutation_p(
 def _of_block(
     block: Block,
     units: NDArray[np.intp],
+    conditions: NDArray[np.intp],
     metric: Metric,
     n_permutations: int,
     seed: np.random.SeedSequence,
 ) -> NDArray[np.float64]:
     rng = np.random.default_rng(seed)
-    answers = _by_unit(block.correct.astype(np.float64), units)
+    answers = _by_unit(block.correct.astype(np.float64), units, conditions)
     pairs = zip(block.a.tolist(), block.b.tolist(), strict=True)
     return np.array(
         [_of_pair(answers[a], answers[b], metric, n_permutations, rng) for a, b in pairs]
     )
 
 
-def _by_unit(correct: NDArray[np.float64], units: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Shares of right answers (observer, unit, place), -1 where there are none."""
+def _by_unit(
+    correct: NDArray[np.float64], units: NDArray[np.intp], conditions: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Shares of right answers (observer, unit, place), -1 where there are none.
+
+    A place is a condition; of several trials of a unit in one condition, the first, the second, ...
+    """
     used, unit = np.unique(units, return_inverse=True)
-    order = np.argsort(unit, kind="stable")
-    starts = np.searchsorted(unit[order], np.arange(len(used)))
-    place = np.empty(len(unit), np.intp)
-    place[order] = np.arange(len(unit)) - starts[unit[order]]
+    frame = pd.DataFrame({"unit": unit, "condition": conditions})
+    frame["rank"] = frame.groupby(["unit", "condition"]).cumcount()
+    place = frame.groupby(["condition", "rank"]).ngroup().to_numpy()
     out = np.full((len(correct), len(used), int(place.max(initial=0)) + 1), float(LEFT_OUT))
     out[:, unit, place] = correct
     return out
@@ -129,34 +140,38 @@ def _of_pair(
     kinds, kind = np.unique(common, axis=0, return_inverse=True)
     right_a, right_b = np.where(common, a, 0.0), np.where(common, b, 0.0)
     total, sum_a, sum_b = float(common.sum()), right_a.sum(), right_b.sum()
-    both = np.zeros(n_permutations)
+    both, middle = np.zeros(n_permutations), 0.0
     observed = float((right_a * right_b).sum())
     for own in range(len(kinds)):
         members = np.flatnonzero(kind == own)
-        meeting = right_a[members] @ right_b[members].T
-        both += _permuted_sums(meeting, n_permutations, rng)
+        a_own, b_own = right_a[members], right_b[members]
+        # The mean over all permutations of these items.
+        middle += float(a_own.sum(axis=0) @ b_own.sum(axis=0)) / len(members)
+        both += _permuted_sums(a_own, b_own, n_permutations, rng)
 
-    def away(n11: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value_at(n11: NDArray[np.float64]) -> NDArray[np.float64]:
         cells = np.stack([n11, sum_a - n11, sum_b - n11, total - sum_a - sum_b + n11], axis=-1)
         # Sums of shares in another order fall a few ulp below 0.
-        return np.abs(metric.value(np.maximum(cells, 0.0)) - (metric.independent or 0.0))
+        return np.asarray(metric.value(np.maximum(cells, 0.0)))
 
-    value = away(np.array([observed]))[0]
+    centre, value = value_at(np.array([middle, observed]))
     if np.isnan(value):
         return np.nan
-    further = int((away(both) >= value - ROUNDING).sum())
+    further = int((np.abs(value_at(both) - centre) >= abs(value - centre) - ROUNDING).sum())
     return (1 + further) / (1 + n_permutations)
 
 
 def _permuted_sums(
-    meeting: NDArray[np.float64], n_permutations: int, rng: np.random.Generator
+    a: NDArray[np.float64], b: NDArray[np.float64], n_permutations: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Sums of ``meeting[i, permutation[i]]`` over many permutations."""
-    n = len(meeting)
+    """Sums of ``a[i] @ b[permutation[i]]`` over many permutations."""
+    n = len(a)
     out = np.empty(n_permutations)
     step = max(1, CHUNK // n)
     for start in range(0, n_permutations, step):
         size = min(step, n_permutations - start)
         order = rng.permuted(np.tile(np.arange(n), (size, 1)), axis=1)
-        out[start : start + size] = meeting[np.arange(n), order].sum(axis=1)
+        out[start : start + size] = sum(
+            b[order, place] @ a[:, place] for place in range(a.shape[1])
+        )
     return out

@@ -377,7 +377,8 @@ def _from_counts(
     truths = np.random.default_rng(drawing).dirichlet(counts + 0.5, size=n_datasets)
     setting = one_pair(truths, result.metric)
     kept = counts if keep_pilot else np.zeros_like(counts)
-    return _studied(setting, kept, n_trials, goals, studying).assign(note="")
+    note = "of single answers: see further_repeats" if counts.dtype.kind == "f" else ""
+    return _studied(setting, kept, n_trials, goals, studying).assign(note=note)
 
 
 class _Pilot(NamedTuple):

@@ -60,8 +60,8 @@ def further_repeats(
     TypeError
         If `result` is none.
     ValueError
-        If it has no items that came back, is of no metric of correctness, or a number is out of
-        range.
+        If it has no items that came back, or some in several conditions of a group, is of no metric
+        of correctness, or a number is out of range.
 
     Examples
     --------
@@ -80,6 +80,11 @@ def further_repeats(
             "a pilot must be a result of a metric of correctness on trials with repeats, got "
             f"{metric.name}{'' if 'answers' in table else ' without any'}; without repeats nobody "
             "knows what they would do"
+        )
+    if result.data.attrs["cluster"] and table.attrs["by"] != "condition":
+        raise ValueError(
+            "items stand in several conditions of a group of trials; plan within conditions, from "
+            "a result by='condition'"
         )
     first = np.asarray(n_repeats_a)
     designs = np.broadcast_arrays(first, first if n_repeats_b is None else np.asarray(n_repeats_b))
@@ -113,6 +118,8 @@ def _components(block: Block, pair: int, answers: NDArray[np.int64], metric: Met
     """Components of one pair; NaN for those of an observer who answered every item once."""
     share = block.correct[[block.a[pair], block.b[pair]]]
     common = (share != LEFT_OUT).all(axis=0)
+    if not common.any():
+        return _Components(np.nan, np.nan, np.nan, np.nan, 0)
     (p, q), (n_a, n_b) = share[:, common], answers[:, common].astype(np.float64)
     cells = block.shares()[pair].sum(axis=1)
     n11, n10, n01, n00 = np.where(cells > 0, metric.influence(cells), 0.0)
@@ -146,7 +153,7 @@ def _expected(parts: _Components, design: list[int], n_items: int | None) -> dic
         side for side, n in (("a", n_a), ("b", n_b)) if n > 1 and np.isnan(getattr(parts, side))
     ]
     if lost or not parts.n_items:
-        note = ALONE.format(side=lost[0]) if lost else "no common trial"
+        note = ALONE.format(side=lost[0]) if parts.n_items else "no common trial"
         unknown = dict.fromkeys(("se", "items", "answers_a", "answers_b"), np.nan)
         return {**out, **unknown, "note": note}
     # The noise of who answered once is in what items are: that stays as it is.
