@@ -26,6 +26,8 @@ from .ranking import rank_correlations as rank_correlations
 from .ranking import rank_sets as rank_sets
 from .ranking import significantly_greater as significantly_greater
 from .ranking import tau_best as tau_best
+from .readers import ReaderStudy as ReaderStudy
+from .readers import reader_study as reader_study
 from .reconstruction import Reconstruction as Reconstruction
 from .reconstruction import reconstruct_score as reconstruct_score
 from .scores import benchmark_scores as benchmark_scores
@@ -37,6 +39,7 @@ __all__ = [
     "DrawnScores",
     "EqualityTest",
     "GroupScores",
+    "ReaderStudy",
     "Reconstruction",
     "Verdict",
     "benchmark_scores",
@@ -60,6 +63,7 @@ __all__ = [
     "rank_by_metric",
     "rank_correlations",
     "rank_sets",
+    "reader_study",
     "reconstruct_score",
     "scores_of",
     "sensitivity",

@@ -102,14 +102,14 @@ def reader_study(
 
     Notes
     -----
-    The variance is that of clustering by readers and by cases [CGM11]_: what readers bring, plus what
-    cases bring, less what single readings bring to both. Its degrees of freedom are those of
+    The variance is that of clustering by readers and by cases [CGM11]_: what readers bring, plus
+    what cases bring, less what single readings bring to both. Its degrees of freedom are those of
     readers, ``V**2 / (V_readers**2 / (R - 1))`` [H07]_.
 
     Examples
     --------
     >>> import alikely as al
-    >>> trials, truth = al.simulate.readers(6, 150, rng=1)
+    >>> trials, truth = al.simulate.reader_study(6, 150, rng=1)
     >>> found = al.benchmark.reader_study(trials, "AI")
     >>> found.differences[["modality", "other", "n_readers", "n_cases"]].values.tolist()
     [['A', 'B', 6, 150]]

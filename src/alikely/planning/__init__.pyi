@@ -14,6 +14,7 @@ from .margins import power_of_margins as power_of_margins
 from .margins import repeats_for_self_consistency as repeats_for_self_consistency
 from .power import trials_for_difference as trials_for_difference
 from .power import trials_for_power as trials_for_power
+from .reader_studies import readers as readers
 from .repeats import further_repeats as further_repeats
 from .sequential import posterior_by_batch as posterior_by_batch
 from .sequential import sequential_design as sequential_design
@@ -36,6 +37,7 @@ __all__ = [
     "posterior_by_batch",
     "power_of_margin_difference",
     "power_of_margins",
+    "readers",
     "repeats_for_self_consistency",
     "sequential_design",
     "trials_for_difference",

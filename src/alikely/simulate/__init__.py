@@ -17,6 +17,7 @@ from alikely.simulate.margins import (
     true_strength_consistency,
 )
 from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
+from alikely.simulate.readers import reader_study
 from alikely.simulate.repeats import repeated_answers
 from alikely.simulate.shared import ErrorPopulation, shared_errors
 
@@ -39,6 +40,7 @@ __all__ = [
     "observers",
     "pattern_cells",
     "pattern_probabilities",
+    "reader_study",
     "repeated_answers",
     "shared_errors",
     "shared_label_agreement",

@@ -9,14 +9,14 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 
-__all__ = ["readers"]
+__all__ = ["reader_study"]
 
 # Nodes of each of two dimensions of a population of readers.
 N_NODES = 24
 N_STEPS = 64
 
 
-def readers(
+def reader_study(
     n_readers: int = 6,
     n_cases: int = 150,
     *,
@@ -27,8 +27,8 @@ def readers(
 ) -> tuple[Trials, tuple[float, float]]:
     """Simulate a fully crossed reader study with two modalities.
 
-    Every reader reads every case in both modalities, and so does an AI. How much a reader's evidence
-    goes with that of the AI varies from reader to reader, and so does the reader's accuracy.
+    Every reader reads every case in both modalities, and so does an AI. How much a reader's
+    evidence goes with that of the AI varies from reader to reader, and so does the accuracy.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def readers(
 
     Examples
     --------
-    >>> trials, truth = readers(3, 40, spread=0, rng=1)
+    >>> trials, truth = reader_study(3, 40, spread=0, rng=1)
     >>> trials.data.sizes["trial"], np.round(truth, 3).tolist()
-    (80, [0.384, 0.245])
+    (80, [0.384, 0.239])
     """
     if min(n_readers, n_cases) < 1 or spread < 0 or not 0 < accuracy < 1:
         raise ValueError(

@@ -65,15 +65,15 @@ def readers(
 
     Notes
     -----
-    ``V = V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. The study will estimate what readers
-    bring with ``R - 1`` degrees of freedom, and take Student's quantile by those of its own estimate
-    [H07]_: width and power are means over that. Components of a small pilot are rough: few readers
-    say little of how unlike readers are.
+    ``V = V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. The study will estimate what
+    readers bring with ``R - 1`` degrees of freedom, and take Student's quantile by those of its own
+    estimate [H07]_: width and power are means over that. Components of a small pilot are rough: few
+    readers say little of how unlike readers are.
 
     Examples
     --------
     >>> import alikely as al
-    >>> trials, _ = al.simulate.readers(8, 200, rng=1)
+    >>> trials, _ = al.simulate.reader_study(8, 200, rng=1)
     >>> pilot = al.benchmark.reader_study(trials, "AI")
     >>> table = al.planning.readers(pilot, [5, 10, 20], 200, difference=0.2)
     >>> bool((table["power"].diff().dropna() > 0).all())

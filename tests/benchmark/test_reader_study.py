@@ -1,0 +1,109 @@
+"""Reader studies: by hand, invariances, coverage and promised power."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.benchmark import reader_study
+from alikely.simulate import reader_study as readers
+
+
+def test_means_and_differences_are_those_of_pairs() -> None:
+    trials, _ = readers(4, 80, rng=1)
+    study = reader_study(trials, "AI")
+    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, n_null=0)
+    values = result.summary().groupby("condition")["estimate"].mean()
+    np.testing.assert_allclose(study.modalities["estimate"], values[["A", "B"]])
+    row = study.differences.iloc[0]
+    assert row["estimate"] == pytest.approx(values["A"] - values["B"])
+    # Readers who are fixed: the difference of means by covariances over the same cases.
+    fixed = al.difference(result, {"condition": "A"}, {"condition": "B"})
+    assert row["se_cases"] == pytest.approx(fixed.loc["analytic", "se"])
+    assert row["se"] >= row["se_readers"]
+
+
+def test_readers_alike_in_everything_bring_no_variance() -> None:
+    """Copies of one reader: what is left is the error over cases."""
+    right = np.random.default_rng(1).random((2, 90)) < 0.7
+    copies = al.Trials.from_correct(
+        np.concatenate([np.tile(right[0], (5, 1)), right[1:]]),
+        observers=[*"abcde", "AI"],
+        kind=["human"] * 5 + ["model"],
+    )
+    row = reader_study(copies, "AI").modalities.iloc[0]
+    pair = al.error_consistency(al.Trials.from_correct(right), n_resamples=0, n_draws=0)
+    assert row["se_readers"] == 0
+    assert row["se_cases"] == pytest.approx(pair.estimates["se"].item())
+    assert row["df"] == np.inf
+
+
+def test_readers_of_one_modality_each_are_apart() -> None:
+    """Split plot: the variance over readers of the difference is the sum of both."""
+    trials, _ = readers(8, 60, rng=2)
+    table = trials.to_table()
+    number = table["observer"].str.extract(r"_(\d)")[0].astype(float)
+    of_a = table["condition"] == "A"
+    kept = table[(number.isna()) | (of_a & (number < 4)) | (~of_a & (number >= 4))]
+    study = reader_study(al.Trials.from_table(kept), "AI")
+    variance = study.modalities["se_readers"] ** 2
+    row = study.differences.iloc[0]
+    assert row["se_readers"] ** 2 == pytest.approx(variance.sum())
+    assert row["n_readers"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_readers", "n_cases", "spread"), [(5, 100, 0.3), (10, 100, 0.0)])
+def test_coverage_and_promised_power(
+    n_readers: int, n_cases: int, spread: float, record_property: Any
+) -> None:
+    n_sets, hits, found = 150, [], []
+    pilot, truth = readers(60, 1_000, spread=spread, rng=10_000)
+    difference = truth[0] - truth[1]
+    promised = al.planning.readers(
+        reader_study(pilot, "AI"), n_readers, n_cases, difference=difference
+    )["power"].item()
+    for seed in range(n_sets):
+        trials, _ = readers(n_readers, n_cases, spread=spread, rng=seed)
+        row = reader_study(trials, "AI").differences.iloc[0]
+        hits.append(row["analytic_ci95_lb"] <= difference <= row["analytic_ci95_ub"])
+        found.append(row["p_value"] < 0.05)
+    name = f"{n_readers} readers, {n_cases} cases, spread {spread}"
+    record_property(f"{name}: coverage", np.mean(hits))
+    record_property(f"{name}: power promised {promised:.3f}, found", np.mean(found))
+    assert np.mean(hits) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
+    # Components of a pilot of 60 readers are within a tenth or so.
+    room = 4 * np.sqrt(promised * (1 - promised) / n_sets) + 0.03
+    assert np.mean(found) == pytest.approx(promised, abs=room)
+
+
+def test_more_readers_and_cases_narrow() -> None:
+    trials, _ = readers(6, 100, rng=1)
+    study = reader_study(trials, "AI")
+    table = al.planning.readers(study, [4, 8, 16], [100, 200, 400], difference=0.1)
+    assert (table["width"].diff().dropna() < 0).all()
+    assert (table["power"].diff().dropna() > 0).all()
+    # The design of the pilot itself has its standard error, but for a variance below 0.
+    same = al.planning.readers(study, 6, 100).iloc[0]
+    assert same["se"] == pytest.approx(study.differences["se"].item(), rel=0.05)
+
+
+def test_bad_input() -> None:
+    trials, _ = readers(3, 30, rng=1)
+    with pytest.raises(ValueError, match=r"ai must be an observer .*got 'ai'; did you mean 'AI'"):
+        reader_study(trials, "ai")
+    with pytest.raises(ValueError, match="at least 2 readers of kind 'robot'"):
+        reader_study(trials, "AI", readers="robot")
+    with pytest.raises(TypeError, match="expected Trials"):
+        reader_study("x", "AI")  # type: ignore[arg-type]
+    both = [trials.to_table().assign(dataset=name) for name in "xy"]
+    two = al.Trials.from_table(pd.concat(both))
+    with pytest.raises(ValueError, match="a reader study has one data set, got x, y"):
+        reader_study(two, "AI")
+    assert reader_study(trials, "AI").modalities["note"].str.contains("fewer than 4").all()
+    with pytest.raises(TypeError, match="expected a ReaderStudy"):
+        al.planning.readers(trials, 5, 100)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="whole numbers of at least 2"):
+        al.planning.readers(reader_study(trials, "AI"), 1, 100)
