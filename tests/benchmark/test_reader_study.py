@@ -1,6 +1,6 @@
 """Reader studies: by hand, invariances, coverage and promised power."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def test_readers_of_one_modality_each_are_apart() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_readers", "n_cases", "spread"), [(5, 100, 0.3), (10, 100, 0.0)])
 def test_coverage_and_promised_power(
-    n_readers: int, n_cases: int, spread: float, record_property: Any
+    n_readers: int, n_cases: int, spread: float, figure: Callable[[str], None]
 ) -> None:
     n_sets, hits, found = 150, [], []
     pilot, truth = readers(60, 1_000, spread=spread, rng=10_000)
@@ -71,8 +71,8 @@ def test_coverage_and_promised_power(
         hits.append(row["analytic_ci95_lb"] <= difference <= row["analytic_ci95_ub"])
         found.append(row["p_value"] < 0.05)
     name = f"{n_readers} readers, {n_cases} cases, spread {spread}"
-    record_property(f"{name}: coverage", np.mean(hits))
-    record_property(f"{name}: power promised {promised:.3f}, found", np.mean(found))
+    figure(f"{name}: coverage {np.mean(hits):.3f}")
+    figure(f"{name}: power promised {promised:.3f}, found {np.mean(found):.3f}")
     assert np.mean(hits) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
     # Components of a pilot of 60 readers are within a tenth or so.
     room = 4 * np.sqrt(promised * (1 - promised) / n_sets) + 0.03

@@ -1,6 +1,6 @@
 """Repeats and shared items: intervals over items hold, those over answers do not."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from alikely.calibration import item_coverage, item_coverage_summary
 
 
 @pytest.mark.slow
-def test_items_are_the_unit_that_holds(record_property: Any) -> None:
+def test_items_are_the_unit_that_holds(figure: Callable[[str], None]) -> None:
     n_sets = 100
     table = item_coverage_summary(item_coverage(n_sets, n_draws=500, rng=2))
     for row in table.itertuples():
         name = f"{row.design}, {row.n_repeats} answers, within {row.within}, {row.unit}"
-        record_property(f"{name}, {row.method}", row.coverage)
+        figure(f"{name}, {row.method}: {row.coverage:.3f}")
     room = 4 * np.sqrt(0.95 * 0.05 / n_sets)
     items = table[table["unit"] == "items"]
     assert (items["coverage"] >= 0.95 - room).all()

@@ -1,6 +1,6 @@
 """What is noise in repeated answers: closed forms, coverage, and what cannot be told."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover_closed_forms(record_property: Any) -> None:
+def test_intervals_cover_closed_forms(figure: Callable[[str], None]) -> None:
     n_sets, hits = 150, dict.fromkeys(truths(), 0)
     for seed in range(n_sets):
         trials, _ = repeated_answers(160, (4, 4), correlation=CORRELATION, within=WITHIN, rng=seed)
@@ -64,7 +64,7 @@ def test_intervals_cover_closed_forms(record_property: Any) -> None:
             row = table.iloc[0]
             hits[name] += row[f"{name}_ci90_lb"] <= truths()[name] <= row[f"{name}_ci90_ub"]
     for name, held in hits.items():
-        record_property(f"90 % intervals of {name}", held / n_sets)
+        figure(f"90 % intervals of {name} hold in {held / n_sets:.3f}")
         assert held / n_sets == pytest.approx(0.9, abs=4 * np.sqrt(0.9 * 0.1 / n_sets)), name
 
 
