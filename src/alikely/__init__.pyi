@@ -28,6 +28,7 @@ from .estimates import decision_margin_consistency as decision_margin_consistenc
 from .estimates import difference as difference
 from .estimates import error_consistency as error_consistency
 from .estimates import error_similarity as error_similarity
+from .estimates import matrix as matrix
 from .estimates import mean as mean
 from .estimates import metric_correlations as metric_correlations
 from .estimates import misclassification_agreement as misclassification_agreement
@@ -50,6 +51,7 @@ from .plots import plot_data_averaged as plot_data_averaged
 from .plots import plot_design_map as plot_design_map
 from .plots import plot_error_row as plot_error_row
 from .plots import plot_explained as plot_explained
+from .plots import plot_families as plot_families
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_item_precision as plot_item_precision
 from .plots import plot_levels as plot_levels
@@ -108,6 +110,7 @@ __all__ = [
     "inference",
     "load_example",
     "margins",
+    "matrix",
     "mean",
     "metric_correlations",
     "metrics",
@@ -129,6 +132,7 @@ __all__ = [
     "plot_design_map",
     "plot_error_row",
     "plot_explained",
+    "plot_families",
     "plot_intervals",
     "plot_item_precision",
     "plot_levels",

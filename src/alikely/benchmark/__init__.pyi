@@ -31,6 +31,9 @@ from .readers import reader_study as reader_study
 from .reconstruction import Reconstruction as Reconstruction
 from .reconstruction import reconstruct_score as reconstruct_score
 from .scores import benchmark_scores as benchmark_scores
+from .trees import Families as Families
+from .trees import block_means as block_means
+from .trees import families as families
 from .verdicts import EqualityTest as EqualityTest
 from .verdicts import Verdict as Verdict
 
@@ -38,11 +41,13 @@ __all__ = [
     "Benchmark",
     "DrawnScores",
     "EqualityTest",
+    "Families",
     "GroupScores",
     "ReaderStudy",
     "Reconstruction",
     "Verdict",
     "benchmark_scores",
+    "block_means",
     "cohort_check",
     "cohort_contrasts",
     "cohort_draws",
@@ -51,6 +56,7 @@ __all__ = [
     "compare_cohorts",
     "consensus_ceilings",
     "exchangeability",
+    "families",
     "fieller_interval",
     "fit_cohort",
     "group_means",

@@ -1,3 +1,4 @@
+from .all_pairs import matrix as matrix
 from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
@@ -12,6 +13,7 @@ from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
 from .latex import latex_table as latex_table
 from .margins import decision_margin_consistency as decision_margin_consistency
+from .matrix_result import MatrixResult as MatrixResult
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
 from .readings import agreement as agreement
@@ -21,6 +23,7 @@ from .side_by_side import consistency_table as consistency_table
 
 __all__ = [
     "AnswerNoise",
+    "MatrixResult",
     "Result",
     "agreement",
     "agreement_table",
@@ -36,6 +39,7 @@ __all__ = [
     "error_similarity",
     "independent_observers",
     "latex_table",
+    "matrix",
     "mean",
     "metric_correlations",
     "misclassification_agreement",

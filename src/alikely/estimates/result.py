@@ -18,6 +18,7 @@ from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
+from alikely.estimates.remarks import cautions, joined, scarcity
 from alikely.estimates.sentences import (
     PLACES,
     chosen_interval,
@@ -362,10 +363,10 @@ class Result(Tree):
     def _notes(self, frame: pd.DataFrame, width: Floats | None, few: str) -> list[str]:
         estimates = self.estimates
         undefined = estimates["undefined"].values.astype(object)
-        remarks = [undefined, self._scarcity(frame, undefined == "")]
-        if self.metric.caution is not None:
-            caution = self.metric.caution(self.table["cells"].values)
-            remarks.append(np.where(undefined == "", caution, ""))
+        defined = undefined == ""
+        remarks = [undefined, self._scarcity(frame, defined)]
+        if "cells" in self.table:
+            remarks.append(cautions(self.metric, self.table["cells"].values, defined))
         if "remark" in estimates:
             remarks.append(estimates["remark"].values)
         if width is not None:
@@ -380,9 +381,7 @@ class Result(Tree):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))
         # What leaves no estimate often leaves no posterior either: once is enough.
-        return [
-            "; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)
-        ]
+        return joined(remarks)
 
     def apart(self) -> NDArray[np.bool_]:
         """Which entries are undefined because their observers have no trial in common."""
@@ -419,13 +418,10 @@ class Result(Tree):
 
     def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""
-        trust = self.metric.trust
         known = {str(name): frame[name].to_numpy() for name in frame}
         if "cells" in self.table:
             known["cells"] = self.table["cells"].values
-        few = defined & (trust.rarest(known) < trust.least)
-        alone = few & (frame["se"].to_numpy() == 0)
-        return np.where(alone, trust.alone, np.where(few, trust.seldom, ""))
+        return scarcity(self.metric, known, frame["se"].to_numpy(), defined)
 
     def __repr__(self) -> str:
         n_pairs = self.table.sizes["pair"]

@@ -14,6 +14,7 @@ from alikely.plots.calibration import (
 from alikely.plots.cohort import plot_cohort, plot_cohort_groups
 from alikely.plots.consistency import plot_consistency
 from alikely.plots.errors import plot_classes, plot_error_row
+from alikely.plots.families import plot_families
 from alikely.plots.intervals import plot_intervals
 from alikely.plots.margin_checks import plot_margin_checks
 from alikely.plots.margins import plot_noise_free, plot_strengths
@@ -46,6 +47,7 @@ __all__ = [
     "plot_design_map",
     "plot_error_row",
     "plot_explained",
+    "plot_families",
     "plot_intervals",
     "plot_item_precision",
     "plot_levels",

@@ -7,6 +7,7 @@ from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
 from alikely.simulate.labels import label_trials, shared_label_agreement
+from alikely.simulate.leaderboards import leaderboard, random_tree, tree_answers
 from alikely.simulate.margins import (
     MARGIN_WORLDS,
     MarginData,
@@ -36,14 +37,17 @@ __all__ = [
     "error_rows",
     "joint_errors",
     "label_trials",
+    "leaderboard",
     "margin_data",
     "observers",
     "pattern_cells",
     "pattern_probabilities",
+    "random_tree",
     "reader_study",
     "repeated_answers",
     "shared_errors",
     "shared_label_agreement",
+    "tree_answers",
     "true_group_consistency",
     "true_margin_consistency",
     "true_strength_consistency",

@@ -1,0 +1,141 @@
+"""Whether the support of branches keeps its promise: trees of known shape, families found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special
+from scipy.cluster import hierarchy
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark import Families, families
+from alikely.estimates import matrix
+from alikely.metrics import ERROR_CONSISTENCY
+from alikely.simulate import random_tree, tree_answers
+
+__all__ = ["BINS", "branch_calibration", "branch_table"]
+
+# Lower ends of classes of support.
+BINS = (0.0, 0.5, 0.8, 0.95)
+
+
+def branch_calibration(
+    n_trees: int = 60,
+    n_observers: tuple[int, int] = (10, 30),
+    n_trials: Sequence[int] = (200, 1_000, 5_000),
+    *,
+    accuracy: tuple[float, float] = (0.5, 0.9),
+    n_resamples: int = 200,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Find families in simulated answers, and compare every branch with the true tree.
+
+    Each tree has its own shape, accuracies and number of trials. True is the tree that average
+    linkage makes of the error consistencies that infinitely many trials would give.
+
+    Parameters
+    ----------
+    n_trees : int
+        How many.
+    n_observers : (int, int)
+        Least and greatest number of observers.
+    n_trials : sequence of int
+        Numbers of trials, in turn.
+    accuracy : (float, float)
+        Least and greatest accuracy, in (0, 1).
+    n_resamples : int
+        Bootstrap replicates of each tree.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per branch: ``tree, n_observers, n_trials, size, support``, and whether it is
+        ``right``.
+
+    Examples
+    --------
+    >>> branches = branch_calibration(2, (5, 6), [500], n_resamples=20, rng=1)
+    >>> branches.columns.tolist()
+    ['tree', 'n_observers', 'n_trials', 'size', 'support', 'right']
+    """
+    rows = []
+    for k, seed in enumerate(seed_sequence(rng).spawn(n_trees)):
+        shape, answers, resampling, other = seed.spawn(4)
+        generator = np.random.default_rng(other)
+        n = int(generator.integers(n_observers[0], n_observers[1] + 1))
+        correlation = random_tree(n, shape)
+        accuracies = generator.uniform(*accuracy, n)
+        correct = tree_answers(correlation, accuracies, n_trials[k % len(n_trials)], answers)
+        found = families(
+            matrix(xr.DataArray(correct, dims=("observer", "trial")), tests=False, intervals=()),
+            n_resamples=n_resamples,
+            rng=resampling,
+        )
+        consistency = _true_consistency(correlation, accuracies)
+        truth = Families(
+            hierarchy.linkage(1 - consistency, "average"), found.observers,
+            found.support, ERROR_CONSISTENCY, 0,
+        )  # fmt: skip
+        real = {frozenset(members) for members in truth.branches["members"]}
+        rows += [
+            {
+                "tree": k,
+                "n_observers": n,
+                "n_trials": correct.shape[1],
+                "size": branch.n,
+                "support": branch.support,
+                "right": frozenset(branch.members) in real,
+            }
+            for branch in found.branches.rename(columns={"size": "n"}).itertuples()
+        ]
+    return pd.DataFrame(rows)
+
+
+def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
+    """How often branches are right, by their support.
+
+    Parameters
+    ----------
+    branches : pandas.DataFrame
+        As from `branch_calibration`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by class of support: ``n`` branches, their mean ``support``, the share ``right``
+        and its Monte-Carlo error ``mcse``.
+
+    Examples
+    --------
+    >>> branches = pd.DataFrame({"support": [0.99, 0.97, 0.3], "right": [True, True, False]})
+    >>> branch_table(branches)["right"].tolist()
+    [0.0, 1.0]
+    """
+    classes = np.searchsorted(BINS, branches["support"], side="right") - 1
+    ends = [*BINS[1:], 1.0]
+    names = [f"{low:g} to {high:g}" for low, high in zip(BINS, ends, strict=True)]
+    table = branches.groupby(np.array(names, dtype=object)[classes]).agg(
+        n=("right", "size"), support=("support", "mean"), right=("right", "mean")
+    )
+    table.index.name = "class"
+    return table.assign(mcse=np.sqrt(table["right"] * (1 - table["right"]) / table["n"]))
+
+
+def _true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
+    """Error consistency of all pairs with infinitely many trials."""
+    i, j = np.triu_indices(len(accuracy), k=1)
+    r, a, b = correlation[i, j], accuracy[i], accuracy[j]
+    h, k = special.ndtri(a), special.ndtri(b)
+    root = np.sqrt(1 - r**2)
+    # Owen's formula for two normal variables below two limits.
+    both = (a + b) / 2 - (h * k < 0) / 2
+    both -= special.owens_t(h, (k - r * h) / (h * root))
+    both -= special.owens_t(k, (h - r * k) / (k * root))
+    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
+    return ERROR_CONSISTENCY.value(np.maximum(cells, 0))

@@ -1,0 +1,597 @@
+"""Estimates of all pairs of thousands of observers, and what to ask of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.files import write_file
+from alikely._base.frames import As, given_as
+from alikely._base.html import html_of
+from alikely._base.names import nearest
+from alikely.data.packed import Packed
+from alikely.estimates.latex import printed
+from alikely.estimates.remarks import cautions, joined, scarcity
+from alikely.estimates.tree import Tree
+from alikely.inference.combined import combined_influence
+from alikely.metrics import Metric, consistency
+from alikely.metrics.metric import analytic_interval
+from alikely.stats.intervals import bound_names
+
+__all__ = ["MatrixResult"]
+
+# A data frame of more rows is more than anyone reads, and some gigabytes.
+MOST_ROWS = 1_000_000
+# Names of the dims of places, the first of which is there or not.
+PLACES = ("condition", "dataset")
+ORDERS = ("a, b", "b, a")
+POSTERIOR = ("posterior_lower", "posterior_upper")
+PAIRS = ("pair",)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class MatrixResult(Tree):
+    """Estimates of one metric for all pairs of many observers.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        Group ``estimates``: variables with the dim ``pair``, which runs through the upper triangle
+        of the matrix row by row, and no labels of its own; before it ``condition`` or ``dataset``
+        where trials are kept apart by these, and ``order`` ("a, b" and "b, a") of metrics to
+        which the order matters. Group ``answers``: the answers as bits, for standard errors of
+        differences and means.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.matrix(al.load_example(), by=None)
+    >>> result
+    <MatrixResult error_consistency: 10 observers, 45 pairs, 480 trials>
+    >>> result["estimate"].sel(observer="model_1", observer_other="model_2").round(3).item()
+    0.273
+    """
+
+    SCHEMA = MappingProxyType(
+        {
+            "estimates": {"estimate": None, "se": None, "cells": None},
+            "answers": {"right": ("observer", "word"), "n_trials": None},
+        }
+    )
+
+    @property
+    def observers(self) -> list[str]:
+        """Names in the order of rows and columns."""
+        return [str(name) for name in self.data["answers"]["observer"].values.tolist()]
+
+    @property
+    def place(self) -> str:
+        """What trials are kept apart by, ``"condition"`` or ``"dataset"``; empty where pooled."""
+        return next((name for name in PLACES if name in self.estimates.dims), "")
+
+    @property
+    def places(self) -> list[str]:
+        """Names of the conditions or data sets; one empty name where trials are pooled."""
+        place = self.place
+        return [str(name) for name in self.estimates[place].values.tolist()] if place else [""]
+
+    def __repr__(self) -> str:
+        n, n_pairs = len(self.observers), self.estimates.sizes["pair"]
+        trials = int(self.data["answers"]["n_trials"].sum())
+        where = f", {len(self.places)} {self.place}s" if self.place else ""
+        n_undefined = int(np.isnan(self.estimates["estimate"].values).sum())
+        undefined = f", {n_undefined:,} undefined entries" if n_undefined else ""
+        return (
+            f"<MatrixResult {self.metric.name}: {n:,} observers, {n_pairs:,} pairs, "
+            f"{trials:,} trials{where}{undefined}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the pairs that are most alike."""
+        frame = self.to_frame(top=10)
+        keep = [n for n in ("dataset", "condition") if frame[n].nunique() > 1]
+        cells, numbers, _ = printed(
+            frame[[*keep, "observer_a", "observer_b", "n_trials", "estimate", "se", "note"]],
+            headings={"estimate": self.metric.label},
+        )
+        more = "the highest first; to_frame, nearest and result['estimate'] have the others"
+        return html_of(repr(self)[1:-1], cells, numbers=numbers, more=more)
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        """One variable as a labelled square matrix.
+
+        Parameters
+        ----------
+        name : str
+            ``"estimate", "se", "n_trials", "posterior_lower", "posterior_upper", "log10_p"`` or
+            ``"p_adjusted"``, where the analysis has them.
+
+        Returns
+        -------
+        xarray.DataArray, dims ([condition], observer, observer_other)
+            Of metrics to which the order matters the row is the reference. On the diagonal NaN,
+            but for ``n_trials`` and the estimate of an observer with itself.
+
+        Raises
+        ------
+        KeyError
+            If there is no such variable.
+        """
+        estimates = self.estimates
+        known = [str(v) for v in estimates.data_vars if v not in ("cells", "own")] + ["n_trials"]
+        if name not in known:
+            raise KeyError(
+                f"no {name!r} in this matrix; it has {', '.join(known)}{nearest(name, known)}"
+            )
+        names, n = self.observers, len(self.observers)
+        if name == "n_trials":
+            values = estimates["cells"].sum("cell").values
+            # Trials that an observer was shown.
+            diagonal: Any = np.stack([packed.n_shown() for packed in self.answers()])
+            diagonal = diagonal if self.place else diagonal[0]
+        else:
+            values = estimates[name].values
+            diagonal = estimates["own"].values if name == "estimate" else np.nan
+        order = "order" in estimates[name].dims if name in estimates else False
+        upper, lower = (values[..., 0, :], values[..., 1, :]) if order else (values, values)
+        square = np.empty((*upper.shape[:-1], n, n), dtype=values.dtype)
+        i, j = np.triu_indices(n, k=1)
+        square[..., i, j], square[..., j, i] = upper, lower
+        square[..., np.arange(n), np.arange(n)] = diagonal
+        place = self.place
+        return xr.DataArray(
+            square,
+            dims=(*([place] if place else []), "observer", "observer_other"),
+            coords={
+                **({place: self.places} if place else {}),
+                "observer": names,
+                "observer_other": names,
+            },
+            name=name,
+        )
+
+    def to_frame(
+        self,
+        top: int | None = None,
+        *,
+        min_estimate: float | None = None,
+        lowest: bool = False,
+        observer: str | None = None,
+        as_: As = "pandas",
+    ) -> pd.DataFrame | Any:
+        """Table of pairs, the highest estimates first.
+
+        Parameters
+        ----------
+        top : int, optional
+            So many rows; all if not given.
+        min_estimate : float, optional
+            Only pairs with at least this estimate.
+        lowest : bool
+            The lowest first.
+        observer : str, optional
+            Only pairs of this observer.
+        as_ : {"pandas", "polars", "pyarrow"}
+            Whose table is wanted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Or a table of the library asked for: ``dataset, condition, observer_a, observer_b,
+            n_trials, accuracy_a, accuracy_b, estimate, se``, limits of the schools, ``log10_p``
+            (Fisher's exact test) and ``p_adjusted`` (over all entries), ``note``. What is undefined
+            stands last.
+
+        Raises
+        ------
+        ValueError
+            If that were more than a million rows, or an option is invalid.
+        """
+        estimates = self.estimates
+        value = estimates["estimate"].values
+        chosen = np.ones(value.shape, dtype=bool)
+        if observer is not None:
+            chosen &= (self._ends() == self._position(observer)).any(axis=0)
+        if min_estimate is not None:
+            chosen &= value >= min_estimate
+        flat = np.flatnonzero(chosen)
+        n_rows = len(flat) if top is None else min(top, len(flat))
+        if top is not None and top < 1:
+            raise ValueError(f"top must be at least 1, got {top}")
+        if n_rows > MOST_ROWS:
+            raise ValueError(
+                f"a table of {n_rows:,} rows is more than {MOST_ROWS:,}; give top= or "
+                "min_estimate=, take matrices as result['estimate'], or write all to a file with "
+                "to_parquet"
+            )
+        key = value.ravel()[flat] if lowest else -value.ravel()[flat]
+        if n_rows < len(flat):
+            # NaN sorts last also here.
+            flat = flat[np.sort(np.argpartition(key, n_rows - 1)[:n_rows])]
+            key = value.ravel()[flat] if lowest else -value.ravel()[flat]
+        rows = flat[np.argsort(key, kind="stable")]
+        return given_as(self._rows(rows), as_)
+
+    def nearest(self, observer: str, k: int = 10) -> pd.DataFrame:
+        """Observers that fail most like one.
+
+        Parameters
+        ----------
+        observer : str
+        k : int
+            How many.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the other observer, the nearest first; of several conditions the mean of
+            those in which the pair is defined, and their number. ``estimate``, ``se``, and the
+            limits of the analytic interval. Of metrics to which the order matters `observer` is
+            the reference.
+
+        Raises
+        ------
+        ValueError
+            If there is no such observer.
+        """
+        at = self._position(observer)
+        values = self["estimate"].values.reshape(-1, len(self.observers), len(self.observers))
+        row = values[:, at].copy()
+        row[:, at] = np.nan
+        n_defined = np.isfinite(row).sum(axis=0)
+        means = np.where(n_defined, np.nansum(row, axis=0), np.nan) / np.maximum(n_defined, 1)
+        order = np.argsort(-means, kind="stable")[: min(k, (n_defined > 0).sum())]
+        frames = [self._combined({(at, int(j)): 1.0}) for j in order]
+        table = pd.DataFrame(frames, index=pd.Index(np.array(self.observers)[order], name="other"))
+        return table.drop(columns=["n_pairs", "p"])
+
+    def select(
+        self, observers: Sequence[str] | None = None, places: Sequence[str] | str | None = None
+    ) -> MatrixResult:
+        """A part of the matrix.
+
+        Parameters
+        ----------
+        observers : sequence of str, optional
+            Whom to keep, in this order.
+        places : str or sequence of str, optional
+            Conditions, or data sets, to keep.
+
+        Returns
+        -------
+        MatrixResult
+            Adjusted p-values stay those of all pairs that were analysed.
+
+        Raises
+        ------
+        ValueError
+            If one is unknown or named twice, or fewer than two observers are left.
+        """
+        estimates, answers = self.estimates, self.data["answers"].to_dataset()
+        if places is not None:
+            wanted = [places] if isinstance(places, str) else list(places)
+            for name in wanted:
+                if not self.place or name not in self.places:
+                    raise ValueError(f"no condition {name!r} here{nearest(name, self.places)}")
+            at = [self.places.index(name) for name in wanted]
+            starts = np.append(0, np.cumsum(answers["n_words"].values))
+            words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in at])
+            estimates = estimates.isel({self.place: at})
+            answers = answers.isel({self.place: at, "word": words})
+        if observers is not None:
+            at = [self._position(name) for name in observers]
+            if len(set(at)) < max(2, len(at)):
+                raise ValueError("observers must be at least two different ones")
+            i, j = (np.array(at)[k] for k in np.triu_indices(len(at), k=1))
+            estimates = _reordered(estimates, i, j, len(self.observers))
+            if "own" in estimates:
+                estimates = estimates.isel(observer=at)
+            answers = answers.isel(observer=at)
+        tree = xr.DataTree.from_dict({"estimates": estimates, "answers": answers})
+        tree.attrs = dict(self.data.attrs)
+        return MatrixResult(tree)
+
+    def difference(
+        self, first: tuple[str, str], second: tuple[str, str], *, ci_prob: float | None = None
+    ) -> pd.Series:
+        """Difference of two entries, with the dependence between them.
+
+        Parameters
+        ----------
+        first, second : (str, str)
+            Two pairs of observers; they may share one.
+        ci_prob : float, optional
+            As in the analysis if not given.
+
+        Returns
+        -------
+        pandas.Series
+            ``estimate, se``, limits of the analytic interval, ``p`` (two-sided) and ``n_places``,
+            over which it is a mean.
+
+        Raises
+        ------
+        ValueError
+            If an observer is unknown, a pair is one observer twice, or both are the same pair.
+        """
+        weights: dict[tuple[int, int], float] = {}
+        for pair, sign in ((first, 1.0), (second, -1.0)):
+            at = self._pair(pair)
+            weights[at] = weights.get(at, 0.0) + sign
+        if not any(weights.values()):
+            raise ValueError(f"first and second are the same pair, {' x '.join(first)}")
+        return self._combined(weights, ci_prob, against=0.0).drop("n_pairs")
+
+    def mean(
+        self,
+        rows: Sequence[str],
+        columns: Sequence[str] | None = None,
+        *,
+        ci_prob: float | None = None,
+    ) -> pd.Series:
+        """Mean of a block of the matrix, with the dependence between its entries.
+
+        Parameters
+        ----------
+        rows, columns : sequence of str
+            Mean over all pairs of one of `rows` and one of `columns`; without `columns`, over the
+            pairs among `rows`.
+        ci_prob : float, optional
+            As in the analysis if not given.
+
+        Returns
+        -------
+        pandas.Series
+            ``estimate, se``, limits of the analytic interval, ``p`` (two-sided, against
+            independent observers, where the metric has one value for them),
+            ``n_pairs`` (the least of all places: a mean is over pairs that are defined) and
+            ``n_places``. Trials are drawn anew, observers are these.
+
+        Raises
+        ------
+        ValueError
+            If an observer is unknown, or there is no pair.
+        """
+        return self._combined(self._block(rows, columns), ci_prob)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write all pairs as a table, without ever holding it.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, with the columns of `to_frame`; one that exists is replaced when the new
+            one is complete.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        n_rows = self.estimates["estimate"].size
+        sink = pa.BufferOutputStream()
+        writer = None
+        for start in range(0, n_rows, MOST_ROWS):
+            rows = np.arange(start, min(start + MOST_ROWS, n_rows))
+            table = pa.Table.from_pandas(self._rows(rows), preserve_index=False)
+            writer = writer or pq.ParquetWriter(sink, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+        write_file(path, sink.getvalue().to_pybytes())
+
+    def _rows(self, flat: NDArray[np.intp]) -> pd.DataFrame:
+        """The entries at these positions of the flattened estimates, as a table."""
+        estimates, metric = self.estimates, self.metric
+        array = estimates["estimate"]
+        at = dict(zip(array.dims, np.unravel_index(flat, array.shape), strict=True))
+        place, pair = at.get(self.place), at["pair"]
+        first, second = self._ends()[:, pair]
+        cells = estimates["cells"].values
+        counts = (cells[place, pair] if self.place else cells[pair]).astype(np.float64)
+        if "order" in at:
+            back = at["order"] == 1
+            first, second = np.where(back, second, first), np.where(back, first, second)
+            counts[back] = counts[back][:, [0, 2, 1, 3]]
+        names = np.array(self.observers, dtype=object)
+        accuracy_a, accuracy_b = consistency.accuracies(counts)
+        value, se = (estimates[name].values.ravel()[flat] for name in ("estimate", "se"))
+        where = self._where(place, len(flat))
+        frame = pd.DataFrame(
+            {
+                **where,
+                "observer_a": names[first],
+                "observer_b": names[second],
+                "n_trials": counts.sum(axis=1).astype(np.int64),
+                "accuracy_a": accuracy_a,
+                "accuracy_b": accuracy_b,
+                "estimate": value,
+                "se": se,
+            }
+        )
+        prob = float(self.data.attrs["ci_prob"])
+        limits = {"analytic": self._analytic(value, se, prob)}
+        if POSTERIOR[0] in estimates:
+            limits["posterior"] = np.stack(
+                [estimates[name].values.ravel()[flat] for name in POSTERIOR], axis=1
+            )
+        for school, bounds in limits.items():
+            kind = "ci" if school == "analytic" else "eti"
+            for name, bound in zip(bound_names(school, kind, prob), bounds.T, strict=True):
+                frame[name] = bound
+        for name in ("log10_p", "p_adjusted"):
+            if name in estimates:
+                # Independence does not ask for the order of a pair.
+                grid = estimates[name].values
+                frame[name] = grid[place, pair] if self.place else grid[pair]
+        defined = np.isfinite(value)
+        frame["note"] = joined(
+            [
+                np.where(defined, "", metric.reason(counts)),
+                scarcity(metric, {"cells": counts}, se, defined),
+                cautions(metric, counts, defined),
+            ]
+        )
+        return frame
+
+    def _where(self, place: NDArray[np.intp] | None, n_rows: int) -> dict[str, Any]:
+        """Data set and condition of rows."""
+        estimates = self.estimates
+        out: dict[str, Any] = {}
+        for name in ("dataset", "condition"):
+            labels = estimates.coords.get(f"of_{name}")
+            known = labels is not None and place is not None
+            out[name] = labels.values[place] if known else np.full(n_rows, "all", dtype=object)
+        return out
+
+    def _analytic(self, value: Floats, se: Floats, prob: float) -> Floats:
+        return analytic_interval(self.metric, value, se, special.ndtri((1 + prob) / 2))
+
+    def _ends(self) -> NDArray[np.intp]:
+        return np.stack(np.triu_indices(len(self.observers), k=1))
+
+    def _position(self, name: str) -> int:
+        names = self.observers
+        if name not in names:
+            raise ValueError(f"no observer {name!r} in this matrix{nearest(name, names)}")
+        return names.index(name)
+
+    def _pair(self, pair: tuple[str, str]) -> tuple[int, int]:
+        a, b = (self._position(name) for name in pair)
+        if a == b:
+            raise ValueError(f"a pair is of two observers, got {pair[0]!r} twice")
+        return (min(a, b), max(a, b)) if self.metric.symmetric else (a, b)
+
+    def _block(
+        self, rows: Sequence[str], columns: Sequence[str] | None
+    ) -> dict[tuple[int, int], float]:
+        own = [self._position(name) for name in rows]
+        other = own if columns is None else [self._position(name) for name in columns]
+        pairs = {(i, j) for i in own for j in other if i != j}
+        if self.metric.symmetric:
+            pairs = {(min(pair), max(pair)) for pair in pairs}
+        if not pairs:
+            raise ValueError("no pair of different observers in this block; name more of them")
+        return dict.fromkeys(sorted(pairs), 1 / len(pairs))
+
+    def _combined(
+        self,
+        weights: Mapping[tuple[int, int], float],
+        ci_prob: float | None = None,
+        against: float | None = None,
+    ) -> pd.Series:
+        """Weighted sum of entries, averaged over places: estimate, error, interval."""
+        metric = self.metric
+        if metric.counts != "correctness":
+            raise ValueError(
+                f"differences and means within a matrix are of metrics of correctness; analyse "
+                f"these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
+            )
+        ends, weight = np.array(list(weights), dtype=np.intp), np.array(list(weights.values()))
+        used, local = np.unique(ends, return_inverse=True)
+        parts = [
+            _weighted(metric, counts, weight, packed.unpacked(used), local.reshape(ends.shape))
+            for packed, counts in zip(self.answers(), self._counts(ends), strict=True)
+        ]
+        defined = [part for part in parts if part.n_pairs]
+        if against is None:
+            against = np.nan if metric.independent is None else metric.independent
+        estimate = float(np.mean([part.value for part in defined])) if defined else np.nan
+        se = float(np.linalg.norm([part.se for part in defined])) / max(len(defined), 1)
+        se = se if defined else np.nan
+        prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+        if len(weight) == 1 == len(defined):
+            bounds = self._analytic(np.array([estimate]), np.array([se]), prob)[0]
+        else:
+            bounds = estimate + np.array([-1, 1]) * special.ndtri((1 + prob) / 2) * se
+        names = bound_names("analytic", "ci", prob)
+        return pd.Series(
+            {
+                "estimate": estimate,
+                "se": se,
+                **dict(zip(names, bounds.tolist(), strict=True)),
+                "p": 2 * float(special.ndtr(-abs(estimate - against) / se)) if se > 0 else np.nan,
+                "n_pairs": min((part.n_pairs for part in defined), default=0),
+                "n_places": len(defined),
+            }
+        )
+
+    def _counts(self, ends: NDArray[np.intp]) -> Floats:
+        """Cells of pairs as they are named, (place, pair, 4)."""
+        n, (low, high) = len(self.observers), np.sort(ends, axis=1).T
+        pair = low * n - low * (low + 1) // 2 + high - low - 1
+        cells = self.estimates["cells"].values
+        counts = cells.reshape(-1, cells.shape[-2], 4)[:, pair].astype(np.float64)
+        back = ends[:, 0] > ends[:, 1]
+        counts[:, back] = counts[:, back][..., [0, 2, 1, 3]]
+        return np.asarray(counts)
+
+    def answers(self) -> list[Packed]:
+        """The answers of each place, as bits."""
+        answers = self.data["answers"].to_dataset()
+        ends = np.cumsum(np.atleast_1d(answers["n_words"].values))
+        out = []
+        for start, end, n in zip(
+            np.append(0, ends[:-1]), ends, np.atleast_1d(answers["n_trials"].values), strict=True
+        ):
+            right, shown = (
+                answers[name].values[:, start:end] if name in answers else None
+                for name in ("right", "shown")
+            )
+            out.append(Packed(right, shown, int(n)))
+        return out
+
+
+class _Sum(NamedTuple):
+    """A weighted sum of entries of one place; of no pair where it is undefined."""
+
+    value: float
+    se: float
+    n_pairs: int
+
+
+def _weighted(
+    metric: Metric,
+    counts: Floats,
+    weight: Floats,
+    answers: NDArray[np.int8],
+    ends: NDArray[np.intp],
+) -> _Sum:
+    """Weighted sum of entries; a mean is over those that are defined."""
+    value = metric.value(counts)
+    defined = np.isfinite(value)
+    if (weight < 0).any() and not defined.all():
+        return _Sum(np.nan, np.nan, 0)
+    if not defined.any():
+        return _Sum(np.nan, np.nan, 0)
+    counts, value, ends = counts[defined], value[defined], ends[defined]
+    weight = weight[defined] * (weight.sum() / weight[defined].sum() if not defined.all() else 1)
+    slopes = np.where(counts > 0, metric.influence(counts), 0.0)
+    slopes *= (weight / counts.sum(axis=1))[:, None]
+    influence = combined_influence(answers, *ends.T, slopes)
+    return _Sum(float(weight @ value), float(np.linalg.norm(influence)), int(defined.sum()))
+
+
+def _reordered(
+    estimates: xr.Dataset, i: NDArray[np.intp], j: NDArray[np.intp], n: int
+) -> xr.Dataset:
+    """The pairs of these observers, with each pair's first as it stands now."""
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    out = estimates.isel(pair=low * n - low * (low + 1) // 2 + high - low - 1)
+    turned = xr.DataArray(i > j, dims="pair")
+    out["cells"] = out["cells"].where(~turned, out["cells"].isel(cell=[0, 2, 1, 3]).values)
+    for name in [v for v in out.data_vars if "order" in out[v].dims]:
+        out[name] = out[name].where(~turned, out[name].isel(order=[1, 0]).values)
+    return out

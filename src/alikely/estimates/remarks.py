@@ -1,0 +1,81 @@
+"""What a reader should know of estimates from counts, entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely.metrics import Metric
+
+__all__ = ["cautions", "joined", "scarcity"]
+
+
+def scarcity(
+    metric: Metric, known: Mapping[str, NDArray[Any]], se: Floats, defined: NDArray[np.bool_]
+) -> NDArray[Any]:
+    """Which entries rest on too little for the analytic interval and the bootstrap.
+
+    Parameters
+    ----------
+    metric : Metric
+        The estimand.
+    known : mapping of str to ndarray, shape (pair, ...)
+        Counts behind the entries, as `metrics.metric.Trust` asks for them.
+    se : ndarray, shape (pair,)
+        Standard errors.
+    defined : ndarray of bool, shape (pair,)
+        Which entries have an estimate.
+
+    Returns
+    -------
+    ndarray of str, shape (pair,)
+        Empty where nothing is to be said.
+    """
+    trust = metric.trust
+    few = defined & (trust.rarest(known) < trust.least)
+    return np.where(few & (se == 0), trust.alone, np.where(few, trust.seldom, ""))
+
+
+def cautions(metric: Metric, cells: NDArray[Any], defined: NDArray[np.bool_]) -> NDArray[Any]:
+    """Where the analytic interval of a metric misleads besides.
+
+    Parameters
+    ----------
+    metric : Metric
+        The estimand.
+    cells : ndarray, shape (pair, 4)
+        Counts of correctness.
+    defined : ndarray of bool, shape (pair,)
+        Which entries have an estimate.
+
+    Returns
+    -------
+    ndarray of str, shape (pair,)
+        Empty where nothing is to be said.
+    """
+    if metric.caution is None:
+        return np.full(len(defined), "", dtype=object)
+    return np.where(defined, metric.caution(cells), "")
+
+
+def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
+    """Remarks of each entry in one text, none of them twice.
+
+    Parameters
+    ----------
+    remarks : iterable of ndarray of str, shape (pair,)
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> joined([np.array(["few", ""]), np.array(["few", ""]), np.array(["wide", ""])])
+    ['few; wide', '']
+    """
+    return ["; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)]

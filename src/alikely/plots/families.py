@@ -1,0 +1,204 @@
+"""Families of observers: the tree of those that fail alike, above the matrix of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+from scipy.cluster import hierarchy
+
+from alikely._base.names import listed
+from alikely.benchmark import Families
+from alikely.estimates import MatrixResult
+from alikely.plots._style import (
+    COLUMN_WIDTH,
+    PlotFigure,
+    color_key,
+    figure_of,
+    in_column,
+    key_outside,
+    new_axes,
+    styled,
+)
+
+__all__ = ["plot_families"]
+
+# Of more observers names cannot be read, nor told from one another.
+MOST_NAMED = 60
+MOST_NAMED_IN_COLUMN = 25
+# Classes of support: least, what the key says, and how a branch is drawn.
+SUPPORT = (
+    (0.95, "at least .95", "black", 1.8),
+    (0.8, ".80 to .95", "0.35", 1.2),
+    (0.0, "below .80", "0.65", 0.7),
+)
+# Of more groups colours cannot be told apart.
+MOST_GROUPS = 20
+
+
+@styled
+def plot_families(
+    tree: Families,
+    matrix: MatrixResult,
+    *,
+    by: Mapping[str, str] | None = None,
+    place: str | None = None,
+) -> NDArray[np.object_]:
+    """Draw a tree of observers with the support of its branches, above the matrix of all pairs.
+
+    Parameters
+    ----------
+    tree : Families
+        As from `alikely.benchmark.families`.
+    matrix : MatrixResult
+        What it was made of.
+    by : mapping of str to str, optional
+        Group of every observer, such as the family that its makers name: a strip of colours
+        between tree and matrix.
+    place : str, optional
+        Condition or data set whose estimates the matrix shows; the mean if not given.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes
+        Tree, strip (where there are groups), and matrix.
+
+    Raises
+    ------
+    ValueError
+        If both are of other observers, an observer has no group, there are more than 20 groups, or
+        the matrix has no such condition.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.matrix(al.load_example(), by=None)
+    >>> tree = al.benchmark.families(result, n_resamples=200, rng=1)
+    >>> len(al.plot_families(tree, result))
+    2
+    """
+    if tree.observers != matrix.observers:
+        raise ValueError("tree and matrix are of other observers; make the tree of this matrix")
+    order = tree.order
+    n = len(order)
+    named = n <= (MOST_NAMED_IN_COLUMN if in_column() else MOST_NAMED)
+    side = 5.5 if n <= MOST_NAMED / 2 else 7.5
+    heights = [1.3] + ([0.22] if by is not None else []) + [side]
+    axes = new_axes(
+        (side + 1.5, sum(heights)),
+        rows=len(heights),
+        tall=True,
+        gridspec_kw={"height_ratios": heights},
+        sharex=True,
+    )
+    figure = figure_of(axes[0])
+    if in_column() and isinstance(figure, PlotFigure):
+        figure.set_size_inches(COLUMN_WIDTH, 1.5 * COLUMN_WIDTH)
+    keys = _tree(axes[0], tree)
+    if by is not None:
+        keys += _strip(axes[1], order, by)
+    image, label = _map(axes[-1], matrix, order, place, named)
+    # Beside all panels alike, so that leaves stand above their columns.
+    color_key(list(axes), image, label, location="bottom", aspect=40, shrink=0.6)
+    key_outside(axes[-1], keys, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    return axes
+
+
+def _tree(ax: Axes, tree: Families) -> list[Any]:
+    """Draw the branches, each as sure as it is supported; what the key says."""
+    drawn = hierarchy.dendrogram(tree.linkage, no_plot=True)
+    # The plan of scipy has 10 units to a leaf, the first at 5, and its own order of branches:
+    # heights and ends of a branch say which it is.
+    x = (np.array(drawn["icoord"]) - 5) / 10
+    y = np.array(drawn["dcoord"])
+    support = _support_in_order(tree, x, y)
+    present = []
+    higher = np.inf
+    for least, label, color, width in SUPPORT:
+        chosen = (support >= least) & (support < higher)
+        higher = least
+        lines = [np.column_stack(ends) for ends in zip(x[chosen], y[chosen], strict=True)]
+        ax.add_collection(LineCollection(lines, colors=color, linewidths=width, zorder=2 + least))
+        if chosen.any():
+            present.append(Line2D([], [], color=color, linewidth=width, label=f"support {label}"))
+    if np.isnan(support).any():
+        lines = [np.column_stack(ends) for ends in zip(x, y, strict=True)]
+        ax.add_collection(LineCollection(lines, colors="0.35", linewidths=1.0))
+    # Stems of leaves say nothing: they are drawn as far as the tree needs a foot.
+    joins = tree.linkage[:, 2]
+    top, low = joins.max(), joins.min()
+    margin = 0.15 * (top - low) or 0.1
+    ax.set_ylim(max(low - 2 * margin, 0.0), top + margin)
+    ticks = [tick for tick in ax.get_yticks() if low - 2 * margin <= tick <= top + margin]
+    best = tree.metric.bounds[1]
+    ax.set_yticks(ticks, [f"{best - tick:.2g}" for tick in ticks])
+    ax.set_ylabel("mean " + tree.metric.short)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.tick_params(bottom=False, labelbottom=False)
+    return present
+
+
+def _support_in_order(
+    tree: Families, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Support of branches in the order in which they are drawn; the root's is certain."""
+    position = np.argsort(hierarchy.leaves_list(tree.linkage)).astype(float).tolist()
+    at: dict[tuple[float, float], float] = {}
+    for (a, b, height, _), support in zip(tree.linkage, tree.support, strict=True):
+        left, right = sorted((position[int(a)], position[int(b)]))
+        position.append((left + right) / 2)
+        at[round(position[-1], 6), round(height, 9)] = support
+    return np.array(
+        [at[round((u[1] + u[2]) / 2, 6), round(v[1], 9)] for u, v in zip(x, y, strict=True)]
+    )
+
+
+def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
+    """Colours of groups, leaf by leaf; what the key says."""
+    if missing := [name for name in order if name not in by]:
+        raise ValueError(f"by has no group of {listed(missing)}; name every observer of the tree")
+    groups = sorted({str(by[name]) for name in order})
+    if len(groups) > MOST_GROUPS:
+        raise ValueError(
+            f"{len(groups)} groups have more colours than can be told apart; join some, at most "
+            f"{MOST_GROUPS}"
+        )
+    colors = mpl.colormaps["tab10" if len(groups) <= 10 else "tab20"]
+    numbers = [[groups.index(str(by[name])) for name in order]]
+    ax.imshow(numbers, aspect="auto", cmap=colors, vmin=-0.5, vmax=colors.N - 0.5)
+    ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
+    return [Patch(color=colors(k), label=name) for k, name in enumerate(groups)]
+
+
+def _map(
+    ax: Axes, matrix: MatrixResult, order: list[str], place: str | None, named: bool
+) -> tuple[AxesImage, str]:
+    """Draw the matrix, observers in the order of the leaves; its colours and what they are of."""
+    square = matrix["estimate"] if place is None else matrix.select(places=place)["estimate"]
+    if matrix.place:
+        square = square.mean(matrix.place)
+    values = square.sel(observer=order, observer_other=order).values.copy()
+    np.fill_diagonal(values, np.nan)
+    limit = np.nanmax(np.abs(values), initial=1e-9)
+    if np.nanmin(values, initial=0) < 0 < limit:
+        scale: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+    else:
+        scale = {"cmap": "viridis"}
+    image = ax.imshow(values, aspect="auto", interpolation="nearest", **scale)
+    if named:
+        ax.set_xticks(range(len(order)), order, rotation=90, fontsize=7)
+        ax.set_yticks(range(len(order)), order, fontsize=7)
+    else:
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.set_ylabel(f"{len(order):,} observers")
+    where = f" ({place})" if place else ""
+    return image, matrix.metric.label + where

@@ -1,0 +1,242 @@
+"""Matrices of all pairs against the front doors for tables of pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.estimates import MatrixResult
+
+KEYS = ["condition", "observer_a", "observer_b"]
+ALIKE = ["n_trials", "accuracy_a", "accuracy_b", "estimate", "se"]
+ALIKE += ["analytic_ci95_lb", "analytic_ci95_ub", "note"]
+
+
+@pytest.fixture(scope="module")
+def trials() -> al.Trials:
+    return al.load_example()
+
+
+@pytest.fixture(scope="module")
+def by_condition(trials: al.Trials) -> MatrixResult:
+    return al.matrix(trials)
+
+
+def _by_pair(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.set_index(KEYS).sort_index()
+
+
+@pytest.mark.parametrize("metric", ["error_consistency", "copy_probability", "normalised"])
+@pytest.mark.parametrize("by", ["condition", None])
+def test_entries_are_those_of_the_general_door(
+    trials: al.Trials, metric: str, by: str | None
+) -> None:
+    found = _by_pair(al.matrix(trials, metric, by).to_frame())
+    result = al.compare(trials, metric, by=by, n_resamples=0, n_draws=0, n_null=0)
+    table = _by_pair(result.summary())
+    # Of directed metrics tables hold humans as references of machines; a matrix both orders.
+    found = found.loc[table.index]
+    pd.testing.assert_frame_equal(found[ALIKE], table[ALIKE], rtol=1e-12, atol=1e-14)
+    p = 10 ** found["log10_p"]
+    np.testing.assert_allclose(p, table["p_fisher"], rtol=1e-9)
+
+
+def test_missing_answers_leave_pairs_alone() -> None:
+    rng = np.random.default_rng(2)
+    correct = rng.integers(0, 2, (6, 200)).astype(float)
+    correct[rng.random(correct.shape) < 0.3] = np.nan
+    correct[0, :100] = correct[1, 100:] = np.nan
+    trials = al.Trials.from_correct(correct)
+    result = al.matrix(trials, no_response="drop")
+    others = trials.select(observer=trials.observers[1:])
+    table = al.error_consistency(
+        others, no_response="drop", n_resamples=0, n_draws=0, n_null=0
+    ).summary()
+    found = result.select(trials.observers[1:]).to_frame().set_index(["observer_a", "observer_b"])
+    table = table.set_index(["observer_a", "observer_b"])
+    np.testing.assert_allclose(found.loc[table.index, "se"], table["se"], rtol=1e-12)
+    apart = result.to_frame().iloc[-1]
+    assert (apart["observer_a"], apart["observer_b"]) == tuple(trials.observers[:2])
+    assert np.isnan(apart["estimate"])
+    assert apart["n_trials"] == 0
+    assert "no trial" in apart["note"] or "no common" in apart["note"]
+    assert "1 undefined entries" in repr(result)
+
+
+def test_differences_and_means_are_those_of_tables(
+    trials: al.Trials, by_condition: MatrixResult
+) -> None:
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
+    names = ["model_1", "model_2", "model_3"]
+    entries = [
+        f"{a} x {b} [{c}]"
+        for a, b in (names[:2], names[1:], names[::2])
+        for c in by_condition.places
+    ]
+    expected = al.mean(result, entries).loc["analytic"]
+    found = by_condition.mean(names)
+    assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
+    assert found["se"] == pytest.approx(expected["se"], rel=1e-12)
+    assert (found["n_pairs"], found["n_places"]) == (3, 3)
+    first, second = ("model_2", "model_1"), ("model_1", "model_3")
+    expected = al.difference(
+        result,
+        [f"model_1 x model_2 [{c}]" for c in by_condition.places],
+        [f"model_1 x model_3 [{c}]" for c in by_condition.places],
+    ).loc["analytic"]
+    found = by_condition.difference(first, second)
+    assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
+    assert found["se"] == pytest.approx(expected["se"], rel=1e-12)
+    between = by_condition.mean(names, ["human_1", "human_2"])
+    assert between["n_pairs"] == 6
+
+
+def test_squares(by_condition: MatrixResult) -> None:
+    square = by_condition["estimate"]
+    assert square.dims == ("condition", "observer", "observer_other")
+    assert (square.values[:, 3, 3] == 1).all()
+    np.testing.assert_array_equal(
+        square.values, square.transpose(..., "observer_other", "observer")
+    )
+    assert np.isnan(by_condition["se"].values[:, 0, 0]).all()
+    assert (by_condition["n_trials"].values == 160).all()
+    with pytest.raises(KeyError, match="did you mean 'estimate'"):
+        by_condition["estimates"]
+
+
+def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
+    names = ["model_3", "human_1", "model_1"]
+    for metric in ("error_consistency", "copy_probability"):
+        whole = al.matrix(trials, metric)
+        part = whole.select(names)
+        again = al.matrix(trials.select(observer=names), metric).select(names)
+        xr.testing.assert_allclose(part["estimate"], again["estimate"])
+        xr.testing.assert_equal(part["estimate"], whole["estimate"].sel(
+            observer=names, observer_other=names))  # fmt: skip
+        expected = whole.difference(("model_3", "human_1"), ("human_1", "model_1"))
+        found = part.difference(("model_3", "human_1"), ("human_1", "model_1"))
+        pd.testing.assert_series_equal(found, expected)
+
+
+def test_places(by_condition: MatrixResult) -> None:
+    one = by_condition.select(places="noise")
+    assert one.places == ["noise"]
+    xr.testing.assert_equal(
+        one["estimate"].sel(condition="noise"), by_condition["estimate"].sel(condition="noise")
+    )
+    assert one.mean(["model_1", "model_2"])["se"] == pytest.approx(
+        one["se"].sel(condition="noise", observer="model_1", observer_other="model_2").item()
+    )
+
+
+def test_nearest_and_top(by_condition: MatrixResult) -> None:
+    table = by_condition.nearest("model_1", 4)
+    mean = by_condition["estimate"].mean("condition").sel(observer="model_1")
+    expected = mean.drop_sel(observer_other="model_1").to_series().nlargest(4)
+    np.testing.assert_allclose(table["estimate"], expected)
+    assert table.index.tolist() == expected.index.tolist()
+    frame, top = by_condition.to_frame(), by_condition.to_frame(top=5)
+    pd.testing.assert_frame_equal(frame.head(5), top)
+    assert frame["estimate"].dropna().is_monotonic_decreasing
+    assert by_condition.to_frame(lowest=True)["estimate"].dropna().is_monotonic_increasing
+    some = by_condition.to_frame(min_estimate=0.3)
+    assert len(some) == (frame["estimate"] >= 0.3).sum() > 0
+    mine = by_condition.to_frame(observer="human_2")
+    assert len(mine) == 27
+    assert ((mine["observer_a"] == "human_2") | (mine["observer_b"] == "human_2")).all()
+
+
+def test_files(by_condition: MatrixResult, tmp_path: Path) -> None:
+    by_condition.save(tmp_path / "matrix.nc")
+    again = MatrixResult.load(tmp_path / "matrix.nc")
+    pd.testing.assert_frame_equal(again.to_frame(), by_condition.to_frame())
+    pd.testing.assert_series_equal(again.mean(again.observers), by_condition.mean(again.observers))
+    by_condition.to_parquet(tmp_path / "matrix.parquet")
+    rows = pd.read_parquet(tmp_path / "matrix.parquet").sort_values(KEYS, ignore_index=True)
+    expected = by_condition.to_frame().sort_values(KEYS, ignore_index=True)
+    pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
+    with pytest.raises(ValueError, match="is not a Result"):
+        al.Result.load(tmp_path / "matrix.nc")
+
+
+def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alikely.estimates.all_pairs.SLICE", 640)
+    correct = trials.data["correct"].reset_coords(drop=True)
+    # A table counts missing responses as errors.
+    array = correct.where(correct != -1, 0).chunk(trial=100)
+    pd.testing.assert_frame_equal(
+        al.matrix(array).to_frame(), al.matrix(trials, by=None).to_frame()
+    )
+    with pytest.raises(ValueError, match="got 7"):
+        al.matrix(array + 6)
+    with pytest.raises(ValueError, match="dims"):
+        al.matrix(array.rename(trial="question"))
+
+
+def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = al.matrix(trials).to_frame()
+    monkeypatch.setattr("alikely.estimates.all_pairs.BLOCK", 7)
+    pd.testing.assert_frame_equal(al.matrix(trials).to_frame(), whole)
+
+
+def test_refusals(trials: al.Trials, by_condition: MatrixResult) -> None:
+    with pytest.raises(TypeError, match="Trials or a DataArray, got list"):
+        al.matrix([[1, 0]])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least 2 observers, got 1"):
+        al.matrix(trials.select(observer=["human_1"]))
+    with pytest.raises(ValueError, match="metrics of correctness"):
+        al.matrix(trials, "misclassification_agreement")
+    with pytest.raises(ValueError, match="did you mean 'posterior'"):
+        al.matrix(trials, intervals=["posterio"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="cluster must be 'trial'"):
+        al.matrix(trials, cluster="item")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="top must be"):
+        by_condition.to_frame(top=0)
+    with pytest.raises(ValueError, match="did you mean 'human_1'"):
+        by_condition.nearest("human_11")
+    with pytest.raises(ValueError, match="same pair"):
+        by_condition.difference(("human_1", "model_1"), ("model_1", "human_1"))
+    with pytest.raises(ValueError, match="two observers"):
+        by_condition.difference(("human_1", "human_1"), ("model_1", "human_1"))
+    with pytest.raises(ValueError, match="no pair"):
+        by_condition.mean(["human_1"])
+    with pytest.raises(ValueError, match="two different"):
+        by_condition.select(["human_1", "human_1"])
+    with pytest.raises(ValueError, match="no condition 'nois'.*'noise'"):
+        by_condition.select(places="nois")
+
+
+def test_too_many_rows_are_refused_with_the_way_out(
+    by_condition: MatrixResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alikely.estimates.matrix_result.MOST_ROWS", 100)
+    with pytest.raises(ValueError, match=r"135 rows is more than 100; give top="):
+        by_condition.to_frame()
+    assert len(by_condition.to_frame(top=100)) == 100
+
+
+def test_items_that_come_back_are_refused() -> None:
+    table = pd.DataFrame(
+        {
+            "observer": np.repeat(["a", "b"], 4),
+            "item": ["x", "x", "y", "z"] * 2,
+            "repeat": [0, 1, 0, 0] * 2,
+            "correct": [1, 0, 1, 1, 0, 0, 1, 1],
+        }
+    )
+    trials = al.Trials.from_table(table)
+    with pytest.raises(ValueError, match="items come back"):
+        al.matrix(trials)
+    assert al.matrix(trials, cluster="trial").to_frame()["n_trials"].item() == 4
+
+
+def test_html_names_are_escaped() -> None:
+    correct = np.random.default_rng(1).integers(0, 2, (3, 50))
+    page = al.matrix(al.Trials.from_correct(correct, observers=["<i>", "b", "c"]))._repr_html_()
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page

@@ -1,0 +1,31 @@
+"""Sums of pair estimates over shared trials against the covariance matrix of all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.inference.combined import SLICE, combined_influence
+from alikely.inference.influence import covariance
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_the_variance_is_that_of_the_covariance_matrix(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    correct = (rng.random((7, 300)) < rng.random(300)).astype(float)
+    correct[rng.random(correct.shape) < share] = np.nan
+    trials = al.Trials.from_correct(correct)
+    table = al.data.joint_correctness(trials, by=None)
+    weight = rng.normal(size=table.sizes["pair"])
+    expected = weight @ covariance(table).values @ weight
+    cells = table["cells"].values.astype(float)
+    slopes = al.metrics.ERROR_CONSISTENCY.influence(cells)
+    slopes *= (weight / cells.sum(axis=1))[:, None]
+    monkeypatch.setattr("alikely.inference.combined.SLICE", SLICE // 100_000)
+    influence = combined_influence(
+        table["correct"].values, table["first"].values, table["second"].values, slopes
+    )
+    assert (influence**2).sum() == pytest.approx(expected, rel=1e-12)
