@@ -28,8 +28,8 @@ from scipy import special, stats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.tables import check_counts
+from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
-from alikely.stats.fisher import fisher_log10_p
 
 __all__ = [
     "bayes_factor",
@@ -186,7 +186,7 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     ndarray, shape (...)
         In [0, 1]; the sum of the probabilities of all tables with these margins that are no more
         probable than the observed one. 0 only below the smallest number, where
-        `alikely.stats.fisher_log10_p` still has its logarithm; NaN for an empty table.
+        `alikely.inference.fisher_log10_p` still has its logarithm; NaN for an empty table.
 
     Raises
     ------

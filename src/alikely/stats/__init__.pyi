@@ -1,6 +1,5 @@
 from .bands import rank_band as rank_band
 from .bands import uniformity as uniformity
-from .fisher import fisher_log10_p as fisher_log10_p
 from .groupings import GroupingEffect as GroupingEffect
 from .groupings import GroupTest as GroupTest
 from .groupings import compare_groupings as compare_groupings
@@ -18,7 +17,6 @@ __all__ = [
     "GroupingEffect",
     "adjusted_p_values",
     "compare_groupings",
-    "fisher_log10_p",
     "grouping_effect",
     "mixture_boundaries",
     "neighbour_probabilities",

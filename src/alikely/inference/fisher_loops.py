@@ -1,6 +1,6 @@
 """Fisher's exact test, table by table; compiled, so that nothing but numbers is held.
 
-Imported by `alikely.stats.fisher` alone, where many tables ask for it.
+Imported by `alikely.inference.fisher` alone, where many tables ask for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from alikely._base.compiled import compiled
 
 __all__ = ["log_tails"]
 
-# As in `alikely.stats.fisher`, whose NumPy code says the same of whole columns.
+# As in `alikely.inference.fisher`, whose NumPy code says the same of whole columns.
 ROUNDING = 1e-7
 END = 1e-17
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from alikely.stats import fisher
-from alikely.stats.fisher import fisher_log10_p
+from alikely.inference import fisher
+from alikely.inference.fisher import fisher_log10_p
 
 SIDES = ("two-sided", "greater", "less")
 

@@ -87,16 +87,13 @@ def fisher_log10_p(
     counts = _checked(cells)
     flat = counts.reshape(-1, 4)
     out = np.empty(len(flat))
-    if len(flat) < FEW or not can_compile():
-        function, shared = _log_tails, ()
-    else:
-        function, shared = _compiled_tails, (_rests(flat),)
+    rest = None if len(flat) < FEW or not can_compile() else _rests(flat)
     jobs = [
-        (flat[start : start + BLOCK], *shared, SIDES[alternative], out[start : start + BLOCK])
+        (flat[start : start + BLOCK], rest, SIDES[alternative], out[start : start + BLOCK])
         for start in range(0, len(flat), BLOCK)
     ]
     with at_most(workers):
-        for _ in in_parallel(function, jobs):
+        for _ in in_parallel(_log_p, jobs):
             pass
     out /= math.log(10)
     return out.reshape(counts.shape[:-1])
@@ -124,15 +121,14 @@ def _rests(flat: NDArray[np.integer]) -> Floats:
     return _stirling(np.arange(max(SMALL, min(largest, LONGEST)) + 1.0))
 
 
-def _compiled_tails(flat: NDArray[np.integer], rest: Floats, alternative: int, out: Floats) -> None:
-    from alikely.stats.fisher_loops import log_tails
+def _log_p(flat: NDArray[np.integer], rest: Floats | None, alternative: int, out: Floats) -> None:
+    """Natural logarithms of p-values: table by table in compiled loops, or column by column."""
+    table = np.ascontiguousarray(flat, dtype=np.int64)
+    if rest is not None:
+        from alikely.inference.fisher_loops import log_tails
 
-    log_tails(np.ascontiguousarray(flat, dtype=np.int64), rest, alternative, out)
-
-
-def _log_tails(flat: NDArray[np.integer], alternative: int, out: Floats) -> None:
-    """Natural logarithms of p-values, column by column."""
-    table = flat.astype(np.int64)
+        log_tails(table, rest, alternative, out)
+        return
     if alternative == 0:
         out[:] = _log_both(table)
     else:
