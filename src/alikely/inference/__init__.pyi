@@ -8,6 +8,7 @@ from .conjugate import pairwise_draws as pairwise_draws
 from .evaluation import Evaluator as Evaluator
 from .evaluation import evaluator as evaluator
 from .evaluation import weighted_cells as weighted_cells
+from .fisher import fisher_log10_p as fisher_log10_p
 from .independent import independent_posterior as independent_posterior
 from .independent import null_bootstrap as null_bootstrap
 from .influence import covariance as covariance
@@ -42,6 +43,7 @@ __all__ = [
     "evaluator",
     "extended",
     "fisher_exact",
+    "fisher_log10_p",
     "independence_draws",
     "independent_posterior",
     "joint_draws",

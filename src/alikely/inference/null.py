@@ -18,7 +18,6 @@ References
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from scipy import special, stats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.tables import check_counts
+from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "fisher_exact",
     "independent_cells",
     "log_bayes_factor",
-    "log_table_mass",
     "null_draws",
     "null_percentiles",
     "p_value",
@@ -44,11 +43,6 @@ __all__ = [
 
 # Pairs drawn for at a time by one worker.
 CHUNK = 64
-# Log probabilities of tables that are equally probable differ by rounding, never by this much.
-ROUNDING = 1e-7
-# Below this the rest of a log factorial comes from a table, from here on from a series.
-SMALL = 16
-REST = np.array([0.0] + [math.lgamma(n + 1) - n * math.log(n) + n for n in range(1, SMALL)])
 
 
 def null_draws(
@@ -191,7 +185,8 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     -------
     ndarray, shape (...)
         In [0, 1]; the sum of the probabilities of all tables with these margins that are no more
-        probable than the observed one. 0 only below the smallest number, NaN for an empty table.
+        probable than the observed one. 0 only below the smallest number, where
+        `alikely.inference.fisher_log10_p` still has its logarithm; NaN for an empty table.
 
     Raises
     ------
@@ -203,118 +198,7 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     >>> fisher_exact([[10, 2, 3, 15]]).round(5)
     array([0.00054])
     """
-    counts = check_counts(cells)
-    flat = counts.reshape(-1, 4)
-    n11, n10, n01, _ = flat.T
-    # The most probable overlap; int64 holds the product up to 3 billion trials.
-    mode = (n11 + n10 + 1) * (n11 + n01 + 1) // (flat.sum(axis=1) + 2)
-    # Flip b's answers where needed: the observed overlap is then the mode or above.
-    flip = n11 < mode
-    table = np.where(flip[:, None], flat[:, [1, 0, 3, 2]], flat)
-    steps = np.where(flip, mode - n11, n11 - mode)
-    own = log_table_mass(table)
-    # R and SciPy call tables equal that differ by rounding alone.
-    limit = own + ROUNDING
-    rarer = limit < log_table_mass(_with_overlap(table, -steps))
-    p = np.ones(len(flat))
-    table = table[rarer]
-    opposite = _with_overlap(table, -_steps_down(table, steps[rarer], limit[rarer]))
-    p[rarer] = np.exp(own[rarer]) * _tail(table)
-    reached = opposite.min(axis=1) >= 0
-    down = opposite[reached][:, [1, 0, 3, 2]]
-    p[np.flatnonzero(rarer)[reached]] += np.exp(log_table_mass(down)) * _tail(down)
-    p = np.where(flat.sum(axis=1) > 0, np.minimum(p, 1), np.nan)
-    return p.reshape(counts.shape[:-1])
-
-
-def _with_overlap(table: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tables of the same margins with so many more trials in n11."""
-    return table + more[:, None] * np.array([1, -1, -1, 1])
-
-
-def _steps_down(
-    table: NDArray[np.int64], steps: NDArray[np.int64], limit: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """How far below lies the first table beyond the mode whose log mass is at most the limit.
-
-    By bisection: below the mode the mass falls. Where none is, one step more than there are tables.
-    """
-    near, far = steps, np.minimum(table[:, 0], table[:, 3]) + 1
-    while (far - near > 1).any():
-        middle = (near + far) // 2
-        # Where both have met, the middle is the nearer: a table, whatever becomes of it.
-        at_most = log_table_mass(_with_overlap(table, -middle)) <= limit
-        near = np.where(at_most, near, middle)
-        far = np.where(at_most & (middle > near), middle, far)
-    return far
-
-
-def log_table_mass(table: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log hypergeometric probability of tables given their margins.
-
-    Parameters
-    ----------
-    table : ndarray of int, shape (table, 4)
-        Counts ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (table,)
-
-    Notes
-    -----
-    By Stirling's formula what is large cancels: there remain the distance of the cells from those
-    expected, which is exact, and small terms of each factorial. Sums of log factorials would lose
-    five digits at 10,000 trials.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(log_table_mass(np.array([[0, 1, 1, 0], [1, 0, 0, 1]]))).round(9).tolist()
-    [0.5, 0.5]
-    """
-    n11, n10, n01, n00 = (column.astype(np.float64) for column in table.T)
-    total = n11 + n10 + n01 + n00
-    rows, columns = (n11 + n10, n01 + n00), (n11 + n01, n10 + n00)
-    away = (table[:, 0] * table[:, 3] - table[:, 1] * table[:, 2]) / np.maximum(total, 1)
-    out = sum(map(_stirling, (*rows, *columns))) - _stirling(total)
-    signed = ((n11, 1, 0, 0), (n10, -1, 0, 1), (n01, -1, 1, 0), (n00, 1, 1, 1))
-    for cell, sign, row, column in signed:
-        expected = rows[row] * columns[column] / np.maximum(total, 1)
-        ratio = np.divide(sign * away, expected, out=np.zeros_like(cell), where=expected > 0)
-        # cell log(cell / expected) + expected - cell; the differences sum to 0 over cells.
-        out -= expected * (special.xlog1py(1 + ratio, ratio) - ratio) + _stirling(cell)
-    return np.asarray(out)
-
-
-def _stirling(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What log n! has beyond n log n - n."""
-    inverse = 1 / np.maximum(n, SMALL)
-    square = inverse**2
-    # The next term is below 1e-16 from 16 on.
-    series = inverse * (
-        1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))
-    )
-    large = np.log(2 * np.pi * np.maximum(n, SMALL)) / 2 + series
-    return np.where(n < SMALL, REST[np.minimum(n, SMALL - 1).astype(np.intp)], large)
-
-
-def _tail(table: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Probability of these tables and all with a larger overlap, over their own probability."""
-    n11, n10, n01, n00 = (column.astype(np.float64) for column in table.T)
-    total, term = np.ones(len(table)), np.ones(len(table))
-    out, left = np.empty(len(table)), np.arange(len(table))
-    while len(left):
-        # Some terms at a time, then without the tables that are done.
-        for _ in range(16):
-            term = term * (n10 * n01) / ((n11 + 1) * (n00 + 1))
-            total = total + term
-            n11, n10, n01, n00 = n11 + 1, n10 - 1, n01 - 1, n00 + 1
-        going = term > 1e-17 * total
-        out[left[~going]] = total[~going]
-        left, total, term = left[going], total[going], term[going]
-        n11, n10, n01, n00 = (cell[going] for cell in (n11, n10, n01, n00))
-    return out
+    return np.asarray(10.0 ** fisher_log10_p(check_counts(cells)))
 
 
 def log_bayes_factor(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
 from alikely.data.tables import check_counts
-from alikely.inference.null import log_table_mass
+from alikely.inference.fisher import log_table_mass
 
 __all__ = ["elpd", "elpd_mid_p"]
 
