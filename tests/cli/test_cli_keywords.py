@@ -23,6 +23,7 @@ DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
     "compare": COMPARED,
     "margins": (al.decision_margin_consistency, al.margins.decision_margins, al.Trials.read),
     "benchmark": (al.benchmark_scores, al.Trials.read),
+    "matrix": (al.matrix, al.benchmark.families, al.Trials.read),
 }
 
 

@@ -207,7 +207,7 @@ def test_refusals(trials: al.Trials, by_condition: MatrixResult) -> None:
         by_condition.mean(["human_1"])
     with pytest.raises(ValueError, match="two different"):
         by_condition.select(["human_1", "human_1"])
-    with pytest.raises(ValueError, match="no condition 'nois'.*'noise'"):
+    with pytest.raises(ValueError, match=r"no condition 'nois'.*'noise'"):
         by_condition.select(places="nois")
 
 

@@ -301,6 +301,18 @@ def family(n: int) -> dict[str, str]:
             enumerate(names(n))}  # fmt: skip
 
 
+@functools.cache
+def tree(n: int) -> tuple[al.benchmark.Families, al.estimates.MatrixResult]:
+    """A tree of n observers, and the matrix behind it."""
+    board = al.simulate.leaderboard(n, {2: 1, 30: 4, 300: 12}[n], 300, shared=0.6, rng=1)
+    found = al.matrix(board)
+    return al.benchmark.families(found, n_resamples=20 if n < 300 else 2, rng=1), found
+
+
+def of_family(n: int) -> dict[str, str]:
+    return {name: name.split("-")[0] for name in tree(n)[1].observers}
+
+
 def pair(result: al.Result) -> str:
     return str(result.table["pair"].values[-1])
 
@@ -327,6 +339,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_design_map": lambda n, **s: designs(n, **s),
     "plot_error_row": lambda n, **s: error_rows(n, s),
     "plot_explained": lambda n, **s: al.plot_explained(explained(n), **s),
+    "plot_families": lambda n, **s: al.plot_families(*tree(n), by=of_family(n), **s),
     "plot_intervals": lambda n, **s: al.plot_intervals(consistency(n), **s),
     "plot_item_precision": lambda n, **s: al.plot_item_precision(precision(n), **s),
     "plot_levels": lambda n, **s: al.plot_levels(alignment(n), "phase-scrambling-0", **s),

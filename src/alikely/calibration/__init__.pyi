@@ -1,4 +1,6 @@
 from .benchmark_worlds import BenchmarkDesign as BenchmarkDesign
+from .branches import branch_calibration as branch_calibration
+from .branches import branch_table as branch_table
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
@@ -34,6 +36,8 @@ __all__ = [
     "agreement_grid",
     "benchmark_coverage",
     "benchmark_summary",
+    "branch_calibration",
+    "branch_table",
     "copying_recovery",
     "coverage_study",
     "coverage_summary",

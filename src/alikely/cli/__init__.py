@@ -21,6 +21,7 @@ __all__ = ["main"]
 VERBS = {
     "demo": "analyse a simulated example: table, plot, files in a folder",
     "compare": "compare the errors of all pairs of a file",
+    "matrix": "all pairs of many observers, and families of those that fail alike",
     "margins": "do two systems find the same items easy: decision margins against answers",
     "benchmark": "score machines against humans: ceilings, new images and humans, ranks",
     "spectrum": "how hard is each condition for people, and do machines err alike where it is",

@@ -12,6 +12,7 @@ OPTIONS = {
     "trials": "FILE",
     "path": "FILE",
     "tables": "--margins",
+    "matrix": "FILE",
     "n_resamples": "--resamples",
     "n_draws": "--draws",
     "n_null": "--null-draws",
@@ -29,6 +30,8 @@ IN_PYTHON = {
     "priors": "distributions of PyMC",
     "levels": "a group of each condition, by data set",
     "log_likelihood": "an array by trial, for functions of ArviZ",
+    "intervals": "limits of a matrix, all of which take seconds",
+    "tests": "p-values of a matrix, likewise",
 }
 
 

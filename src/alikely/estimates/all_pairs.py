@@ -21,8 +21,8 @@ from alikely.data.tables import By, correctness, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.matrix_result import ORDERS, POSTERIOR, MatrixResult
 from alikely.inference.cell_limits import posterior_limits
+from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import Metric, get_metric
-from alikely.stats.fisher import fisher_log10_p
 from alikely.stats.intervals import check_interval
 from alikely.stats.multiplicity import adjusted_p_values
 
@@ -164,9 +164,11 @@ def _answers(
 ) -> tuple[list[str], list[Packed], xr.DataArray | None]:
     """Names of observers, their answers in bits place by place, and the places' labels."""
     if isinstance(trials, xr.DataArray):
-        names = trials.coords.get("observer")
+        named = "observer" in trials.coords
         n = trials.sizes.get("observer", 0)
-        labels = [f"observer_{k}" for k in range(n)] if names is None else names.values.tolist()
+        labels = (
+            trials["observer"].values.tolist() if named else [f"observer_{k}" for k in range(n)]
+        )
         return [str(name) for name in labels], [_packed_in_slices(trials)], None
     if not isinstance(trials, Trials):
         raise TypeError(

@@ -1,0 +1,227 @@
+"""`alikely matrix`: all pairs of many observers, and families of those that fail alike."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import TYPE_CHECKING
+
+import alikely as al
+from alikely._base.files import write_file
+from alikely._base.names import listed, nearest
+from alikely._base.steps import step
+from alikely.cli._options import Parser, add_output_options
+from alikely.cli._reading import add_file, add_reading_options, read_trials
+from alikely.cli._shared import note_lines, number, save_plot, span, told_apart
+from alikely.metrics import find_metric
+from alikely.stats.intervals import bound_names, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from alikely.benchmark import Families
+    from alikely.estimates import MatrixResult
+
+DESCRIPTION = (
+    "Error consistency (or another metric of correctness) of all pairs of many observers, with "
+    "standard errors, posterior limits and Fisher's exact test, and the families of those that "
+    "fail alike. FILE as for alikely compare; ten million pairs take about a minute."
+)
+WIDTH = 80
+# Lines of a table; --out has the others.
+MOST_BLOCKS = 30
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
+    add_file(parser)
+    parser.add_argument(
+        "--metric",
+        default="ec",
+        metavar="NAME",
+        help="ec (default), copying, normalised, any other metric of correctness by name, one of "
+        "your own as module:ATTRIBUTE",
+    )
+    parser.add_argument(
+        "--by",
+        default="condition",
+        choices=["condition", "dataset", "none"],
+        help="keep apart each condition (default) or data set, or pool all trials",
+    )
+    parser.add_argument(
+        "--by-family",
+        metavar="LABEL",
+        help="column whose labels group observers, such as family or kind: means within and "
+        "between groups, and their colours in the plot",
+    )
+    parser.add_argument(
+        "--top",
+        type=int,
+        default=10,
+        metavar="N",
+        help="pairs to print, the most alike first (default 10)",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=200,
+        metavar="N",
+        help="bootstrap replicates of the tree, for the support of branches (default 200; 0: none)",
+    )
+    parser.add_argument(
+        "--no-response",
+        default="error",
+        choices=["error", "drop"],
+        help="count a missing response as an error (default), or drop the trial from the pair",
+    )
+    parser.add_argument(
+        "--cluster",
+        choices=["trial"],
+        help="trial takes answers to items that come back for independent (otherwise refused)",
+    )
+    add_reading_options(parser)
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the pairs most alike, means of groups and families; write all."""
+    # Of a table columns without a role are kept only where they are named.
+    label = options.by_family
+    more = {} if label in (None, "kind", "observer") else {"labels": (label,)}
+    trials = read_trials(options, options.file, **more)
+    result = al.matrix(
+        trials,
+        find_metric(options.metric),
+        None if options.by == "none" else options.by,
+        no_response=options.no_response,
+        cluster=options.cluster,
+        ci_prob=options.ci_prob,
+    )
+    print(_pair_table(result, options.top))
+    groups = None if label is None else _groups(trials, label)
+    blocks = None
+    if groups is not None:
+        with step("means within and between groups"):
+            blocks = al.benchmark.block_means(result, groups)
+        print(_block_table(blocks, options.ci_prob, result))
+    tree = None
+    try:
+        tree = al.benchmark.families(result, n_resamples=options.resamples, rng=options.seed)
+    except ValueError as error:
+        print("\n" + textwrap.fill(f"No tree of families: {error}", WIDTH))
+    if tree is not None:
+        print(_branch_table(tree))
+    if options.out is None:
+        print("\nNothing was written; --out DIR keeps all pairs, the tree and the plot.")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    with step(f"writing to {options.out}"):
+        result.to_parquet(options.out / "pairs.parquet")
+        result.save(options.out / "matrix.nc")
+        written = "pairs.parquet (all pairs), matrix.nc (for Python)"
+        if blocks is not None:
+            write_file(options.out / "blocks.csv", blocks.to_csv(index=False))
+            written += ", blocks.csv"
+        if tree is not None:
+            branches = tree.branches
+            branches["members"] = branches["members"].map(" ".join)
+            write_file(options.out / "branches.csv", branches.to_csv(index=False))
+            save_plot(_draw, options.out / "families.png", tree, result, groups)
+            written += ", branches.csv, families.png"
+    print("\n" + textwrap.fill(f"Written to {options.out}: {written}", WIDTH))
+
+
+def _groups(trials: al.Trials, label: str) -> dict[str, str]:
+    """The group of every observer."""
+    data = trials.data
+    known = [str(n) for n, c in data.coords.items() if c.dims == ("observer",) and n != "observer"]
+    if label not in known:
+        raise ValueError(f"no label {label!r} of observers; there are {listed(known)}"
+                         f"{nearest(label, known)}")  # fmt: skip
+    return dict(zip(trials.observers, data[label].values.tolist(), strict=True))
+
+
+def _draw(tree: Families, result: MatrixResult, groups: Mapping[str, str] | None) -> None:
+    from alikely.plots.families import MOST_GROUPS
+
+    several = groups is not None and len(set(groups.values())) <= MOST_GROUPS
+    al.plot_families(tree, result, by=groups if several else None)
+
+
+def _pair_table(result: MatrixResult, top: int) -> str:
+    """The pairs that are most alike, in at most 80 columns."""
+    frame = result.to_frame(top=top)
+    told = told_apart([*frame["observer_a"], *frame["observer_b"]], 17)
+    conditions = told_apart(frame["condition"], 10)
+    level, prob = percent(float(result.data.attrs["ci_prob"])), float(result.data.attrs["ci_prob"])
+    school = next((s for s in ("posterior_eti", "analytic_ci")
+                   if any(c.startswith(s) for c in frame)), "")  # fmt: skip
+    lower, upper = bound_names(*school.split("_"), prob)  # type: ignore[arg-type]
+    heading = f"{school.split('_')[0]} {level}"
+    lines = [
+        repr(result)[1:-1],
+        "",
+        f"{'condition':<10} {'one':<17} {'other':<17} {'trials':>6} {'':>5} {heading:>14} log10 p",
+    ]
+    for _, row in frame.iterrows():
+        lines.append(
+            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<17} "
+            f"{told[row['observer_b']]:<17} {row['n_trials']:>6} {number(row['estimate'])} "
+            f"{span(row[lower], row[upper])} {row['log10_p']:>7.1f}" + "!" * bool(row["note"])
+        )
+    n_rows = result.estimates["estimate"].size
+    if n_rows > top:
+        lines.append(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
+    return "\n".join([*lines, *note_lines(frame["note"])])
+
+
+def _block_table(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> str:
+    """Means within and between groups."""
+    told = told_apart([*blocks["group_a"], *blocks["group_b"]], 20)
+    lower, upper = bound_names("analytic", "ci", ci_prob)
+    inside = blocks["group_a"] == blocks["group_b"]
+    # Groups themselves first; of what lies between the highest and the lowest.
+    shown = blocks[inside].sort_values("estimate", ascending=False).head(MOST_BLOCKS)
+    lines = [
+        "",
+        f"mean {result.metric.label} within groups (these observers, new trials)",
+        f"{'group':<20} {'pairs':>9} {'':>5} {percent(ci_prob):>14}",
+    ]
+    lines += [
+        f"{told[row['group_a']]:<20} {row['n_pairs']:>9,} {number(row['estimate'])} "
+        f"{span(row[lower], row[upper])}"
+        for _, row in shown.iterrows()
+    ]
+    between = blocks[~inside].dropna(subset=["estimate"]).sort_values("estimate")
+    if len(between):
+        ends = between.iloc[[-1, 0]] if len(between) > 1 else between
+        lines.append("between groups" + (", the highest and the lowest:" * (len(between) > 1)))
+        lines += [
+            f"{told[row['group_a']]} and {told[row['group_b']]}: {number(row['estimate']).strip()} "
+            f"{span(row[lower], row[upper])}"
+            for _, row in ends.iterrows()
+        ]
+    return "\n".join(lines)
+
+
+def _branch_table(tree: Families) -> str:
+    """The largest branches that are well supported."""
+    branches = tree.branches
+    sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
+    n = len(branches)
+    lines = [
+        "",
+        f"{len(sure)} of {n} branches of the tree have a support of at least .95"
+        if tree.n_resamples
+        else f"a tree of {n} branches, without support (--resamples 0)",
+    ]
+    for _, row in sure.head(10).iterrows():
+        names = listed(row["members"], most=4)
+        lines += textwrap.wrap(
+            f"{row['size']} observers, support {row['support']:.2f}: {names}",
+            WIDTH,
+            subsequent_indent="    ",
+        )
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""Families by average linkage, support of branches, and means of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.cluster import hierarchy
+
+import alikely as al
+from alikely.benchmark import Families
+from alikely.calibration.branches import branch_calibration, branch_table
+from alikely.estimates import MatrixResult
+
+
+@pytest.fixture(scope="module")
+def board() -> al.Trials:
+    return al.simulate.leaderboard(18, 3, 1_500, shared=0.6, rng=2)
+
+
+@pytest.fixture(scope="module")
+def matrix(board: al.Trials) -> MatrixResult:
+    return al.matrix(board)
+
+
+@pytest.fixture(scope="module")
+def tree(matrix: MatrixResult) -> Families:
+    return al.benchmark.families(matrix, n_resamples=60, rng=3)
+
+
+def test_families_that_are_there_are_found(board: al.Trials, tree: Families) -> None:
+    true = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
+    found = tree.groups(3)
+    assert found.index.tolist() == tree.order
+    pairs = {(family, true[name]) for name, family in found["family"].items()}
+    assert len(pairs) == 3
+    assert (found["support"] > 0.95).all()
+    assert found["family"].tolist() == sorted(found["family"])
+
+
+def test_the_tree_is_that_of_scipy(matrix: MatrixResult, tree: Families) -> None:
+    square = 1 - matrix["estimate"].values
+    expected = hierarchy.linkage(square[np.triu_indices(18, k=1)], "average")
+    np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
+    assert set(tree.branches["size"]) == set(expected[:-1, 3])
+    at_heights = tree.groups(min_estimate=float(1 - expected[-2, 2]) - 1e-9)
+    assert at_heights["family"].nunique() == 2
+
+
+def test_support_does_not_depend_on_the_order_of_observers(matrix: MatrixResult) -> None:
+    # Trials are drawn alike, whoever stands first.
+    found = []
+    for order in (1, -1):
+        part = matrix.select(matrix.observers[::order])
+        branches = al.benchmark.families(part, n_resamples=20, rng=5).branches
+        found.append(
+            dict(zip(branches["members"].map(frozenset), branches["support"], strict=True))
+        )
+    one, other = found
+    assert one == other
+
+
+def test_conditions_are_drawn_apart_and_averaged() -> None:
+    matrix = al.matrix(al.load_example().select(condition=["noise", "blur"]))
+    tree = al.benchmark.families(matrix, n_resamples=30, rng=1)
+    value = matrix["estimate"].mean("condition").values
+    expected = hierarchy.linkage(1 - value[np.triu_indices(10, k=1)], "average")
+    np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
+
+
+def test_equal_observers_have_no_order() -> None:
+    answers = np.random.default_rng(1).integers(0, 2, 400)
+    same = np.stack([answers] * 3 + [1 - answers])
+    tree = al.benchmark.families(al.matrix(al.Trials.from_correct(same)), n_resamples=20, rng=1)
+    top = tree.branches.iloc[0]
+    assert (top["size"], top["support"]) == (3, 1.0)
+
+
+def test_refusals(matrix: MatrixResult, tree: Families) -> None:
+    with pytest.raises(ValueError, match="directed"):
+        al.benchmark.families(al.matrix(al.load_example(), "copy_probability", by=None))
+    with pytest.raises(ValueError, match=r"1 are undefined in some condition: model_4 x model_5"):
+        al.benchmark.families(al.matrix(al.load_example()))
+    with pytest.raises(ValueError, match="0 or more"):
+        al.benchmark.families(matrix, n_resamples=-1)
+    with pytest.raises(ValueError, match="either"):
+        tree.groups()
+    with pytest.raises(ValueError, match="from 1 to 18"):
+        tree.groups(19)
+    with pytest.raises(ValueError, match="no group of"):
+        al.benchmark.block_means(matrix, {})
+    with pytest.raises(ValueError, match="two groups"):
+        al.benchmark.block_means(matrix, dict.fromkeys(matrix.observers, "x"))
+
+
+def test_observers_that_hardly_err_leave_no_trees() -> None:
+    correct = np.random.default_rng(1).integers(0, 2, (4, 300))
+    correct[0] = correct[1] = 1
+    correct[0, 0] = correct[1, 1] = 0
+    matrix = al.matrix(al.Trials.from_correct(correct))
+    with pytest.raises(ValueError, match="hardly ever err"):
+        al.benchmark.families(matrix, n_resamples=100, rng=1)
+
+
+def test_block_means_are_means_of_the_matrix(matrix: MatrixResult, board: al.Trials) -> None:
+    family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
+    table = al.benchmark.block_means(matrix, family).set_index(["group_a", "group_b"])
+    assert len(table) == 6
+    square = matrix["estimate"]
+    names = {f: [n for n in matrix.observers if family[n] == f] for f in set(family.values())}
+    between = square.sel(observer=names["family01"], observer_other=names["family03"])
+    assert table.loc[("family01", "family03"), "estimate"] == pytest.approx(between.mean().item())
+    within = square.sel(observer=names["family02"], observer_other=names["family02"]).values
+    expected = within[np.triu_indices(6, k=1)].mean()
+    assert table.loc[("family02", "family02"), "estimate"] == pytest.approx(expected)
+    assert table.loc[("family02", "family02"), "n_pairs"] == 15
+
+
+@pytest.mark.slow
+def test_branches_are_right_as_often_as_their_support_says(figure: Callable[[str], None]) -> None:
+    """Support is no probability; it may be too modest, and must not be too sure."""
+    table = branch_table(branch_calibration(30, n_resamples=100, rng=11))
+    for label, row in table.iterrows():
+        figure(f"branches, support {label}: {row['right']:.3f} of {row['n']:.0f} right")
+    sure = table.loc["0.95 to 1"]
+    n = sure["n"]
+    # Of 4 Monte-Carlo errors at .95; branches of a tree hang together, so of half as many.
+    assert sure["right"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / (n / 2))
+    middle = table.loc[["0.5 to 0.8", "0.8 to 0.95"]]
+    room = 4 * np.sqrt(0.25 / (middle["n"] / 2))
+    assert (middle["right"] >= middle["support"] - room).all()
+
+
+def test_chunks_of_dask_give_the_same_tree(board: al.Trials, tree: Families) -> None:
+    correct = board.data["correct"].reset_coords(drop=True).chunk(trial=400)
+    again = al.benchmark.families(al.matrix(correct), n_resamples=60, rng=3)
+    np.testing.assert_array_equal(again.linkage, tree.linkage)
+    np.testing.assert_array_equal(again.support, tree.support)
+
+
+def test_trees_of_arrays_without_names() -> None:
+    correct = xr.DataArray(
+        np.random.default_rng(1).integers(0, 2, (3, 90)).astype(np.int8), dims=("observer", "trial")
+    )
+    tree = al.benchmark.families(al.matrix(correct), n_resamples=0)
+    assert set(tree.order) == {"observer_0", "observer_1", "observer_2"}
+    assert np.isnan(tree.branches["support"]).all()

@@ -1,0 +1,77 @@
+"""alikely matrix: what Python computes, in 80 columns, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.cli import main
+
+
+@pytest.fixture(scope="module")
+def board() -> al.Trials:
+    return al.simulate.leaderboard(16, 2, 400, shared=0.6, rng=1)
+
+
+@pytest.fixture(scope="module")
+def file(board: al.Trials, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("matrix") / "board.parquet"
+    board.to_table().to_parquet(path)
+    return path
+
+
+def test_what_python_computes_is_printed_and_written(
+    board: al.Trials, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(file), "--by-family", "family", "--resamples", "40", "--out", str(tmp_path)]
+    assert main(["matrix", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
+    result = al.matrix(board)
+    best = result.to_frame(top=1).iloc[0]
+    assert f"{best['estimate']:.2f}" in out.splitlines()[3]
+    family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
+    blocks = al.benchmark.block_means(result, family)
+    written = pd.read_csv(tmp_path / "blocks.csv")
+    pd.testing.assert_frame_equal(written, blocks)
+    tree = al.benchmark.families(result, n_resamples=40, rng=1)
+    branches = pd.read_csv(tmp_path / "branches.csv")
+    np.testing.assert_allclose(branches["support"], tree.branches["support"])
+    again = al.estimates.MatrixResult.load(tmp_path / "matrix.nc")
+    pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
+    assert len(pd.read_parquet(tmp_path / "pairs.parquet")) == 120
+    assert (tmp_path / "families.png").stat().st_size > 10_000
+
+
+def test_without_a_tree_the_rest_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "example.parquet"
+    al.load_example().to_table().to_parquet(path)
+    assert main(["matrix", str(path), "--resamples", "0"]) == 0
+    out = capsys.readouterr().out
+    assert "No tree of families: a tree needs all pairs, and 1 are undefined" in out
+    assert "model_4 x model_5" in out
+    assert "Nothing was written" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--by-family", "famly"], "did you mean 'family'"),
+        (["--metric", "ma"], "metrics of correctness"),
+        (["--top", "0"], "--top must be at least 1"),
+        (["--ci-prob", "2"], "ci-prob"),
+    ],
+)
+def test_one_line_says_what_is_wrong(
+    arguments: list[str], said: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["matrix", str(file), *arguments]) == 2
+    told = capsys.readouterr().err.strip()
+    assert said in told
+    assert len(told.splitlines()) == 1
