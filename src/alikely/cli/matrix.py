@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from alikely.benchmark import Families
     from alikely.estimates import MatrixResult
 
 DESCRIPTION = (
@@ -130,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
             write_file(options.out / "branches.csv", branches.to_csv(index=False))
             save_plot(_draw, options.out / "families.png", tree, result, groups)
             written += ", branches.csv, families.png"
-    print("\n" + textwrap.fill(f"Written to {options.out}: {written}", WIDTH))
+    print(f"\nWritten to {options.out}: {written}")
 
 
 def _groups(trials: al.Trials, label: str) -> dict[str, str]:
@@ -143,7 +142,9 @@ def _groups(trials: al.Trials, label: str) -> dict[str, str]:
     return dict(zip(trials.observers, data[label].values.tolist(), strict=True))
 
 
-def _draw(tree: Families, result: MatrixResult, groups: Mapping[str, str] | None) -> None:
+def _draw(
+    tree: al.benchmark.Families, result: MatrixResult, groups: Mapping[str, str] | None
+) -> None:
     from alikely.plots.families import MOST_GROUPS
 
     several = groups is not None and len(set(groups.values())) <= MOST_GROUPS
@@ -153,22 +154,22 @@ def _draw(tree: Families, result: MatrixResult, groups: Mapping[str, str] | None
 def _pair_table(result: MatrixResult, top: int) -> str:
     """The pairs that are most alike, in at most 80 columns."""
     frame = result.to_frame(top=top)
-    told = told_apart([*frame["observer_a"], *frame["observer_b"]], 17)
+    told = told_apart([*frame["observer_a"], *frame["observer_b"]], 16)
     conditions = told_apart(frame["condition"], 10)
-    level, prob = percent(float(result.data.attrs["ci_prob"])), float(result.data.attrs["ci_prob"])
-    school = next((s for s in ("posterior_eti", "analytic_ci")
-                   if any(c.startswith(s) for c in frame)), "")  # fmt: skip
-    lower, upper = bound_names(*school.split("_"), prob)  # type: ignore[arg-type]
-    heading = f"{school.split('_')[0]} {level}"
+    prob = float(result.data.attrs["ci_prob"])
+    posterior = any(str(column).startswith("posterior") for column in frame)
+    school, kind = ("posterior", "eti") if posterior else ("analytic", "ci")
+    lower, upper = bound_names(school, kind, prob)
+    heading = f"{school} {percent(prob)}"
     lines = [
         repr(result)[1:-1],
         "",
-        f"{'condition':<10} {'one':<17} {'other':<17} {'trials':>6} {'':>5} {heading:>14} log10 p",
+        f"{'condition':<10} {'one':<16} {'other':<16} {'trials':>6} {'':>5} {heading:>14} log10 p",
     ]
     for _, row in frame.iterrows():
         lines.append(
-            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<17} "
-            f"{told[row['observer_b']]:<17} {row['n_trials']:>6} {number(row['estimate'])} "
+            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<16} "
+            f"{told[row['observer_b']]:<16} {row['n_trials']:>6} {number(row['estimate'])} "
             f"{span(row[lower], row[upper])} {row['log10_p']:>7.1f}" + "!" * bool(row["note"])
         )
     n_rows = result.estimates["estimate"].size
@@ -206,7 +207,7 @@ def _block_table(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> 
     return "\n".join(lines)
 
 
-def _branch_table(tree: Families) -> str:
+def _branch_table(tree: al.benchmark.Families) -> str:
     """The largest branches that are well supported."""
     branches = tree.branches
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)

@@ -19,7 +19,8 @@ from alikely.data.packed import Packed, all_cells, pack
 from alikely.data.repeats import presented, recurring
 from alikely.data.tables import By, correctness, groups_of_trials
 from alikely.data.trials import Trials
-from alikely.estimates.matrix_result import ORDERS, POSTERIOR, MatrixResult
+from alikely.estimates.matrix_result import ORDERS, MatrixResult
+from alikely.estimates.matrix_rows import POSTERIOR
 from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import Metric, get_metric

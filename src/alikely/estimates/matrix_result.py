@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,21 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
-from alikely._base.arrays import Floats
 from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
 from alikely._base.html import html_of
 from alikely._base.names import nearest
 from alikely.data.packed import Packed
 from alikely.estimates.latex import printed
-from alikely.estimates.remarks import cautions, joined, scarcity
+from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
-from alikely.inference.combined import combined_influence
-from alikely.metrics import Metric, consistency
-from alikely.metrics.metric import analytic_interval
-from alikely.stats.intervals import bound_names
 
 __all__ = ["MatrixResult"]
 
@@ -37,7 +31,6 @@ MOST_ROWS = 1_000_000
 # Names of the dims of places, the first of which is there or not.
 PLACES = ("condition", "dataset")
 ORDERS = ("a, b", "b, a")
-POSTERIOR = ("posterior_lower", "posterior_upper")
 PAIRS = ("pair",)
 
 
@@ -74,7 +67,7 @@ class MatrixResult(Tree):
     @property
     def observers(self) -> list[str]:
         """Names in the order of rows and columns."""
-        return [str(name) for name in self.data["answers"]["observer"].values.tolist()]
+        return [str(name) for name in self.data["answers"].to_dataset()["observer"].values.tolist()]
 
     @property
     def place(self) -> str:
@@ -203,7 +196,7 @@ class MatrixResult(Tree):
         value = estimates["estimate"].values
         chosen = np.ones(value.shape, dtype=bool)
         if observer is not None:
-            chosen &= (self._ends() == self._position(observer)).any(axis=0)
+            chosen &= (self.ends() == self._position(observer)).any(axis=0)
         if min_estimate is not None:
             chosen &= value >= min_estimate
         flat = np.flatnonzero(chosen)
@@ -222,7 +215,7 @@ class MatrixResult(Tree):
             flat = flat[np.sort(np.argpartition(key, n_rows - 1)[:n_rows])]
             key = value.ravel()[flat] if lowest else -value.ravel()[flat]
         rows = flat[np.argsort(key, kind="stable")]
-        return given_as(self._rows(rows), as_)
+        return given_as(rows_of(self, rows), as_)
 
     def nearest(self, observer: str, k: int = 10) -> pd.DataFrame:
         """Observers that fail most like one.
@@ -253,7 +246,7 @@ class MatrixResult(Tree):
         n_defined = np.isfinite(row).sum(axis=0)
         means = np.where(n_defined, np.nansum(row, axis=0), np.nan) / np.maximum(n_defined, 1)
         order = np.argsort(-means, kind="stable")[: min(k, (n_defined > 0).sum())]
-        frames = [self._combined({(at, int(j)): 1.0}) for j in order]
+        frames = [combined(self, {(at, int(j)): 1.0}) for j in order]
         table = pd.DataFrame(frames, index=pd.Index(np.array(self.observers)[order], name="other"))
         return table.drop(columns=["n_pairs", "p"])
 
@@ -332,7 +325,7 @@ class MatrixResult(Tree):
             weights[at] = weights.get(at, 0.0) + sign
         if not any(weights.values()):
             raise ValueError(f"first and second are the same pair, {' x '.join(first)}")
-        return self._combined(weights, ci_prob, against=0.0).drop("n_pairs")
+        return combined(self, weights, ci_prob, against=0.0).drop("n_pairs")
 
     def mean(
         self,
@@ -364,7 +357,7 @@ class MatrixResult(Tree):
         ValueError
             If an observer is unknown, or there is no pair.
         """
-        return self._combined(self._block(rows, columns), ci_prob)
+        return combined(self, self._block(rows, columns), ci_prob)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write all pairs as a table, without ever holding it.
@@ -385,81 +378,15 @@ class MatrixResult(Tree):
         writer = None
         for start in range(0, n_rows, MOST_ROWS):
             rows = np.arange(start, min(start + MOST_ROWS, n_rows))
-            table = pa.Table.from_pandas(self._rows(rows), preserve_index=False)
+            table = pa.Table.from_pandas(rows_of(self, rows), preserve_index=False)
             writer = writer or pq.ParquetWriter(sink, table.schema)
             writer.write_table(table)
         if writer is not None:
             writer.close()
         write_file(path, sink.getvalue().to_pybytes())
 
-    def _rows(self, flat: NDArray[np.intp]) -> pd.DataFrame:
-        """The entries at these positions of the flattened estimates, as a table."""
-        estimates, metric = self.estimates, self.metric
-        array = estimates["estimate"]
-        at = dict(zip(array.dims, np.unravel_index(flat, array.shape), strict=True))
-        place, pair = at.get(self.place), at["pair"]
-        first, second = self._ends()[:, pair]
-        cells = estimates["cells"].values
-        counts = (cells[place, pair] if self.place else cells[pair]).astype(np.float64)
-        if "order" in at:
-            back = at["order"] == 1
-            first, second = np.where(back, second, first), np.where(back, first, second)
-            counts[back] = counts[back][:, [0, 2, 1, 3]]
-        names = np.array(self.observers, dtype=object)
-        accuracy_a, accuracy_b = consistency.accuracies(counts)
-        value, se = (estimates[name].values.ravel()[flat] for name in ("estimate", "se"))
-        where = self._where(place, len(flat))
-        frame = pd.DataFrame(
-            {
-                **where,
-                "observer_a": names[first],
-                "observer_b": names[second],
-                "n_trials": counts.sum(axis=1).astype(np.int64),
-                "accuracy_a": accuracy_a,
-                "accuracy_b": accuracy_b,
-                "estimate": value,
-                "se": se,
-            }
-        )
-        prob = float(self.data.attrs["ci_prob"])
-        limits = {"analytic": self._analytic(value, se, prob)}
-        if POSTERIOR[0] in estimates:
-            limits["posterior"] = np.stack(
-                [estimates[name].values.ravel()[flat] for name in POSTERIOR], axis=1
-            )
-        for school, bounds in limits.items():
-            kind = "ci" if school == "analytic" else "eti"
-            for name, bound in zip(bound_names(school, kind, prob), bounds.T, strict=True):
-                frame[name] = bound
-        for name in ("log10_p", "p_adjusted"):
-            if name in estimates:
-                # Independence does not ask for the order of a pair.
-                grid = estimates[name].values
-                frame[name] = grid[place, pair] if self.place else grid[pair]
-        defined = np.isfinite(value)
-        frame["note"] = joined(
-            [
-                np.where(defined, "", metric.reason(counts)),
-                scarcity(metric, {"cells": counts}, se, defined),
-                cautions(metric, counts, defined),
-            ]
-        )
-        return frame
-
-    def _where(self, place: NDArray[np.intp] | None, n_rows: int) -> dict[str, Any]:
-        """Data set and condition of rows."""
-        estimates = self.estimates
-        out: dict[str, Any] = {}
-        for name in ("dataset", "condition"):
-            labels = estimates.coords.get(f"of_{name}")
-            known = labels is not None and place is not None
-            out[name] = labels.values[place] if known else np.full(n_rows, "all", dtype=object)
-        return out
-
-    def _analytic(self, value: Floats, se: Floats, prob: float) -> Floats:
-        return analytic_interval(self.metric, value, se, special.ndtri((1 + prob) / 2))
-
-    def _ends(self) -> NDArray[np.intp]:
+    def ends(self) -> NDArray[np.intp]:
+        """Positions of both observers of every pair, (2, pair)."""
         return np.stack(np.triu_indices(len(self.observers), k=1))
 
     def _position(self, name: str) -> int:
@@ -486,58 +413,6 @@ class MatrixResult(Tree):
             raise ValueError("no pair of different observers in this block; name more of them")
         return dict.fromkeys(sorted(pairs), 1 / len(pairs))
 
-    def _combined(
-        self,
-        weights: Mapping[tuple[int, int], float],
-        ci_prob: float | None = None,
-        against: float | None = None,
-    ) -> pd.Series:
-        """Weighted sum of entries, averaged over places: estimate, error, interval."""
-        metric = self.metric
-        if metric.counts != "correctness":
-            raise ValueError(
-                f"differences and means within a matrix are of metrics of correctness; analyse "
-                f"these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
-            )
-        ends, weight = np.array(list(weights), dtype=np.intp), np.array(list(weights.values()))
-        used, local = np.unique(ends, return_inverse=True)
-        parts = [
-            _weighted(metric, counts, weight, packed.unpacked(used), local.reshape(ends.shape))
-            for packed, counts in zip(self.answers(), self._counts(ends), strict=True)
-        ]
-        defined = [part for part in parts if part.n_pairs]
-        if against is None:
-            against = np.nan if metric.independent is None else metric.independent
-        estimate = float(np.mean([part.value for part in defined])) if defined else np.nan
-        se = float(np.linalg.norm([part.se for part in defined])) / max(len(defined), 1)
-        se = se if defined else np.nan
-        prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
-        if len(weight) == 1 == len(defined):
-            bounds = self._analytic(np.array([estimate]), np.array([se]), prob)[0]
-        else:
-            bounds = estimate + np.array([-1, 1]) * special.ndtri((1 + prob) / 2) * se
-        names = bound_names("analytic", "ci", prob)
-        return pd.Series(
-            {
-                "estimate": estimate,
-                "se": se,
-                **dict(zip(names, bounds.tolist(), strict=True)),
-                "p": 2 * float(special.ndtr(-abs(estimate - against) / se)) if se > 0 else np.nan,
-                "n_pairs": min((part.n_pairs for part in defined), default=0),
-                "n_places": len(defined),
-            }
-        )
-
-    def _counts(self, ends: NDArray[np.intp]) -> Floats:
-        """Cells of pairs as they are named, (place, pair, 4)."""
-        n, (low, high) = len(self.observers), np.sort(ends, axis=1).T
-        pair = low * n - low * (low + 1) // 2 + high - low - 1
-        cells = self.estimates["cells"].values
-        counts = cells.reshape(-1, cells.shape[-2], 4)[:, pair].astype(np.float64)
-        back = ends[:, 0] > ends[:, 1]
-        counts[:, back] = counts[:, back][..., [0, 2, 1, 3]]
-        return np.asarray(counts)
-
     def answers(self) -> list[Packed]:
         """The answers of each place, as bits."""
         answers = self.data["answers"].to_dataset()
@@ -546,42 +421,9 @@ class MatrixResult(Tree):
         for start, end, n in zip(
             np.append(0, ends[:-1]), ends, np.atleast_1d(answers["n_trials"].values), strict=True
         ):
-            right, shown = (
-                answers[name].values[:, start:end] if name in answers else None
-                for name in ("right", "shown")
-            )
-            out.append(Packed(right, shown, int(n)))
+            shown = answers["shown"].values[:, start:end] if "shown" in answers else None
+            out.append(Packed(answers["right"].values[:, start:end], shown, int(n)))
         return out
-
-
-class _Sum(NamedTuple):
-    """A weighted sum of entries of one place; of no pair where it is undefined."""
-
-    value: float
-    se: float
-    n_pairs: int
-
-
-def _weighted(
-    metric: Metric,
-    counts: Floats,
-    weight: Floats,
-    answers: NDArray[np.int8],
-    ends: NDArray[np.intp],
-) -> _Sum:
-    """Weighted sum of entries; a mean is over those that are defined."""
-    value = metric.value(counts)
-    defined = np.isfinite(value)
-    if (weight < 0).any() and not defined.all():
-        return _Sum(np.nan, np.nan, 0)
-    if not defined.any():
-        return _Sum(np.nan, np.nan, 0)
-    counts, value, ends = counts[defined], value[defined], ends[defined]
-    weight = weight[defined] * (weight.sum() / weight[defined].sum() if not defined.all() else 1)
-    slopes = np.where(counts > 0, metric.influence(counts), 0.0)
-    slopes *= (weight / counts.sum(axis=1))[:, None]
-    influence = combined_influence(answers, *ends.T, slopes)
-    return _Sum(float(weight @ value), float(np.linalg.norm(influence)), int(defined.sum()))
 
 
 def _reordered(

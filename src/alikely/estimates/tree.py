@@ -35,7 +35,7 @@ class Tree:
     data: xr.DataTree
 
     # Groups, their variables, and the dims of these, without which a file is none of this kind.
-    SCHEMA: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
+    SCHEMA: ClassVar[Mapping[str, Mapping[str, tuple[str, ...] | None]]] = {}
 
     @property
     def metric(self) -> Metric:

@@ -1,0 +1,211 @@
+"""Entries of a matrix as rows of a table, and weighted sums of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely.estimates.remarks import cautions, joined, scarcity
+from alikely.inference.combined import combined_influence
+from alikely.metrics import Metric, consistency
+from alikely.metrics.metric import analytic_interval
+from alikely.stats.intervals import bound_names
+
+if TYPE_CHECKING:
+    from alikely.estimates.matrix_result import MatrixResult
+
+__all__ = ["POSTERIOR", "combined", "rows_of"]
+
+POSTERIOR = ("posterior_lower", "posterior_upper")
+
+
+def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
+    """Entries of a matrix as a table.
+
+    Parameters
+    ----------
+    result : MatrixResult
+    flat : ndarray of int, shape (row,)
+        Positions in the flattened estimates.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `MatrixResult.to_frame`, in the order of the positions.
+    """
+    estimates, metric = result.estimates, result.metric
+    array = estimates["estimate"]
+    at = dict(zip(array.dims, np.unravel_index(flat, array.shape), strict=True))
+    place, pair = at.get(result.place), at["pair"]
+    first, second = result.ends()[:, pair]
+    cells = estimates["cells"].values
+    counts = (cells[place, pair] if result.place else cells[pair]).astype(np.float64)
+    if "order" in at:
+        back = at["order"] == 1
+        first, second = np.where(back, second, first), np.where(back, first, second)
+        counts[back] = counts[back][:, [0, 2, 1, 3]]
+    names = np.array(result.observers, dtype=object)
+    accuracy_a, accuracy_b = consistency.accuracies(counts)
+    value, se = (estimates[name].values.ravel()[flat] for name in ("estimate", "se"))
+    where = _where(result.estimates, place, len(flat))
+    frame = pd.DataFrame(
+        {
+            **where,
+            "observer_a": names[first],
+            "observer_b": names[second],
+            "n_trials": counts.sum(axis=1).astype(np.int64),
+            "accuracy_a": accuracy_a,
+            "accuracy_b": accuracy_b,
+            "estimate": value,
+            "se": se,
+        }
+    )
+    prob = float(result.data.attrs["ci_prob"])
+    limits = {"analytic": analytic_interval(metric, value, se, special.ndtri((1 + prob) / 2))}
+    if POSTERIOR[0] in estimates:
+        limits["posterior"] = np.stack(
+            [estimates[name].values.ravel()[flat] for name in POSTERIOR], axis=1
+        )
+    for school, bounds in limits.items():
+        kind = "ci" if school == "analytic" else "eti"
+        for name, bound in zip(bound_names(school, kind, prob), bounds.T, strict=True):
+            frame[name] = bound
+    for name in ("log10_p", "p_adjusted"):
+        if name in estimates:
+            # Independence does not ask for the order of a pair.
+            grid = estimates[name].values
+            frame[name] = grid[place, pair] if result.place else grid[pair]
+    defined = np.isfinite(value)
+    frame["note"] = joined(
+        [
+            np.where(defined, "", metric.reason(counts)),
+            scarcity(metric, {"cells": counts}, se, defined),
+            cautions(metric, counts, defined),
+        ]
+    )
+    return frame
+
+
+def _where(estimates: xr.Dataset, place: NDArray[np.intp] | None, n_rows: int) -> dict[str, Any]:
+    """Data set and condition of rows."""
+    out: dict[str, Any] = {}
+    for name in ("dataset", "condition"):
+        if f"of_{name}" in estimates.coords and place is not None:
+            out[name] = estimates[f"of_{name}"].values[place]
+        else:
+            out[name] = np.full(n_rows, "all", dtype=object)
+    return out
+
+
+def combined(
+    result: MatrixResult,
+    weights: Mapping[tuple[int, int], float],
+    ci_prob: float | None = None,
+    against: float | None = None,
+) -> pd.Series:
+    """Weighted sum of entries, averaged over places: estimate, error, interval.
+
+    Parameters
+    ----------
+    result : MatrixResult
+    weights : mapping of (int, int) to float
+        Weight of each pair, by the positions of its observers.
+    ci_prob : float, optional
+        As in the analysis if not given.
+    against : float, optional
+        Value of the null hypothesis; that of independent observers if not given.
+
+    Returns
+    -------
+    pandas.Series
+        As from `MatrixResult.mean`.
+
+    Raises
+    ------
+    ValueError
+        If the metric is none of correctness.
+    """
+    metric = result.metric
+    if metric.counts != "correctness":
+        raise ValueError(
+            f"differences and means within a matrix are of metrics of correctness; analyse "
+            f"these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
+        )
+    ends, weight = np.array(list(weights), dtype=np.intp), np.array(list(weights.values()))
+    used, local = np.unique(ends, return_inverse=True)
+    parts = [
+        _weighted(metric, counts, weight, packed.unpacked(used), local.reshape(ends.shape))
+        for packed, counts in zip(result.answers(), _counts(result, ends), strict=True)
+    ]
+    defined = [part for part in parts if part.n_pairs]
+    if against is None:
+        against = np.nan if metric.independent is None else metric.independent
+    estimate = float(np.mean([part.value for part in defined])) if defined else np.nan
+    se = float(np.linalg.norm([part.se for part in defined])) / max(len(defined), 1)
+    se = se if defined else np.nan
+    prob = float(result.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+    if len(weight) == 1 == len(defined):
+        bounds = analytic_interval(
+            metric, np.array([estimate]), np.array([se]), special.ndtri((1 + prob) / 2)
+        )[0]
+    else:
+        bounds = estimate + np.array([-1, 1]) * special.ndtri((1 + prob) / 2) * se
+    names = bound_names("analytic", "ci", prob)
+    return pd.Series(
+        {
+            "estimate": estimate,
+            "se": se,
+            **dict(zip(names, bounds.tolist(), strict=True)),
+            "p": 2 * float(special.ndtr(-abs(estimate - against) / se)) if se > 0 else np.nan,
+            "n_pairs": min((part.n_pairs for part in defined), default=0),
+            "n_places": len(defined),
+        }
+    )
+
+
+def _counts(result: MatrixResult, ends: NDArray[np.intp]) -> Floats:
+    """Cells of pairs as they are named, (place, pair, 4)."""
+    n, (low, high) = len(result.observers), np.sort(ends, axis=1).T
+    pair = low * n - low * (low + 1) // 2 + high - low - 1
+    cells = result.estimates["cells"].values
+    counts = cells.reshape(-1, cells.shape[-2], 4)[:, pair].astype(np.float64)
+    back = ends[:, 0] > ends[:, 1]
+    counts[:, back] = counts[:, back][..., [0, 2, 1, 3]]
+    return np.asarray(counts)
+
+
+class _Sum(NamedTuple):
+    """A weighted sum of entries of one place; of no pair where it is undefined."""
+
+    value: float
+    se: float
+    n_pairs: int
+
+
+def _weighted(
+    metric: Metric,
+    counts: Floats,
+    weight: Floats,
+    answers: NDArray[np.int8],
+    ends: NDArray[np.intp],
+) -> _Sum:
+    """Weighted sum of entries; a mean is over those that are defined."""
+    value = metric.value(counts)
+    defined = np.isfinite(value)
+    if (weight < 0).any() and not defined.all():
+        return _Sum(np.nan, np.nan, 0)
+    if not defined.any():
+        return _Sum(np.nan, np.nan, 0)
+    counts, value, ends = counts[defined], value[defined], ends[defined]
+    weight = weight[defined] * (weight.sum() / weight[defined].sum() if not defined.all() else 1)
+    slopes = np.where(counts > 0, metric.influence(counts), 0.0)
+    slopes *= (weight / counts.sum(axis=1))[:, None]
+    influence = combined_influence(answers, ends[:, 0], ends[:, 1], slopes)
+    return _Sum(float(weight @ value), float(np.linalg.norm(influence)), int(defined.sum()))
