@@ -63,7 +63,7 @@ def test_without_a_tree_the_rest_is_told(
     ("arguments", "said"),
     [
         (["--by-family", "famly"], "did you mean 'family'"),
-        (["--metric", "ma"], "metrics of correctness"),
+        (["--metric", "cles"], "metrics of correctness"),
         (["--top", "0"], "--top must be at least 1"),
         (["--ci-prob", "2"], "ci-prob"),
     ],

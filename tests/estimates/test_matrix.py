@@ -46,6 +46,24 @@ def test_entries_are_those_of_the_general_door(
     np.testing.assert_allclose(p, table["p_fisher"], rtol=1e-9)
 
 
+@pytest.mark.parametrize("no_response", ["error", "drop"])
+def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
+    result = al.matrix(trials, "MA", no_response=no_response)
+    found = _by_pair(result.to_frame())
+    table = al.misclassification_agreement(
+        trials, no_response=no_response, n_resamples=0, n_draws=0
+    ).summary()
+    table = _by_pair(table)
+    shown = ["estimate", "se", "n_joint_errors", "analytic_ci95_lb", "analytic_ci95_ub"]
+    pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-9)
+    assert result["estimate"].values[1, 0, 0] == 1
+    names = trials.observers
+    with pytest.raises(ValueError, match="metrics of correctness; analyse"):
+        result.mean(names)
+    with pytest.raises(TypeError, match="give Trials"):
+        al.matrix(trials.data["correct"], "MA")
+
+
 def test_missing_answers_leave_pairs_alone() -> None:
     rng = np.random.default_rng(2)
     correct = rng.integers(0, 2, (6, 200)).astype(float)
@@ -190,7 +208,7 @@ def test_refusals(trials: al.Trials, by_condition: MatrixResult) -> None:
     with pytest.raises(ValueError, match="at least 2 observers, got 1"):
         al.matrix(trials.select(observer=["human_1"]))
     with pytest.raises(ValueError, match="metrics of correctness"):
-        al.matrix(trials, "misclassification_agreement")
+        al.matrix(trials, "error_similarity")
     with pytest.raises(ValueError, match="did you mean 'posterior'"):
         al.matrix(trials, intervals=["posterio"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="cluster must be 'trial'"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from alikely._base.steps import step
 from alikely.data.conditions import nested_labels
 from alikely.data.packed import Packed, all_cells, pack
 from alikely.data.repeats import presented, recurring
-from alikely.data.tables import By, correctness, groups_of_trials
+from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.matrix_result import ORDERS, MatrixResult
 from alikely.estimates.matrix_rows import POSTERIOR
@@ -60,7 +60,8 @@ def matrix(
         Aligned responses; or 1 right, 0 wrong, -1 not shown or left out, which may be backed by a
         chunked array (dask, zarr, netCDF): it is read slice by slice.
     metric : str or Metric
-        A metric of correctness.
+        A metric of correctness, or one that has a way to all pairs at once, such as
+        ``"misclassification_agreement"`` (which has no test, no posterior limits and no sums).
     by : {"condition", "dataset"} or None
         Trials to keep apart; None pools all. A chunked array is always pooled.
     intervals : sequence of {"analytic", "posterior"}
@@ -88,7 +89,7 @@ def matrix(
     TypeError
         If `trials` is neither.
     ValueError
-        If there are fewer than two observers, items come back, the metric is none of correctness,
+        If there are fewer than two observers, items come back, the metric has no way to all pairs,
         or an option is invalid.
 
     References
@@ -106,10 +107,10 @@ def matrix(
     1    human_1    human_3     0.383  0.047
     """
     found = get_metric(get_metric(metric), **options)
-    if found.counts != "correctness":
+    if found.counts != "correctness" and found.all_pairs is None:
         raise ValueError(
-            f"al.matrix is of metrics of correctness, and {found.name} is one of {found.counts}; "
-            "take compare(trials, metric, pairs) for it"
+            f"al.matrix is of metrics of correctness and some others, and {found.name} is one of "
+            f"{found.counts}; take compare(trials, metric, pairs) for it"
         )
     check_interval(ci_prob, "eti")
     for name in intervals:
@@ -124,6 +125,7 @@ def matrix(
         )
     with step("answers as bits"):
         names, parts, places = _answers(trials, by, no_response, cluster)
+        said = _said(trials, by, no_response) if found.all_pairs is not None else []
     n = len(names)
     if n < 2:
         raise ValueError(f"a matrix needs at least 2 observers, got {n}")
@@ -133,15 +135,16 @@ def matrix(
         with step(f"counts of {n * (n - 1) // 2:,} pairs{of}"):
             cells = all_cells(packed)
         with step(f"estimates of {len(cells):,} pairs{of}"):
-            variables = _of_pairs(cells, found, "posterior" in intervals, tests, ci_prob)
-        own = np.zeros((n, 4))
-        own[:, 0] = np.bitwise_count(packed.right).sum(axis=1)
-        own[:, 3] = packed.n_shown() - own[:, 0]
-        made.append(xr.Dataset({**variables, "own": ("observer", found.value(own))}))
+            if found.all_pairs is not None:
+                variables = _of_matrices(cells, found, found.all_pairs(said[k]))
+            else:
+                variables = _of_pairs(cells, found, "posterior" in intervals, tests, ci_prob)
+                variables["own"] = ("observer", found.value(_own_cells(packed)))
+        made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
     if places is not None:
         estimates = estimates.assign_coords(places.coords)
-    if tests:
+    if "log10_p" in estimates:
         p = adjusted_p_values(10 ** estimates["log10_p"].values.astype(np.float64).ravel())
         shape = estimates["log10_p"].shape
         estimates["p_adjusted"] = (estimates["log10_p"].dims, p.reshape(shape))
@@ -204,6 +207,53 @@ def _answers(
         coords={by: shown, "of_dataset": (by, of_dataset), "of_condition": (by, of_condition)},
     )
     return names, parts, places
+
+
+def _said(
+    trials: Any, by: By, no_response: Literal["error", "drop"]
+) -> list[dict[str, NDArray[Any]]]:
+    """What observers answered, place by place, for metrics that are not of correctness."""
+    if not isinstance(trials, Trials):
+        raise TypeError(
+            "an array of right and wrong answers serves metrics of correctness; give Trials for "
+            "metrics of labels"
+        )
+    data = trials.data
+    response, truth, classes = answers(
+        data, correctness(data["correct"].values, no_response)
+    ).values()
+    group, labels = groups_of_trials(data, by)
+    return [
+        {
+            "response": response[1][:, group == g],
+            "truth": truth[1][group == g],
+            "class": classes,
+        }
+        for g in range(len(labels))
+    ]
+
+
+def _own_cells(packed: Packed) -> Floats:
+    """Cells of every observer with itself."""
+    own = np.zeros((len(packed.right), 4))
+    own[:, 0] = np.bitwise_count(packed.right).sum(axis=1)
+    own[:, 3] = packed.n_shown() - own[:, 0]
+    return own
+
+
+def _of_matrices(
+    cells: NDArray[np.int32], metric: Metric, found: Mapping[str, NDArray[Any]]
+) -> dict[str, Any]:
+    """Variables of all pairs of one place, from square matrices."""
+    i, j = np.triu_indices(len(found["estimate"]), k=1)
+    variables: dict[str, Any] = {"cells": (("pair", "cell"), cells)}
+    for name, square in found.items():
+        if metric.symmetric:
+            variables[name] = ("pair", square[i, j])
+        else:
+            variables[name] = (("order", "pair"), np.stack([square[i, j], square[j, i]]))
+    variables["own"] = ("observer", np.diag(found["estimate"]).copy())
+    return variables
 
 
 def _packed_in_slices(correct: xr.DataArray) -> Packed:

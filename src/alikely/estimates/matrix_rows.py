@@ -67,6 +67,9 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
             "se": se,
         }
     )
+    for name in metric.beside:
+        if name in estimates:
+            frame[name] = estimates[name].values.ravel()[flat]
     prob = float(result.data.attrs["ci_prob"])
     limits = {"analytic": analytic_interval(metric, value, se, special.ndtri((1 + prob) / 2))}
     if POSTERIOR[0] in estimates:
@@ -85,12 +88,19 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
     defined = np.isfinite(value)
     frame["note"] = joined(
         [
-            np.where(defined, "", metric.reason(counts)),
+            np.where(defined, "", _reasons(metric, counts)),
             scarcity(metric, {"cells": counts}, se, defined),
             cautions(metric, counts, defined),
         ]
     )
     return frame
+
+
+def _reasons(metric: Metric, counts: Floats) -> NDArray[Any]:
+    """Why entries have no estimate, where cells tell."""
+    if metric.all_pairs is None:
+        return metric.reason(counts)
+    return np.full(len(counts), "undefined", dtype=object)
 
 
 def _where(estimates: xr.Dataset, place: NDArray[np.intp] | None, n_rows: int) -> dict[str, Any]:
@@ -133,7 +143,7 @@ def combined(
         If the metric is none of correctness.
     """
     metric = result.metric
-    if metric.counts != "correctness":
+    if metric.all_pairs is not None:
         raise ValueError(
             f"differences and means within a matrix are of metrics of correctness; analyse "
             f"these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"

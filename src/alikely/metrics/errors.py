@@ -22,6 +22,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
 from alikely.metrics.distinct import distinct_agreement
+from alikely.metrics.label_matrices import all_label_pairs
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
@@ -564,5 +565,6 @@ MISCLASSIFICATION_AGREEMENT = register(
         short="MA",
         beside=("n_joint_errors", "expected"),
         distinct=distinct_agreement,
+        all_pairs=all_label_pairs,
     )
 )

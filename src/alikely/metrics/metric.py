@@ -191,6 +191,10 @@ class Metric:
         Of ``"labels"``: label statistics of weighted joint errors and their sums of squared weights
         ``(..., 2)`` to its value over pairs of different joint errors, where products of margins
         pair each with itself (`distinct.distinct_agreement`).
+    all_pairs : callable, optional
+        Of metrics that are not of correctness: answers of many observers, as
+        `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
+        ``se`` and what stands beside them, for `alikely.matrix`.
     options : mapping
         Options that it was made with, which a file remembers.
     module : str
@@ -224,6 +228,7 @@ class Metric:
     trust: Trust = BY_COUNTS
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     distinct: Callable[..., Floats] | None = None
+    all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
     options: Mapping[str, Any] = NONE
     module: str = ""
 
