@@ -18,6 +18,7 @@ from .drawn import DrawnScores as DrawnScores
 from .entries import scores_of as scores_of
 from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
+from .judges import judge_agreement as judge_agreement
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks
@@ -61,6 +62,7 @@ __all__ = [
     "fit_cohort",
     "group_means",
     "group_scores",
+    "judge_agreement",
     "kendall_tau",
     "pairwise_differences",
     "percentile_ranks",

@@ -15,7 +15,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark import Families, families
 from alikely.estimates import matrix
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.simulate import random_tree, tree_answers
+from alikely.simulate import normal_consistency, random_tree, tree_answers
 
 __all__ = ["BINS", "branch_calibration", "branch_table"]
 
@@ -130,12 +130,5 @@ def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
 def _true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
     """Error consistency of all pairs with infinitely many trials."""
     i, j = np.triu_indices(len(accuracy), k=1)
-    r, a, b = correlation[i, j], accuracy[i], accuracy[j]
-    h, k = special.ndtri(a), special.ndtri(b)
-    root = np.sqrt(1 - r**2)
-    # Owen's formula for two normal variables below two limits.
-    both = (a + b) / 2 - (h * k < 0) / 2
-    both -= special.owens_t(h, (k - r * h) / (h * root))
-    both -= special.owens_t(k, (h - r * k) / (k * root))
-    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
-    return ERROR_CONSISTENCY.value(np.maximum(cells, 0))
+    ability = special.ndtri(accuracy)
+    return normal_consistency(correlation[i, j], ability[i], ability[j])

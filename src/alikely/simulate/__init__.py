@@ -6,6 +6,7 @@ from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, 
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
+from alikely.simulate.judges import Judged, judged_candidates, normal_consistency
 from alikely.simulate.labels import label_trials, shared_label_agreement
 from alikely.simulate.leaderboards import leaderboard, random_tree, tree_answers
 from alikely.simulate.margins import (
@@ -25,6 +26,7 @@ from alikely.simulate.shared import ErrorPopulation, shared_errors
 __all__ = [
     "MARGIN_WORLDS",
     "ErrorPopulation",
+    "Judged",
     "MarginData",
     "MarginWorld",
     "cell_probabilities",
@@ -36,9 +38,11 @@ __all__ = [
     "difficulty",
     "error_rows",
     "joint_errors",
+    "judged_candidates",
     "label_trials",
     "leaderboard",
     "margin_data",
+    "normal_consistency",
     "observers",
     "pattern_cells",
     "pattern_probabilities",

@@ -1,0 +1,248 @@
+"""Whether judges prefer systems that fail as they do.
+
+References
+----------
+.. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025). Great
+   models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
+.. [F24] Fisher (1924). The distribution of the partial correlation coefficient. Metron 3, 329-332.
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.estimates import MatrixResult
+from alikely.stats.intervals import bound_names
+
+__all__ = ["judge_agreement", "partial_correlation"]
+
+# Fewer candidates leave no degrees of freedom worth the name.
+FEWEST = 6
+# Where noise makes up more of the variance of agreements, what is left over is mostly noise too.
+MOST_NOISE = 0.5
+
+
+def judge_agreement(
+    matrix: MatrixResult,
+    scores: Mapping[str, Mapping[str, float]],
+    *,
+    ci_prob: float | None = None,
+) -> pd.DataFrame:
+    """Correlate how alike a judge and its candidates fail with how the judge scores them [G25]_.
+
+    Better candidates are scored higher, and agree more with good judges for that alone: what counts
+    is the partial correlation given accuracy [F24]_. Agreements and accuracies rest on a finite
+    number of questions; the noise of both, and what they have of it in common, is taken out of
+    their covariances before correlating [S04]_.
+
+    Parameters
+    ----------
+    matrix : MatrixResult
+        As from `alikely.matrix`, of a symmetric metric of correctness; holds judges and candidates.
+    scores : mapping of str to (mapping of str to float)
+        Judge to its score of each candidate; any scale. A judge's score of itself is left out, and
+        counted in `note`.
+    ci_prob : float, optional
+        As in the analysis if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by judge: ``n_candidates``; ``correlation`` of agreement and score; ``partial``,
+        given accuracy, freed of noise, with its interval (candidates drawn anew) and ``p``;
+        ``partial_raw``, noise left in; ``noise``, share of the variance of agreements that
+        questions make; ``note``.
+
+    Raises
+    ------
+    ValueError
+        If a judge or candidate is not in the matrix, scores are not finite, there are fewer than 6
+        candidates, or the metric is none of correctness, or directed.
+
+    Notes
+    -----
+    The interval is that of the jackknife over candidates on Fisher's z scale, with Student's t of
+    one degree of freedom for each candidate beyond three. Error consistency of candidates with
+    unlike accuracies is bounded by these: a partial correlation given accuracy removes what is
+    linear in it.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> board = al.simulate.leaderboard(20, 4, 500, rng=1)
+    >>> judge, *candidates = board.observers
+    >>> accuracy = board.data["correct"].mean("trial").to_series()
+    >>> table = al.benchmark.judge_agreement(
+    ...     al.matrix(board), {judge: {name: accuracy[name] for name in candidates}}
+    ... )
+    >>> table.loc[judge, "n_candidates"].item()
+    19
+    """
+    metric = matrix.metric
+    if not metric.symmetric or metric.all_pairs is not None:
+        raise ValueError(
+            f"judges are compared by symmetric metrics of correctness, and {metric.name} is none; "
+            "take error_consistency"
+        )
+    prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+    rows = [_of_judge(matrix, judge, dict(given), prob) for judge, given in scores.items()]
+    if not rows:
+        raise ValueError("scores must have at least one judge, got none")
+    return pd.DataFrame(rows, index=pd.Index(list(scores), name="judge"))
+
+
+def _of_judge(
+    matrix: MatrixResult, judge: str, scores: dict[str, float], prob: float
+) -> dict[str, object]:
+    names = matrix.observers
+    for name in (judge, *scores):
+        if name not in names:
+            raise ValueError(f"no observer {name!r} in this matrix{nearest(name, names)}")
+    candidates = [name for name in scores if name != judge]
+    score = np.array([float(scores[name]) for name in candidates])
+    if bad := [
+        name for name, value in zip(candidates, score, strict=True) if not np.isfinite(value)
+    ]:
+        raise ValueError(f"scores by {judge!r} must be finite numbers; not so: {listed(bad)}")
+    if len(candidates) < FEWEST:
+        raise ValueError(
+            f"a partial correlation needs at least {FEWEST} candidates, and {judge!r} scored "
+            f"{len(candidates)}"
+        )
+    agreement, accuracy, influence = _known(matrix, judge, candidates)
+    defined = np.isfinite(agreement)
+    notes = ["its score of itself left out"] if judge in scores else []
+    if not defined.all():
+        notes.append(f"{(~defined).sum()} candidates without a defined agreement left out")
+    if defined.sum() < FEWEST:
+        raise ValueError(f"fewer than {FEWEST} candidates of {judge!r} have a defined agreement")
+    agreement, accuracy, score = agreement[defined], accuracy[defined], score[defined]
+    influence = influence[:, defined]
+    found, noise = partial_correlation(agreement, score, accuracy, influence)
+    raw, _ = partial_correlation(agreement, score, accuracy)
+    n = len(score)
+    bounds, p = _interval(agreement, score, accuracy, influence, found, prob)
+    if noise > MOST_NOISE:
+        notes.append("mostly noise of questions: more questions, not more candidates, would help")
+    if not np.isfinite(found):
+        notes.append("no variance is left beside the noise of questions")
+    names_of_bounds = bound_names("analytic", "ci", prob)
+    return {
+        "n_candidates": n,
+        "correlation": float(np.corrcoef(agreement, score)[0, 1]),
+        "partial": found,
+        **dict(zip(names_of_bounds, bounds, strict=True)),
+        "p": p,
+        "partial_raw": raw,
+        "noise": noise,
+        "note": "; ".join(notes),
+    }
+
+
+def partial_correlation(
+    agreement: Floats, score: Floats, accuracy: Floats, influence: Floats | None = None
+) -> tuple[float, float]:
+    """Partial correlation of agreement and score given accuracy, freed of the noise of questions.
+
+    Parameters
+    ----------
+    agreement, score, accuracy : ndarray, shape (candidate,)
+        Of each candidate.
+    influence : ndarray, shape (2, candidate, question), optional
+        Influence of each question on agreement and accuracy, as summed to their errors; none for
+        the plain partial correlation.
+
+    Returns
+    -------
+    partial : float
+        In [-1, 1]; NaN where no variance is left beside the noise.
+    noise : float
+        Share of the variance of agreements that is noise.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> accuracy, rest = rng.normal(size=(2, 2000))
+    >>> partial_correlation(accuracy + rest, accuracy + rest, accuracy)[0]
+    1.0
+    """
+    covariance = np.cov(np.stack([agreement, accuracy, score]))
+    observed = covariance[0, 0]
+    if influence is not None:
+        # What all candidates have in common of a question's chance shifts all, and no covariance.
+        own = influence - influence.mean(axis=1, keepdims=True)
+        covariance[:2, :2] -= np.einsum("acq,bcq->ab", own, own) / (len(score) - 1)
+    noise = float(1 - covariance[0, 0] / observed) if observed > 0 else np.nan
+    (xx, xz, xy), (_, zz, zy), (_, _, yy) = covariance
+    left_x, left_y = xx - xz**2 / zz, yy - zy**2 / zz
+    if zz <= 0 or left_x <= 1e-12 * observed or left_y <= 1e-12 * yy:
+        return float("nan"), noise
+    return float(np.clip((xy - xz * zy / zz) / np.sqrt(left_x * left_y), -1, 1)), noise
+
+
+def _known(
+    matrix: MatrixResult, judge: str, candidates: Sequence[str]
+) -> tuple[Floats, Floats, Floats]:
+    """Agreement with the judge and accuracy, means over places, and influences of questions."""
+    everyone = [judge, *candidates]
+    part = matrix.select(everyone)
+    n_places = len(part.places)
+    # Pairs of the first observer come first.
+    cells = part.estimates["cells"].values.reshape(n_places, -1, 4)[:, : len(candidates)]
+    counts = cells.astype(np.float64)
+    value = part.metric.value(counts)
+    slopes = np.where(counts > 0, part.metric.influence(counts), 0.0)
+    slopes /= np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    accuracy, influences = [], []
+    for place, packed in enumerate(part.answers()):
+        answers = packed.unpacked(np.arange(len(everyone)))
+        right, shown = answers[1:] == 1, answers[1:] >= 0
+        n_shown = np.maximum(shown.sum(axis=1, keepdims=True), 1)
+        mean = right.sum(axis=1, keepdims=True) / n_shown
+        accuracy.append(mean[:, 0])
+        of_accuracy = np.where(shown, right - mean, 0.0) / n_shown
+        common = shown & (answers[:1] >= 0)
+        cell = 2 * (answers[:1] == 0) + (answers[1:] == 0)
+        of_agreement = np.take_along_axis(slopes[place], cell, axis=1)
+        influences.append(np.stack([np.where(common, of_agreement, 0.0), of_accuracy]))
+    return (
+        value.mean(axis=0),
+        np.mean(accuracy, axis=0),
+        np.concatenate(influences, axis=2) / n_places,
+    )
+
+
+def _interval(
+    agreement: Floats,
+    score: Floats,
+    accuracy: Floats,
+    influence: Floats,
+    found: float,
+    prob: float,
+) -> tuple[NDArray[np.float64], float]:
+    """Jackknife over candidates on the scale of Fisher's z, with Student's t."""
+    n = len(score)
+    nothing = np.array([np.nan, np.nan]), float("nan")
+    if not abs(found) < 1:
+        return nothing
+    kept = ~np.eye(n, dtype=bool)
+    without = np.array(
+        [partial_correlation(agreement[k], score[k], accuracy[k], influence[:, k])[0] for k in kept]
+    )
+    if not (np.abs(without) < 1).all():
+        return nothing
+    z = np.arctanh(without)
+    se = float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
+    t = stats.t(n - 4)
+    middle = np.arctanh(found)
+    bounds = np.tanh(middle + np.array([-1, 1]) * t.ppf((1 + prob) / 2) * se)
+    return bounds, float(2 * t.sf(abs(middle) / se)) if se > 0 else float("nan")

@@ -1,0 +1,109 @@
+"""Judges and the candidates that fail as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.benchmark.judges import partial_correlation
+from alikely.estimates import MatrixResult
+from alikely.simulate import Judged
+
+
+def _matrix(judged: Judged) -> MatrixResult:
+    answers = xr.DataArray(judged.correct, dims=("observer", "trial"))
+    return al.matrix(answers, tests=False, intervals=())
+
+
+def _table(judged: Judged) -> pd.Series:
+    scores = {f"observer_{k + 1}": score for k, score in enumerate(judged.scores.tolist())}
+    return al.benchmark.judge_agreement(_matrix(judged), {"observer_0": scores}).iloc[0]
+
+
+def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=40)
+    x, y = z + rng.normal(size=(2, 40))
+    residuals = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
+    expected = np.corrcoef(*residuals)[0, 1]
+    assert partial_correlation(x, y, z)[0] == pytest.approx(expected, rel=1e-10)
+
+
+def test_noise_is_what_two_halves_of_the_questions_do_not_share() -> None:
+    """Halves have the same candidates and other noise: their covariance is free of it."""
+    differences = []
+    for seed in np.random.default_rng(5).spawn(80):
+        judged = al.simulate.judged_candidates(30, 600, 1.0, seed)
+        one, other = (judged._replace(correct=judged.correct[:, k::2]) for k in (0, 1))
+        value = [_matrix(half)["estimate"].values[0, 1:] for half in (one, other)]
+        freed = np.var(value[0], ddof=1) * (1 - _table(one)["noise"])
+        differences.append(freed - np.cov(*value)[0, 1])
+    mean, sd = np.mean(differences), np.std(differences, ddof=1)
+    assert abs(mean) < 4 * sd / np.sqrt(80)
+    # The noise itself is seen: four such errors are less than half of it.
+    assert 4 * sd / np.sqrt(80) < 0.5 * np.var(value[0]) * _table(one)["noise"]
+
+
+def test_what_is_left_out_is_told() -> None:
+    judged = al.simulate.judged_candidates(8, 300, 1.0, rng=1)
+    matrix = _matrix(judged)
+    scores = dict(zip(matrix.observers, [1.0, *judged.scores.tolist()], strict=True))
+    row = al.benchmark.judge_agreement(matrix, {"observer_0": scores}).iloc[0]
+    assert row["n_candidates"] == 8
+    assert "itself" in row["note"]
+
+
+def test_refusals() -> None:
+    judged = al.simulate.judged_candidates(8, 300, 1.0, rng=1)
+    matrix = _matrix(judged)
+    scores = {f"observer_{k + 1}": score for k, score in enumerate(judged.scores.tolist())}
+    judge = al.benchmark.judge_agreement
+    with pytest.raises(ValueError, match="did you mean 'observer_0'"):
+        judge(matrix, {"observer_00": scores})
+    with pytest.raises(ValueError, match="finite numbers; not so: observer_2"):
+        judge(matrix, {"observer_0": scores | {"observer_2": float("nan")}})
+    with pytest.raises(ValueError, match="at least 6 candidates"):
+        judge(matrix, {"observer_0": {"observer_1": 1.0}})
+    with pytest.raises(ValueError, match="at least one judge"):
+        judge(matrix, {})
+    directed = al.matrix(al.load_example(), "copy_probability", by=None)
+    with pytest.raises(ValueError, match="symmetric"):
+        judge(directed, {"human_1": {}})
+
+
+def test_conditions_are_averaged() -> None:
+    trials = al.load_example().select(condition=["noise", "blur"])
+    matrix = al.matrix(trials)
+    names = [name for name in trials.observers if name != "human_1"]
+    table = al.benchmark.judge_agreement(
+        matrix, {"human_1": {name: float(k % 4) for k, name in enumerate(names)}}
+    )
+    value = matrix["estimate"].mean("condition").sel(observer="human_1", observer_other=names)
+    expected = np.corrcoef(value, [k % 4 for k in range(len(names))])[0, 1]
+    assert table["correlation"].item() == pytest.approx(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_candidates", "n_questions", "preference"), [(20, 1_000, 0.0), (40, 1_000, 3.0)]
+)
+def test_intervals_hold(
+    n_candidates: int, n_questions: int, preference: float, figure: Callable[[str], None]
+) -> None:
+    rng = np.random.default_rng(7)
+    many = al.simulate.judged_candidates(100_000, 1, preference, rng=1)
+    truth, _ = partial_correlation(many.consistency, many.scores, many.accuracy)
+    n = 120
+    covered = []
+    for seed in rng.spawn(n):
+        row = _table(al.simulate.judged_candidates(n_candidates, n_questions, preference, seed))
+        covered.append(row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"])
+    found = np.mean(covered)
+    figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
+    # At least .92, but for 4 Monte-Carlo errors.
+    assert found >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)
