@@ -1,3 +1,4 @@
+from .cell_limits import posterior_limits as posterior_limits
 from .chains import SamplingWarning as SamplingWarning
 from .chains import nuts as nuts
 from .chains import nuts_many as nuts_many
@@ -56,6 +57,7 @@ __all__ = [
     "p_value",
     "pairwise_draws",
     "posterior",
+    "posterior_limits",
     "trial_log_likelihood",
     "weighted_cells",
 ]

@@ -19,7 +19,7 @@ from alikely._base.arrays import Floats
 from alikely._base.compiled import can_compile
 from alikely._base.parallel import at_most, in_parallel
 
-__all__ = ["fisher_log10_p", "log_table_mass"]
+__all__ = ["fisher_log10_p", "log_table_mass", "whole_counts"]
 
 # Log probabilities of tables that are equally probable differ by rounding, never by this much.
 ROUNDING = 1e-7
@@ -84,7 +84,7 @@ def fisher_log10_p(
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
         )
-    counts = _checked(cells)
+    counts = whole_counts(cells)
     flat = counts.reshape(-1, 4)
     out = np.empty(len(flat))
     rest = None if len(flat) < FEW or not can_compile() else _rests(flat)
@@ -99,7 +99,7 @@ def fisher_log10_p(
     return out.reshape(counts.shape[:-1])
 
 
-def _checked(cells: ArrayLike) -> NDArray[np.integer]:
+def whole_counts(cells: ArrayLike) -> NDArray[np.integer]:
     """Whole numbers in fours, in the type they have: copies of ten million are no small thing."""
     counts = np.asarray(cells)
     if counts.ndim == 0 or counts.shape[-1] != 4:

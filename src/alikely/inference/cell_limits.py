@@ -1,0 +1,458 @@
+"""Posterior limits of error consistency from the four cells alone: no draws.
+
+References
+----------
+.. [CF38] Cornish, Fisher (1938). Moments and cumulants in the specification of distributions.
+   doi:10.2307/1400905
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.compiled import can_compile
+from alikely._base.parallel import at_most, in_parallel
+from alikely.inference.fisher import whole_counts
+from alikely.metrics import ERROR_CONSISTENCY
+
+__all__ = ["posterior_limits"]
+
+# The expansion serves tables whose cells are all at least so large; the others are integrated.
+LEAST = 5
+# Points of each of the three shares, in the expansion.
+NODES = 5
+# Points of the accuracy and of one share in the integral, evenly spread over so many standard
+# deviations of a normal law; and of the other share's distribution, between the tails left out.
+OF_P, OF_U, REACH = 64, 32, 4.8
+GRID, LEFT_OUT = 1_024, 1e-10
+# Bounds that stand still from point to point: by parts of a step of that distribution.
+STILL = 1e-3
+# Points of each share in the mean of an integrated table.
+MEAN_POINTS = 16
+# Roots: steps at most, and when they end: by probability, by distance.
+STEPS = 60
+CLOSE, NARROW, TINY = 1e-7, 1e-10, 1e-12
+# Logit of a tail by standard deviations, near 95 % limits of a normal law.
+SLOPE = 2.4
+# Tables held at a time by one worker: by compiled loops, by NumPy; and integrated.
+BLOCK, COLUMNS, TOGETHER = 65_536, 2_048, 64
+# Fewer tables than these are done before numba is imported.
+FEW = 500
+# Counts below this are packed four to a number.
+NARROWEST = 65_536
+
+
+@overload
+def posterior_limits(
+    cells: ArrayLike,
+    ci_prob: float = ...,
+    *,
+    estimate: Literal[False] = ...,
+    workers: int | None = ...,
+) -> Floats: ...
+@overload
+def posterior_limits(
+    cells: ArrayLike, ci_prob: float = ..., *, estimate: Literal[True], workers: int | None = ...
+) -> tuple[Floats, Floats]: ...
+def posterior_limits(
+    cells: ArrayLike, ci_prob: float = 0.95, *, estimate: bool = False, workers: int | None = None
+) -> Floats | tuple[Floats, Floats]:
+    """Equal-tailed posterior limits of error consistency under the default prior, without draws.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (..., 4)
+        Counts ``n11, n10, n01, n00``.
+    ci_prob : float
+        Probability between the limits, in (0, 1).
+    estimate : bool
+        Whether to give the posterior mean too.
+    workers : int, optional
+        Threads; as many as there are cores if not given.
+
+    Returns
+    -------
+    limits : ndarray, shape (..., 2)
+        Lower and upper; NaN for an empty table.
+    mean : ndarray, shape (...)
+        With ``estimate=True``: the posterior mean.
+
+    Raises
+    ------
+    ValueError
+        If the counts are no whole numbers or negative, or not four on the last axis, or `ci_prob`
+        is out of range.
+
+    Notes
+    -----
+    The prior is that of `pairwise_draws` and `joint_draws`: 1/2 on each of the four cells, so that
+    the accuracy and the two shares of right answers given it have Beta posteriors. For another
+    prior take draws.
+
+    Where every cell is at least 5, each share gets 5 points by a Cornish-Fisher expansion [CF38]_
+    of its logit, whose cumulants are known; four moments of Fisher's z of kappa over the 125 points
+    give its limits by the same expansion. Where a cell is below 5, and once for equal tables, the
+    posterior distribution function is integrated over two shares, with the third one's in closed
+    form, and its roots are bracketed. Tail probabilities are right to .002. Limits of a pair and
+    of the pair turned round are the same.
+
+    Examples
+    --------
+    >>> posterior_limits([[100, 20, 20, 20], [1, 0, 2, 40]]).round(2).tolist()
+    [[0.17, 0.49], [0.04, 0.86]]
+    >>> limits, mean = posterior_limits([8000, 1000, 1000, 2000], estimate=True)
+    >>> round(float(mean), 3)
+    0.555
+    """
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    counts = whole_counts(cells)
+    flat = counts.reshape(-1, 4)
+    limits = np.full((len(flat), 2), np.nan)
+    means = np.full(len(flat) if estimate else 0, np.nan)
+    levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    loops = len(flat) >= FEW and can_compile()
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
+    with at_most(workers):
+        jobs = [(flat[at], levels, loops, limits[at], means[at]) for at in blocks]
+        _integrate(flat, list(in_parallel(_expand, jobs)), levels, loops, limits, means)
+    shaped = limits.reshape(*counts.shape[:-1], 2)
+    return (shaped, means.reshape(counts.shape[:-1])) if estimate else shaped
+
+
+def _small(block: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Rows with a cell too small for the expansion, without the empty ones."""
+    return np.flatnonzero((block.min(axis=1) < LEAST) & (block.max(axis=1) > 0))
+
+
+def _expand(
+    block: NDArray[np.integer], levels: Floats, loops: bool, limits: Floats, means: Floats
+) -> NDArray[np.int64]:
+    """Fill in the limits of tables with large cells; give the other distinct tables."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    z = special.ndtri(levels)
+    if loops:
+        from alikely.inference.cell_loops import expanded
+
+        every = np.ascontiguousarray(block, dtype=np.int64)
+        found = means if len(means) else np.empty(len(block))
+        expanded(every, LEAST, nodes, weights, z, limits, found)
+    else:
+        rows = np.flatnonzero(block.min(axis=1) >= LEAST)
+        for start in range(0, len(rows), COLUMNS):
+            some = rows[start : start + COLUMNS]
+            limits[some], mean = _expanded(block[some], nodes, weights, z)
+            if len(means):
+                means[some] = mean
+    tables = _turned(block[_small(block)])
+    _, first = np.unique(_keys(tables, wide=True), return_index=True)
+    return tables[first]
+
+
+def _expanded(
+    cells: NDArray[np.integer], nodes: Floats, weights: Floats, z: Floats
+) -> tuple[Floats, Floats]:
+    """Limits and means of tables with large cells, column by column."""
+    n11, n10, n01, n00 = cells.T.astype(np.float64)
+    # The same table for a pair turned round, and for right and wrong exchanged.
+    turn = (n10 > n01) == (n11 > n00)
+    n10, n01 = np.where(turn, n01, n10), np.where(turn, n10, n01)
+    p = _logit_shares(n11 + n10 + 1, n01 + n00 + 1, nodes)[:, :, None, None]
+    u = _logit_shares(n11 + 0.5, n10 + 0.5, nodes)[:, None, :, None]
+    v = _logit_shares(n01 + 0.5, n00 + 0.5, nodes)[:, None, None, :]
+    b = p * u + (1 - p) * v
+    apart = p + (1 - 2 * p) * b
+    above = 2 * p * (1 - p) * (u - v)
+    every = weights[:, None, None] * weights[:, None] * weights
+    axes = (1, 2, 3)
+    means = (every * above / apart).sum(axis=axes)
+    theta = np.log((apart + above) / (p * (1 - u) + (1 - p) * v)) / 2
+    center = (every * theta).sum(axis=axes)
+    away = theta - center[:, None, None, None]
+    second, third, fourth = ((every * away**power).sum(axis=axes) for power in (2, 3, 4))
+    sd = np.sqrt(second)
+    wide = _cornish_fisher(z, (third / (second * sd))[:, None], (fourth / second**2 - 3)[:, None])
+    return np.tanh(center[:, None] + sd[:, None] * wide), means
+
+
+def _logit_shares(a: Floats, b: Floats, nodes: Floats) -> Floats:
+    """Points of Beta(a, b) by the cumulants of its logit: (table, node)."""
+    mean = special.psi(a) - special.psi(b)
+    second, third, fourth = (
+        special.polygamma(order, a) + (-1) ** (order + 1) * special.polygamma(order, b)
+        for order in (1, 2, 3)
+    )
+    sd = np.sqrt(second)
+    skew, excess = third / (second * sd), fourth / second**2
+    wide = _cornish_fisher(nodes, skew[:, None], excess[:, None])
+    return np.asarray(special.expit(mean[:, None] + sd[:, None] * wide))
+
+
+def _cornish_fisher(z: Floats, skew: Floats, excess: Floats) -> Floats:
+    """Deviates of a law with these standardised cumulants [CF38]_."""
+    first = z + skew * (z**2 - 1) / 6
+    return first + excess * (z**3 - 3 * z) / 24 - skew**2 * (2 * z**3 - 5 * z) / 36
+
+
+def _turned(tables: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Tables with the observers, or right and wrong, exchanged, so that u hardly matters.
+
+    Error consistency stays the same, and so does its posterior. Of the three shares v is integrated
+    exactly and p nearly so; u is best where it adds least to the variance.
+    """
+    counts: NDArray[np.int64] = tables.astype(np.int64)
+    ways = np.array([[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 1, 2, 0]])
+    least = np.argmin([_part_of_u(counts[:, way]) for way in ways], axis=0)
+    return np.take_along_axis(counts, ways[least], axis=1)
+
+
+def _part_of_u(tables: NDArray[np.integer]) -> Floats:
+    """What the share right of b given that a is adds to the variance of kappa, to first order."""
+    n11, n10, n01, n00 = tables.T + 0.5
+    p = (n11 + n10) / (n11 + n10 + n01 + n00)
+    u, v = n11 / (n11 + n10), n01 / (n01 + n00)
+    apart = p + (1 - 2 * p) * (p * u + (1 - p) * v)
+    kappa = 2 * p * (1 - p) * (u - v) / apart
+    slope = p * (2 * (1 - p) - kappa * (1 - 2 * p)) / apart
+    return np.asarray(slope**2 * u * (1 - u) / (n11 + n10 + 1))
+
+
+def _keys(tables: NDArray[np.int64], wide: bool) -> NDArray[np.generic]:
+    """One value for each distinct table, which can be sorted."""
+    if wide:
+        return np.ascontiguousarray(tables.astype(">u8")).view("S32")[:, 0]
+    packed = tables.astype(np.uint64)
+    return (packed << np.array([48, 32, 16, 0], dtype=np.uint64)).sum(axis=1)
+
+
+def _integrate(
+    flat: NDArray[np.integer],
+    tables: list[NDArray[np.int64]],
+    levels: Floats,
+    loops: bool,
+    limits: Floats,
+    means: Floats,
+) -> None:
+    """Fill in the limits of tables with a small cell, each distinct one integrated once."""
+    every = np.concatenate([np.empty((0, 4), dtype=np.int64), *tables])
+    if not len(every):
+        return
+    wide = bool(every.max() >= NARROWEST)
+    keys, first = np.unique(_keys(every, wide), return_index=True)
+    # Neighbours in this order share margins, whose inverse functions are computed once.
+    every = every[first]
+    pieces = [slice(start, start + TOGETHER) for start in range(0, len(every), TOGETHER)]
+    jobs = [(every[at], levels, loops, bool(len(means))) for at in pieces]
+    found = list(in_parallel(_integrated, jobs))
+    of_limits = np.concatenate([own for own, _ in found])
+    of_means = np.concatenate([mean for _, mean in found])
+    for start in range(0, len(flat), BLOCK):
+        rows = _small(flat[start : start + BLOCK]) + start
+        at = np.searchsorted(keys, _keys(_turned(flat[rows]), wide))
+        limits[rows] = of_limits[at]
+        if len(means):
+            means[rows] = of_means[at]
+
+
+class Shares(NamedTuple):
+    """What is known of the three shares of some tables.
+
+    Attributes
+    ----------
+    p : ndarray, shape (table, OF_P)
+        Points of the accuracy of a.
+    of_p : ndarray, shape (OF_P - 1,)
+        Probability between them.
+    u : ndarray, shape (table, OF_U)
+        Points of the share right of b given that a is.
+    of_u : ndarray, shape (OF_U,)
+        Their weights.
+    below, area : ndarray, shape (table, GRID)
+        Distribution function of the share given that a is wrong, over even steps of its `_root`,
+        and its integral over the share.
+    first, width : ndarray, shape (table,)
+        Where those steps begin, and how wide they are.
+    """
+
+    p: Floats
+    of_p: Floats
+    u: Floats
+    of_u: Floats
+    below: Floats
+    area: Floats
+    first: Floats
+    width: Floats
+
+
+def _shares(tables: NDArray[np.int64]) -> Shares:
+    n11, n10, n01, n00 = tables.T.astype(np.float64)
+    z_p, z_u = (np.linspace(-REACH, REACH, n) for n in (OF_P, OF_U))
+    of_p, of_u = np.diff(special.ndtr(z_p)), np.exp(-(z_u**2) / 2)
+    p = _points(n11 + n10 + 1, n01 + n00 + 1, z_p)
+    u = _points(n11 + 0.5, n10 + 0.5, z_u)
+    table = _of_distinct(_distribution, n01 + 0.5, n00 + 0.5)
+    below, first, width = table[:, :GRID], table[:, GRID], table[:, GRID + 1]
+    area = np.zeros_like(below)
+    v = _share(first[:, None] + width[:, None] * np.arange(GRID))
+    np.cumsum((below[:, 1:] + below[:, :-1]) / 2 * np.diff(v, axis=1), axis=1, out=area[:, 1:])
+    return Shares(p, of_p / of_p.sum(), u, of_u / of_u.sum(), below, area, first, width)
+
+
+def _integrated(
+    tables: NDArray[np.int64], levels: Floats, loops: bool, estimate: bool
+) -> tuple[Floats, Floats]:
+    """Limits, and means where asked for, of tables of any counts."""
+    shares = _shares(tables)
+    # A normal law on the counts and 1/2 is near enough to begin with.
+    more = tables + 0.5
+    center, influence = ERROR_CONSISTENCY.value(more), ERROR_CONSISTENCY.influence(more)
+    se = np.maximum(np.sqrt((more * influence**2).sum(axis=1)) / more.sum(axis=1), 1e-6)
+    start = np.clip(center[:, None] + se[:, None] * special.ndtri(levels), -0.999, 0.999)
+    limits = np.empty((len(tables), 2))
+    if loops:
+        from alikely.inference.cell_loops import solved
+
+        solved(*shares[:4], shares[4:], start, se, levels, limits)
+    else:
+        for side, level in enumerate(levels):
+            limits[:, side] = _roots(shares, start[:, side], se, level)
+    return limits, _means(tables) if estimate else np.empty(0)
+
+
+def _of_distinct(function: object, a: Floats, b: Floats) -> Floats:
+    """Rows of a function of two parameters, computed once for equal ones."""
+    pairs, row = np.unique(np.stack([a, b], axis=1), axis=0, return_inverse=True)
+    return np.asarray(function(pairs[:, 0], pairs[:, 1])[row.ravel()])  # type: ignore[operator]
+
+
+def _points(a: Floats, b: Floats, z: Floats) -> Floats:
+    """Quantiles of Beta(a, b) at these normal deviates: (table, z)."""
+
+    def quantiles(a: Floats, b: Floats) -> Floats:
+        return np.asarray(special.betaincinv(a[:, None], b[:, None], special.ndtr(z)))
+
+    return _of_distinct(quantiles, a, b)
+
+
+def _root(v: Floats) -> Floats:
+    """Scale on which Beta distributions are smooth at both ends, 0 to 1; and on beyond them."""
+    inside = np.clip(v, 0, 1)
+    left, right = np.sqrt(inside), np.sqrt(1 - inside)
+    beyond = np.sqrt(np.maximum(v - 1, 0)) - np.sqrt(np.maximum(-v, 0))
+    return np.asarray(left / (left + right) + beyond)
+
+
+def _share(root: Floats) -> Floats:
+    """The share at which `_root` has this value, in [0, 1]."""
+    return root**2 / (root**2 + (1 - root) ** 2)
+
+
+def _distribution(a: Floats, b: Floats) -> Floats:
+    """Distribution function of Beta(a, b), then where its steps begin and their width."""
+    first = _root(special.betaincinv(a, b, LEFT_OUT))
+    last = _root(1 - special.betaincinv(b, a, LEFT_OUT))
+    width = (last - first) / (GRID - 1)
+    v = _share(np.clip(first[:, None] + width[:, None] * np.arange(GRID), 0.0, 1.0))
+    below = special.betainc(a[:, None], b[:, None], v)
+    return np.column_stack([below, first, width])
+
+
+def _at_most(k: Floats, shares: Shares) -> Floats:
+    """P(kappa <= k), one k for each table: given p and u it is a bound on v."""
+    p, k = shares.p, k[:, None]
+    q = 1 - p
+    den = (q * (2 * p + k * (q - p)))[:, :, None]
+    num = (p * (2 * q - k * (q - p)))[:, :, None] * shares.u[:, None, :] - (p * k)[:, :, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        v = np.where(den != 0, num / den, np.where(num <= 0, np.inf, -np.inf))
+    place = (_root(v) - shares.first[:, None, None]) / shares.width[:, None, None]
+    below, area = _looked_up(v, place, shares)
+    up = den > 0
+    share = np.where(up, 1 - below, below)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.diff(v, axis=1)
+        mean = np.diff(area, axis=1) / step
+        moved = np.abs(np.diff(place, axis=1)) > STILL
+    mean = np.where(up[:, 1:], 1 - mean, mean)
+    # Between two points of p the bound goes straight: the mean on the way.
+    alike = (up[:, 1:] == up[:, :-1]) & np.isfinite(step)
+    mean = np.where(alike & moved, mean, (share[:, 1:] + share[:, :-1]) / 2)
+    return np.asarray(np.einsum("tij,i,j->t", mean, shares.of_p, shares.of_u))
+
+
+def _looked_up(v: Floats, place: Floats, shares: Shares) -> tuple[Floats, Floats]:
+    """Distribution function and its integral, between the steps or beyond them."""
+    inside = np.clip(place, 0, GRID - 1)
+    left = np.minimum(inside.astype(np.intp), GRID - 2)
+    at = left.reshape(len(left), -1)
+
+    def taken(values: Floats, at: NDArray[np.intp]) -> Floats:
+        return np.take_along_axis(values, at, axis=1).reshape(left.shape)
+
+    low = taken(shares.below, at)
+    more = (inside - left) * (taken(shares.below, at + 1) - low)
+    first, width = shares.first[:, None, None], shares.width[:, None, None]
+    area = taken(shares.area, at) + (v - _share(first + width * left)) * (low + more / 2)
+    over = shares.area[:, -1:, None] + (v - _share(first + width * (GRID - 1)))
+    area = np.where(place <= 0, 0.0, np.where(place >= GRID - 1, over, area))
+    return np.where(place <= 0, 0.0, np.where(place >= GRID - 1, 1.0, low + more)), area
+
+
+def _roots(shares: Shares, start: Floats, se: Floats, level: float) -> Floats:
+    """Where P(kappa <= k) is the level; bracketed, from the start."""
+    k, low, high = start.copy(), np.full(len(start), -1.0), np.full(len(start), 1.0)
+    k_before, y_before = np.full(len(k), np.nan), np.full(len(k), np.nan)
+    left = np.arange(len(k))
+    for _ in range(STEPS):
+        share = _at_most(k[left], _of_rows(shares, left))
+        under = share < level
+        low[left[under]], high[left[~under]] = k[left[under]], k[left[~under]]
+        going = (np.abs(share - level) >= CLOSE) & (high[left] - low[left] >= NARROW)
+        left, share = left[going], share[going]
+        if not len(left):
+            break
+        # Logits of a tail are nearly straight: by the last two, at first by a normal law.
+        y = special.logit(np.clip(share, TINY, 1 - TINY)) - special.logit(level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = (y - y_before[left]) / (k[left] - k_before[left])
+        slope = np.where(slope > 0, slope, SLOPE / se[left])
+        k_before[left], y_before[left] = k[left], y
+        step = k[left] - y / slope
+        inside = (step > low[left]) & (step < high[left])
+        k[left] = np.where(inside, step, (low[left] + high[left]) / 2)
+    return k
+
+
+def _of_rows(shares: Shares, rows: NDArray[np.intp]) -> Shares:
+    common = ("of_p", "of_u")
+    return Shares(
+        **{name: part if name in common else part[rows] for name, part in shares._asdict().items()}
+    )
+
+
+@functools.cache
+def _mean_nodes() -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(MEAN_POINTS)
+    return nodes, weights / weights.sum()
+
+
+def _means(tables: NDArray[np.int64]) -> Floats:
+    """Posterior means of tables of any counts."""
+    n11, n10, n01, n00 = tables.T.astype(np.float64)
+    nodes, weights = _mean_nodes()
+    p = _points(n11 + n10 + 1, n01 + n00 + 1, nodes)[:, :, None, None]
+    u = _points(n11 + 0.5, n10 + 0.5, nodes)[:, None, :, None]
+    v = _points(n01 + 0.5, n00 + 0.5, nodes)[:, None, None, :]
+    b = p * u + (1 - p) * v
+    kappa = 2 * p * (1 - p) * (u - v) / (p + (1 - 2 * p) * b)
+    return np.asarray(np.einsum("tijk,i,j,k->t", kappa, weights, weights, weights))

@@ -1,0 +1,149 @@
+"""Posterior limits without draws: against draws, against integrals, and their symmetries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from alikely.inference import cell_limits
+from alikely.inference.cell_limits import posterior_limits
+from alikely.inference.conjugate import pairwise_draws
+
+# Promised of both limits' tail probabilities.
+PROMISE = 0.002
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The same tests of the compiled loops and of the NumPy code."""
+    if request.param == "compiled":
+        monkeypatch.setattr(cell_limits, "FEW", 0)
+    else:
+        monkeypatch.setattr(cell_limits, "can_compile", lambda: False)
+    return str(request.param)
+
+
+SMALL = [[1, 0, 2, 40], [40, 0, 0, 0], [0, 0, 3, 0], [20, 0, 0, 20], [0, 18, 13, 0], [3, 0, 0, 100]]
+SHARP = [[0, 5624, 237, 0], [500, 534, 20, 0], [2, 6000, 6000, 9], [3, 11_900, 60, 40]]
+LARGE = [[100, 20, 20, 20], [5, 5, 5, 5], [8000, 1000, 1000, 2000], [5, 400, 7, 2000]]
+ODD = np.array([*SMALL, *SHARP, *LARGE])
+
+
+def test_tails_are_those_of_draws(way: str) -> None:
+    n_draws = 60_000
+    draws = pairwise_draws(ODD, n_draws=n_draws, rng=1)["error_consistency"]
+    for ci_prob in (0.5, 0.95):
+        tail = (1 - ci_prob) / 2
+        limits = posterior_limits(ODD, ci_prob)
+        room = PROMISE + 4 * np.sqrt(tail * (1 - tail) / n_draws)
+        np.testing.assert_allclose((draws < limits[:, 0]).mean(axis=0), tail, atol=room)
+        np.testing.assert_allclose((draws > limits[:, 1]).mean(axis=0), tail, atol=room)
+
+
+def at_most(k: float, cells: list[int]) -> float:
+    """P(kappa <= k) by two adaptive integrals over Beta densities of p and u, v in closed form."""
+    n11, n10, n01, n00 = cells
+    of_p, of_u = stats.beta(n11 + n10 + 1, n01 + n00 + 1), stats.beta(n11 + 0.5, n10 + 0.5)
+    of_v = stats.beta(n01 + 0.5, n00 + 0.5)
+
+    def given(s: float, r: float) -> float:
+        # Quantiles of both: even steps of probability, smoothed at the ends.
+        p, u = of_p.ppf(special.ndtr(s)), of_u.ppf(special.ndtr(r))
+        q = 1 - p
+        num, den = p * (u * (2 * q - k * (q - p)) - k), q * (2 * p + k * (q - p))
+        below = float(of_v.cdf(num / den))
+        density = np.exp(-(s * s + r * r) / 2) / (2 * np.pi)
+        return float(density * (1 - below if den > 0 else below))
+
+    found, _ = integrate.dblquad(given, -6, 6, -6, 6, epsabs=2e-4, epsrel=1e-3)
+    return float(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cells", [[5, 6, 7, 40], [2, 5, 1, 9]])
+def test_tails_are_those_of_integrals(cells: list[int]) -> None:
+    low, high = posterior_limits(cells, 0.9)
+    assert at_most(low, cells) == pytest.approx(0.05, abs=PROMISE)
+    assert at_most(high, cells) == pytest.approx(0.95, abs=PROMISE)
+
+
+def test_means_are_those_of_draws(way: str) -> None:
+    draws = pairwise_draws(ODD, n_draws=20_000, rng=2)["error_consistency"].astype(np.float64)
+    _, mean = posterior_limits(ODD, estimate=True)
+    # Points of an expansion, or 16 of each share, are 2e-4 of the spread away at most.
+    room = (4 / np.sqrt(len(draws)) + 2e-3) * draws.std(axis=0)
+    assert (np.abs(mean - draws.mean(axis=0)) < room).all()
+
+
+def test_both_ways_give_equal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    tables = np.vstack(
+        [rng.integers(0, 9, (40, 4)), rng.multinomial(900, rng.dirichlet(np.ones(4), 500)), ODD]
+    )
+    tables = tables[tables.sum(axis=1) > 0]
+    by_loops = posterior_limits(tables, estimate=True)
+    monkeypatch.setattr(cell_limits, "can_compile", lambda: False)
+    by_numpy = posterior_limits(tables, estimate=True)
+    # Roots end by probability, 1e-7 of it; where both round alike they are the same.
+    np.testing.assert_allclose(by_loops[0], by_numpy[0], atol=1e-7)
+    np.testing.assert_allclose(by_loops[1], by_numpy[1], atol=1e-11)
+
+
+def test_turning_a_pair_or_right_and_wrong_changes_nothing(way: str) -> None:
+    limits = posterior_limits(ODD)
+    turned = posterior_limits(ODD[:, [0, 2, 1, 3]])
+    np.testing.assert_array_equal(turned, limits)
+    for order in ([3, 1, 2, 0], [3, 2, 1, 0]):
+        turned = posterior_limits(ODD[:, order])
+        np.testing.assert_allclose(turned, limits, rtol=0, atol=1e-12)
+
+
+def test_shapes_types_and_workers(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks and pieces of any size give the same; equal tables are integrated once."""
+    tables = np.vstack([ODD, ODD]).reshape(2, len(ODD), 4)
+    limits, mean = posterior_limits(tables, estimate=True)
+    assert limits.shape == (2, len(ODD), 2)
+    assert mean.shape == (2, len(ODD))
+    np.testing.assert_array_equal(limits[0], limits[1])
+    asked = []
+
+    def counted(tables: np.ndarray, *rest: object) -> object:
+        asked.append(len(tables))
+        return integrated(tables, *rest)  # type: ignore[arg-type]
+
+    integrated = cell_limits._integrated
+    monkeypatch.setattr(cell_limits, "BLOCK", 5)
+    monkeypatch.setattr(cell_limits, "TOGETHER", 3)
+    monkeypatch.setattr(cell_limits, "_integrated", counted)
+    for dtype in (np.int32, np.int64):
+        again = posterior_limits(tables.astype(dtype), workers=2)
+        np.testing.assert_array_equal(again, limits)
+    assert sum(asked) == 2 * (ODD.min(axis=1) < 5).sum()
+    assert posterior_limits(tables[:, :0]).shape == (2, 0, 2)
+    # Counts too large for four to a number.
+    large = np.array([[70_000, 0, 3, 2_000], [300_000, 40_000, 50_000, 90_000], [9, 1, 1, 2]])
+    of_large = posterior_limits(large)
+    assert (np.diff(of_large) > 0).all()
+    np.testing.assert_array_equal(posterior_limits(large[1:])[1], of_large[2])
+
+
+def test_an_empty_table_has_no_limits(way: str) -> None:
+    limits, mean = posterior_limits([[0, 0, 0, 0], [30, 2, 3, 9]], estimate=True)
+    np.testing.assert_array_equal(np.isnan(limits), [[True, True], [False, False]])
+    np.testing.assert_array_equal(np.isnan(mean), [True, False])
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "message"),
+    [
+        ([1, 2, 3], {}, r"n00 on the last axis, got shape \(3,\)"),
+        ([1, 2, 3.5, 4], {}, "whole numbers, of an integer type; got float64"),
+        ([1, 2, 3, -4], {}, "must not be negative, got -4"),
+        ([1, 2, 3, 4], {"ci_prob": 95}, "ci_prob must lie strictly between 0 and 1, got 95"),
+        ([1, 2, 3, 4], {"workers": 0}, "n_workers must be at least 1, got 0"),
+    ],
+)
+def test_bad_arguments(cells: list[float], options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        posterior_limits(cells, **options)  # type: ignore[call-overload]
