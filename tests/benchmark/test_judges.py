@@ -34,6 +34,7 @@ def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
     assert partial_correlation(x, y, z)[0] == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_noise_is_what_two_halves_of_the_questions_do_not_share() -> None:
     """Halves have the same candidates and other noise: their covariance is free of it."""
     differences = []

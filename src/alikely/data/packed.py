@@ -101,26 +101,25 @@ def all_cells(packed: Packed) -> NDArray[np.int32]:
     out = np.empty((n * (n - 1) // 2, 4), dtype=np.int32)
     own = _count(packed.right)
     starts = range(0, n - 1, ROWS)
-    jobs = [(packed, own, out, start, min(start + ROWS, n - 1)) for start in starts]
-    if len(jobs) == 1:
-        # Few observers: threads would cost more than the counting.
-        _count_rows(*jobs[0])
-        return out
-    for _ in in_parallel(_count_rows, jobs):
-        pass
+    jobs = [(packed, own, start, min(start + ROWS, n - 1)) for start in starts]
+    at = 0
+    # Few observers: threads would cost more than the counting.
+    blocks = in_parallel(_count_rows, jobs) if len(jobs) > 1 else (_count_rows(*j) for j in jobs)
+    for block in blocks:
+        out[at : at + len(block)] = block
+        at += len(block)
     return out
 
 
-def _count_rows(
-    packed: Packed, own: NDArray[np.int64], out: NDArray[np.int32], start: int, stop: int
-) -> None:
+def _count_rows(packed: Packed, own: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int32]:
     """Count the pairs whose first observer stands from `start` to `stop`."""
     right, shown, n_trials = packed
     n = len(right)
+    out = np.empty((sum(n - 1 - i for i in range(start, stop)), 4), dtype=np.int32)
+    at = 0
     for i in range(start, stop):
-        # Where pairs of this first observer begin in the upper triangle.
-        at = i * n - i * (i + 1) // 2
         rows = out[at : at + n - 1 - i]
+        at += len(rows)
         both = _count(right[i] & right[i + 1 :])
         if shown is None:
             n10, n01 = own[i] - both, own[i + 1 :] - both
@@ -131,6 +130,7 @@ def _count_rows(
             total = _count(shown[i] & shown[i + 1 :])
         for cell, number in enumerate((both, n10, n01, total - both - n10 - n01)):
             rows[:, cell] = number
+    return out
 
 
 def _count(words: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -35,6 +35,8 @@ BLOCK = 250_000
 # Numbers of a slice of a chunked array that is read at a time.
 SLICE = 50_000_000
 WORD = 64
+# Cells of a pair turned round.
+TURNED = [0, 2, 1, 3]
 
 
 def matrix(
@@ -281,46 +283,42 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
 def _of_pairs(
     cells: NDArray[np.int32], metric: Metric, posterior: bool, tests: bool, ci_prob: float
 ) -> dict[str, Any]:
-    """Variables of all pairs of one place, block by block."""
-    n_pairs = len(cells)
+    """Variables of all pairs of one place."""
     orders = 1 if metric.symmetric else len(ORDERS)
-    value, se = np.empty((2, orders, n_pairs))
-    limits = np.empty((orders, n_pairs, 2)) if posterior else None
-    log10_p = np.empty(n_pairs) if tests else None
+    value, se = np.empty((2, orders, len(cells)))
 
-    def work(start: int) -> None:
-        part = slice(start, start + BLOCK)
-        for order in range(orders):
-            counts = cells[part][:, [0, 2, 1, 3] if order else slice(None)].astype(np.float64)
-            value[order, part], se[order, part] = _estimated(metric, counts)
-            if limits is not None:
-                limits[order, part] = posterior_limits(counts, ci_prob)
-        if log10_p is not None:
-            log10_p[part] = fisher_log10_p(cells[part])
-
-    for _ in in_parallel(work, [(start,) for start in range(0, n_pairs, BLOCK)]):
-        pass
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(cells), BLOCK)]
+    jobs = [(metric, cells[part]) for part in blocks]
+    for part, found in zip(blocks, in_parallel(_estimated, jobs), strict=True):
+        value[:, part], se[:, part] = found
     dims = ("pair",) if metric.symmetric else ("order", "pair")
-    shape = (n_pairs,) if metric.symmetric else (orders, n_pairs)
+    shape = (len(cells),) if metric.symmetric else (orders, len(cells))
     variables: dict[str, Any] = {
         "cells": (("pair", "cell"), cells),
         "estimate": (dims, value.reshape(shape)),
         "se": (dims, se.reshape(shape)),
     }
-    if limits is not None:
+    if posterior and metric.limits:
+        turns = [cells, cells[:, TURNED]][:orders]
+        limits = np.stack([posterior_limits(turned, ci_prob) for turned in turns])
         for k, name in enumerate(POSTERIOR):
             variables[name] = (dims, limits[..., k].reshape(shape))
-    if log10_p is not None:
-        variables["log10_p"] = ("pair", log10_p)
+    if tests:
+        variables["log10_p"] = ("pair", fisher_log10_p(cells))
     return variables
 
 
-def _estimated(metric: Metric, counts: Floats) -> tuple[Floats, Floats]:
-    """Estimates of tables and their standard errors, NaN where undefined."""
-    value, psi = metric.value(counts), metric.influence(counts)
-    square = np.where(counts > 0, counts * psi**2, 0.0).sum(axis=-1)
-    se = np.sqrt(square) / np.maximum(counts.sum(axis=-1), 1)
-    return value, np.where(np.isfinite(value), se, np.nan)
+def _estimated(metric: Metric, cells: NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Estimates of tables in every order, (order, pair), and their errors; NaN where undefined."""
+    values, errors = [], []
+    for turn in ([0, 1, 2, 3], TURNED)[: 1 if metric.symmetric else len(ORDERS)]:
+        counts = cells[:, turn].astype(np.float64)
+        value, psi = metric.value(counts), metric.influence(counts)
+        square = np.where(counts > 0, counts * psi**2, 0.0).sum(axis=-1)
+        se = np.sqrt(square) / np.maximum(counts.sum(axis=-1), 1)
+        values.append(value)
+        errors.append(np.where(np.isfinite(value), se, np.nan))
+    return np.stack(values), np.stack(errors)
 
 
 def _as_bits(

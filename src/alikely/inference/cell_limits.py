@@ -122,9 +122,15 @@ def posterior_limits(
     levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
     loops = len(flat) >= FEW and can_compile()
     blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
+    others = []
     with at_most(workers):
-        jobs = [(flat[at], levels, loops, limits[at], means[at]) for at in blocks]
-        _integrate(flat, list(in_parallel(_expand, jobs)), levels, loops, limits, means)
+        jobs = [(flat[at], levels, loops, estimate) for at in blocks]
+        for at, (of_limits, of_means, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
+            limits[at] = of_limits
+            if estimate:
+                means[at] = of_means
+            others.append(rest)
+        _integrate(flat, others, levels, loops, limits, means)
     shaped = limits.reshape(*counts.shape[:-1], 2)
     return (shaped, means.reshape(counts.shape[:-1])) if estimate else shaped
 
@@ -135,28 +141,27 @@ def _small(block: NDArray[np.integer]) -> NDArray[np.intp]:
 
 
 def _expand(
-    block: NDArray[np.integer], levels: Floats, loops: bool, limits: Floats, means: Floats
-) -> NDArray[np.int64]:
-    """Fill in the limits of tables with large cells; give the other distinct tables."""
+    block: NDArray[np.integer], levels: Floats, loops: bool, estimate: bool
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Limits and means of tables with large cells, and the other distinct tables."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
     z = special.ndtri(levels)
+    limits, means = np.full((len(block), 2), np.nan), np.full(len(block), np.nan)
     if loops:
         from alikely.inference.cell_loops import expanded
 
         every = np.ascontiguousarray(block, dtype=np.int64)
-        found = means if len(means) else np.empty(len(block))
-        expanded(every, LEAST, nodes, weights, z, limits, found)
+        expanded(every, LEAST, nodes, weights, z, limits, means)
     else:
         rows = np.flatnonzero(block.min(axis=1) >= LEAST)
         for start in range(0, len(rows), COLUMNS):
             some = rows[start : start + COLUMNS]
-            limits[some], mean = _expanded(block[some], nodes, weights, z)
-            if len(means):
-                means[some] = mean
+            limits[some], means[some] = _expanded(block[some], nodes, weights, z)
     tables = _turned(block[_small(block)])
     _, first = np.unique(_keys(tables, wide=True), return_index=True)
-    return tables[first]
+    # What is not asked for need not travel between processes.
+    return limits, means if estimate else means[:0], tables[first]
 
 
 def _expanded(

@@ -89,12 +89,12 @@ def fisher_log10_p(
     out = np.empty(len(flat))
     rest = None if len(flat) < FEW or not can_compile() else _rests(flat)
     jobs = [
-        (flat[start : start + BLOCK], rest, SIDES[alternative], out[start : start + BLOCK])
+        (flat[start : start + BLOCK], rest, SIDES[alternative])
         for start in range(0, len(flat), BLOCK)
     ]
     with at_most(workers):
-        for _ in in_parallel(_log_p, jobs):
-            pass
+        for k, found in enumerate(in_parallel(_log_p, jobs)):
+            out[k * BLOCK : k * BLOCK + len(found)] = found
     out /= math.log(10)
     return out.reshape(counts.shape[:-1])
 
@@ -121,19 +121,20 @@ def _rests(flat: NDArray[np.integer]) -> Floats:
     return _stirling(np.arange(max(SMALL, min(largest, LONGEST)) + 1.0))
 
 
-def _log_p(flat: NDArray[np.integer], rest: Floats | None, alternative: int, out: Floats) -> None:
+def _log_p(flat: NDArray[np.integer], rest: Floats | None, alternative: int) -> Floats:
     """Natural logarithms of p-values: table by table in compiled loops, or column by column."""
     table = np.ascontiguousarray(flat, dtype=np.int64)
     if rest is not None:
         from alikely.inference.fisher_loops import log_tails
 
+        out = np.empty(len(table))
         log_tails(table, rest, alternative, out)
-        return
+        return out
     if alternative == 0:
-        out[:] = _log_both(table)
+        out = _log_both(table)
     else:
-        out[:] = _log_upper(table if alternative == 1 else table[:, [1, 0, 3, 2]])
-    out[table.sum(axis=1) == 0] = np.nan
+        out = _log_upper(table if alternative == 1 else table[:, [1, 0, 3, 2]])
+    return np.where(table.sum(axis=1) == 0, np.nan, out)
 
 
 def _mode(table: NDArray[np.int64]) -> NDArray[np.int64]:
