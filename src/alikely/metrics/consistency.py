@@ -360,5 +360,6 @@ ERROR_CONSISTENCY = register(
         short="EC",
         independent=0.0,
         derived={**ACCURACY_COLUMNS, "less_biased": _less_biased},
+        limits="kappa",
     )
 )

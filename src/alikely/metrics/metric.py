@@ -37,6 +37,8 @@ __all__ = [
 
 Counts = Literal["correctness", "labels", "readings", "rows", "margins"]
 Scale = Literal["identity", "fisher", "logit"]
+# Posteriors whose limits `inference` has without draws.
+Limits = Literal["", "kappa"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -124,7 +126,7 @@ REMEMBERED = (
 # What tells two metrics of one name apart.
 SAME = (
     "counts", "value", "influence", "reason", "label", "short", "bounds", "independent",
-    "symmetric", "scale", "draws",
+    "symmetric", "scale", "draws", "limits",
 )  # fmt: skip
 
 
@@ -178,6 +180,9 @@ class Metric:
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
         the labels of joint errors), ``"readings"``, ``"rows"`` (divergences of error rows),
         ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
+    limits : {"kappa", ""}
+        Which limits of the default posterior come from the cells of correctness without draws:
+        ``"kappa"`` those of Cohen's kappa; none if empty.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
     rests_on : (str, str)
@@ -219,6 +224,7 @@ class Metric:
     beside: tuple[str, ...] = ()
     derived: Mapping[str, Callable[[Any], Floats]] = NONE
     draws: str = BY_COUNTS
+    limits: Limits = ""
     posterior_label: str = "posterior"
     rests_on: tuple[str, str] = BY_COUNTS
     trust: Trust = BY_COUNTS
@@ -281,6 +287,11 @@ def _check_metric(metric: Metric) -> None:
         raise ValueError(
             f"draws of a metric of {metric.counts} must be "
             f"{' or '.join(map(repr, dict.fromkeys(possible)))}, got {metric.draws!r}"
+        )
+    if metric.limits not in ("", "kappa") or (metric.limits and metric.counts != "correctness"):
+        raise ValueError(
+            f"limits of a metric must be 'kappa', of correctness, or '' for none; got "
+            f"{metric.limits!r} of {metric.counts}"
         )
     if metric.draws == "rows" and not {"alpha", "mixture", "base"} <= set(metric.options):
         raise ValueError(
