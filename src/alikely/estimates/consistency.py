@@ -20,7 +20,7 @@ from alikely.inference import null
 from alikely.inference.permutation import permutation_p
 from alikely.inference.sampling import Sampler, posterior
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.models.priors import Prior
+from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
 from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def error_consistency(
     n_resamples : int
         Bootstrap replicates; 0 for none.
     n_draws : int
-        Posterior draws; 0 for none.
+        Posterior draws; 0 for none: equal-tailed posterior limits then come from the counts alone
+        (`alikely.inference.posterior_limits`), under the default prior and where no item comes
+        back. What needs draws, such as means and differences, has no posterior then.
     n_null : int
         Draws of the test against independent observers; 0 for none.
     bayes_factor : bool
@@ -228,6 +230,14 @@ def _beside(
     return Found({name: ("pair", values) for name, values in found.items()})
 
 
+def _closed(table: xr.Dataset, metric: Metric, ask: Ask) -> bool:
+    """Whether the default posterior of every pair has limits without draws."""
+    asked = ask.sampler != "nuts" and ask.ci_kind == "eti" and check_prior(ask.prior)
+    plain = ask.options.get("model", "copying") == "copying" and not ask.options.get("include")
+    once = not _recurs(table, sampling_unit(table, ask))
+    return bool(metric.limits and asked == DEFAULT_PRIOR and plain and once)
+
+
 def _draw(
     table: xr.Dataset,
     metric: Metric,
@@ -266,4 +276,5 @@ CORRECTNESS = Kind(
     lambda metric, ask: model_name(ask.options.get("model", "copying")),
     ("model", "include"),
     sampling_unit,
+    _closed,
 )

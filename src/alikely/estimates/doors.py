@@ -21,6 +21,7 @@ from alikely._base.steps import step
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.estimates.result import Result, fit_groups
+from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
@@ -112,6 +113,8 @@ class Kind:
         Options that only doors of this kind have.
     cluster : callable
         Table and what is asked, to the trial coordinate whose trials err together, if any.
+    closed : callable
+        Table, metric and what is asked, to whether the posterior has limits without draws.
     """
 
     count: Callable[[Any, Metric, Ask], xr.Dataset]
@@ -120,6 +123,7 @@ class Kind:
     model: Callable[[Metric, Ask], str]
     options: tuple[str, ...] = ()
     cluster: Callable[[xr.Dataset, Ask], str | None] = lambda _, ask: ask.cluster
+    closed: Callable[[xr.Dataset, Metric, Ask], bool] = lambda *_: False
 
 
 def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
@@ -156,6 +160,8 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
             told["model"] = drawn.model
         if drawn.reason:
             told["model_reason"] = drawn.reason
+    if not ask.n_draws and kind.closed(table, metric, ask):
+        told["posterior_limits"] = WITHOUT_DRAWS
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     told["cluster"] = cluster or ""
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told

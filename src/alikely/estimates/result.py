@@ -27,6 +27,7 @@ from alikely.estimates.sentences import (
     result_table,
 )
 from alikely.estimates.tree import Tree
+from alikely.inference.cell_limits import WITHOUT_DRAWS, quantiles_of
 from alikely.inference.resampling import bca_of_table
 from alikely.metrics import consistency
 from alikely.metrics.metric import analytic_interval
@@ -115,6 +116,11 @@ class Result(Tree):
         if CHAINS not in self.data.children:
             return {}
         return {node.attrs["label"]: node for node in self.data[CHAINS].children.values()}
+
+    @property
+    def without_draws(self) -> bool:
+        """Whether posterior limits come from the counts alone: equal-tailed, pair by pair."""
+        return self.data.attrs.get("posterior_limits") == WITHOUT_DRAWS
 
     def draws(self, school: Literal["bootstrap", "posterior"]) -> NDArray[np.floating]:
         """Bootstrap replicates or posterior draws of the metric.
@@ -206,11 +212,17 @@ class Result(Tree):
         width: Floats | None = None
         few = ""
         for school in intervals:
-            if school != "analytic" and _group(school) not in self.data.children:
+            closed = school == "posterior" and self.without_draws
+            if school != "analytic" and _group(school) not in self.data.children and not closed:
                 continue
             kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
-            bounds = self._bounds(school, ci_prob, ci_kind)
-            if school == "posterior":
+            if closed:
+                low, median, high = self._quantiles(ci_prob, ci_kind).T
+                bounds, width = np.stack([low, high], axis=1), high - low
+                frame["posterior_median"] = median
+            else:
+                bounds = self._bounds(school, ci_prob, ci_kind)
+            if school == "posterior" and not closed:
                 frame["posterior_median"] = np.median(self.draws("posterior"), axis=0)
                 width = bounds[:, 1] - bounds[:, 0]
                 n_draws = len(self.draws("posterior"))
@@ -360,6 +372,16 @@ class Result(Tree):
             return bca_of_table(self.table, self.draws("bootstrap"), self.metric, ci_prob)
         return interval(self.draws(school), ci_prob, ci_kind)
 
+    def _quantiles(self, ci_prob: float, ci_kind: CiKind) -> Floats:
+        """Of the posterior without draws: (pair, 3), the median between the limits."""
+        if ci_kind != "eti":
+            raise ValueError(
+                f"posterior limits without draws are equal-tailed, got ci_kind={ci_kind!r}; take "
+                "n_draws=4000, or leave 'posterior' out of intervals"
+            )
+        levels = [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2]
+        return quantiles_of(self.metric.limits)(self.table["cells"].values, levels)
+
     def _notes(self, frame: pd.DataFrame, width: Floats | None, few: str) -> list[str]:
         estimates = self.estimates
         undefined = estimates["undefined"].values.astype(object)
@@ -433,6 +455,8 @@ class Result(Tree):
         if "posterior" in self.data.children:
             sampler = self.data["posterior"].attrs["sampler"]
             parts.append(f"{len(self.draws('posterior'))} posterior draws ({sampler})")
+        if self.without_draws:
+            parts.append(f"posterior limits {WITHOUT_DRAWS}")
         told = self.data.attrs.get("sentence", "")
         return f"<Result {self.metric.name}: {', '.join(parts)}>" + (f"\n  {told}" if told else "")
 

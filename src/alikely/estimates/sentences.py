@@ -53,6 +53,9 @@ def chosen_interval(result: Result, interval: str | None) -> School:
     ValueError
         If there is no such school, or the result has no draws of it.
     """
+    # Limits without draws are there for who asks for them: draws were not wanted.
+    if interval == "posterior" and result.without_draws:
+        return "posterior"
     there: list[School] = ["analytic"]
     if "bootstrap" in result.data.children:
         there += ["bootstrap", "bca"]
@@ -174,6 +177,8 @@ def method_words(result: Result, school: str, ci_kind: str) -> str:
         return f"analytic{cluster}"
     if school == "posterior":
         model = str(attrs["model"]).replace("_", " ")
+        if result.without_draws:
+            return f"posterior of the model '{model}', equal-tailed, without draws"
         n_draws, way = len(result.draws("posterior")), attrs["sampler"]
         draws = counted(n_draws, "exact draw" if way == "exact" else "draw")
         ends = "equal-tailed, " if ci_kind == "eti" else ""

@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Literal, NamedTuple, overload
 
 import numpy as np
@@ -24,7 +25,10 @@ from alikely._base.parallel import at_most, in_parallel
 from alikely.inference.fisher import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
 
-__all__ = ["posterior_limits"]
+__all__ = ["WITHOUT_DRAWS", "posterior_limits", "posterior_quantiles", "quantiles_of"]
+
+# How results call limits that need no draws.
+WITHOUT_DRAWS = "without draws"
 
 # The expansion serves tables whose cells are all at least so large; the others are integrated.
 LEAST = 5
@@ -115,11 +119,60 @@ def posterior_limits(
     """
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    limits, mean = _quantiles(cells, levels, estimate, workers)
+    return (limits, mean) if estimate else limits
+
+
+def posterior_quantiles(
+    cells: ArrayLike, levels: ArrayLike, *, workers: int | None = None
+) -> Floats:
+    """Posterior quantiles of error consistency under the default prior, as `posterior_limits`.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (..., 4)
+        Counts ``n11, n10, n01, n00``.
+    levels : array_like, shape (level,)
+        Probabilities, in (0, 1).
+    workers : int, optional
+        Threads; as many as there are cores if not given.
+
+    Returns
+    -------
+    ndarray, shape (..., level)
+        NaN for an empty table.
+
+    Raises
+    ------
+    ValueError
+        If the counts are no whole numbers or negative, not four on the last axis, or a level is
+        out of range.
+
+    Examples
+    --------
+    >>> posterior_quantiles([100, 20, 20, 20], [0.025, 0.5, 0.975]).round(2).tolist()
+    [0.17, 0.33, 0.49]
+    """
+    probabilities = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    if not ((probabilities > 0) & (probabilities < 1)).all():
+        raise ValueError(f"levels must lie strictly between 0 and 1, got {levels!r}")
+    return _quantiles(cells, probabilities, False, workers)[0]
+
+
+def quantiles_of(limits: str) -> Callable[[ArrayLike, ArrayLike], Floats]:
+    """Quantiles without draws, by what the metric says of its limits."""
+    return {"kappa": posterior_quantiles}[limits]
+
+
+def _quantiles(
+    cells: ArrayLike, levels: Floats, estimate: bool, workers: int | None
+) -> tuple[Floats, Floats]:
+    """Quantiles at these levels, and means if asked for (else nothing)."""
     counts = whole_counts(cells)
     flat = counts.reshape(-1, 4)
-    limits = np.full((len(flat), 2), np.nan)
+    limits = np.full((len(flat), len(levels)), np.nan)
     means = np.full(len(flat) if estimate else 0, np.nan)
-    levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
     loops = len(flat) >= FEW and can_compile()
     blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
     others = []
@@ -131,8 +184,8 @@ def posterior_limits(
                 means[at] = of_means
             others.append(rest)
         _integrate(flat, others, levels, loops, limits, means)
-    shaped = limits.reshape(*counts.shape[:-1], 2)
-    return (shaped, means.reshape(counts.shape[:-1])) if estimate else shaped
+    shape = counts.shape[:-1]
+    return limits.reshape(*shape, len(levels)), means.reshape(shape) if estimate else means
 
 
 def _small(block: NDArray[np.integer]) -> NDArray[np.intp]:
@@ -147,7 +200,8 @@ def _expand(
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
     z = special.ndtri(levels)
-    limits, means = np.full((len(block), 2), np.nan), np.full(len(block), np.nan)
+    limits = np.full((len(block), len(levels)), np.nan)
+    means = np.full(len(block), np.nan)
     if loops:
         from alikely.inference.cell_loops import expanded
 
@@ -323,7 +377,7 @@ def _integrated(
     center, influence = ERROR_CONSISTENCY.value(more), ERROR_CONSISTENCY.influence(more)
     se = np.maximum(np.sqrt((more * influence**2).sum(axis=1)) / more.sum(axis=1), 1e-6)
     start = np.clip(center[:, None] + se[:, None] * special.ndtri(levels), -0.999, 0.999)
-    limits = np.empty((len(tables), 2))
+    limits = np.empty((len(tables), len(levels)))
     if loops:
         from alikely.inference.cell_loops import solved
 

@@ -1,0 +1,105 @@
+"""Posterior limits without draws at the front doors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.inference.cell_limits import posterior_quantiles
+
+QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0, "bayes_factor": False}
+COLUMNS = ["posterior_median", "posterior_eti95_lb", "posterior_eti95_ub"]
+
+
+@pytest.fixture(scope="module")
+def result() -> al.Result:
+    return al.error_consistency(al.load_example(), "human-model", **QUIET)
+
+
+def test_limits_are_those_of_the_counts_and_near_those_of_draws(result: al.Result) -> None:
+    assert result.without_draws
+    assert "without draws" in repr(result)
+    shown = result.summary()
+    for column, level in zip(COLUMNS, (0.5, 0.025, 0.975), strict=True):
+        of_counts = posterior_quantiles(result.table["cells"].values, [level])[:, 0]
+        # Sums run in another order with other levels beside.
+        np.testing.assert_allclose(shown[column], of_counts, rtol=1e-9, atol=1e-12)
+    drawn = al.error_consistency(al.load_example(), "human-model", **QUIET | {"n_draws": 4_000})
+    assert not drawn.without_draws
+    draws = drawn.draws("posterior")
+    room = 4 * np.sqrt(0.025 * 0.975 / len(draws)) + 0.002
+    for column, level in zip(COLUMNS[1:], (0.025, 0.975), strict=True):
+        share = (draws < shown[column].to_numpy()).mean(axis=0)
+        np.testing.assert_allclose(share, level, atol=room)
+    # Any probability may be asked for afterwards.
+    of_half = result.summary(0.5)
+    assert (of_half["posterior_eti50_lb"] > shown["posterior_eti95_lb"]).all()
+
+
+def test_a_file_remembers(result: al.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "limits.nc")
+    again = al.Result.load(tmp_path / "limits.nc")
+    assert again.without_draws
+    np.testing.assert_array_equal(again.summary()[COLUMNS], result.summary()[COLUMNS])
+
+
+def test_sentences_say_so_where_asked(result: al.Result) -> None:
+    assert "equal-tailed, without draws" in result.sentence("posterior")
+    assert "analytic" in result.sentence()
+    assert "credible" not in result.to_latex()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"prior": {"u": (1, 1)}}, {"sampler": "nuts"}, {"ci_kind": "hdi"}, {"model": "pooled_pairs"}],
+)
+def test_other_posteriors_have_none(asked: dict[str, Any]) -> None:
+    result = al.error_consistency(al.load_example(), "human-human", **QUIET, **asked)
+    assert not result.without_draws
+    assert not [name for name in result.summary() if name.startswith("posterior")]
+
+
+def test_items_that_come_back_have_none() -> None:
+    """Answers to one item are not independent: the posterior is another."""
+    rng = np.random.default_rng(1)
+    right = rng.integers(0, 2, (3, 80))
+    item = [f"i{number}" for number in np.repeat(np.arange(40), 2)]
+    trials = al.Trials.from_correct(right, item=item, repeat=[0, 1] * 40)
+    assert not al.error_consistency(trials, **QUIET).without_draws
+    assert al.error_consistency(trials, cluster="trial", **QUIET).without_draws
+
+
+def test_other_metrics_have_none() -> None:
+    trials = al.load_example()
+    for metric in ("copy_probability", "misclassification_agreement"):
+        result = al.compare(trials, metric=metric, pairs="human-human", n_resamples=0, n_draws=0)
+        assert not result.without_draws
+
+
+def test_without_a_common_trial_there_is_no_limit() -> None:
+    table = al.data.from_counts([[0, 0, 0, 0], [20, 5, 5, 20]])
+    shown = al.error_consistency(table, **QUIET).summary()
+    assert shown[COLUMNS].isna().all(axis=1).tolist() == [True, False]
+
+
+def test_what_needs_draws_refuses(result: al.Result) -> None:
+    with pytest.raises(ValueError, match="no posterior draws; ask for them when calling"):
+        result.draws("posterior")
+    with pytest.raises(ValueError, match=r"equal-tailed, got ci_kind='hdi'; take n_draws"):
+        result.summary(ci_kind="hdi")
+    assert not [c for c in result.summary(ci_kind="hdi", intervals=["analytic"]) if "post" in c]
+
+
+@pytest.mark.parametrize(
+    ("counts", "limits"), [("correctness", "phi"), ("labels", "kappa"), ("margins", "kappa")]
+)
+def test_a_metric_says_which_limits_it_has(counts: Any, limits: Any) -> None:
+    def nothing(cells: Any) -> Any:
+        return cells
+
+    with pytest.raises(ValueError, match="limits of a metric must be 'kappa', of correctness"):
+        al.metrics.Metric("odd_one", counts, nothing, nothing, nothing, limits=limits)
