@@ -20,7 +20,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.benchmark.layout import metric_of_trials
+from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
@@ -118,10 +118,11 @@ def reader_study(
         raise TypeError(f"expected Trials, got {type(trials).__name__}")
     check_interval(ci_prob, "eti")
     estimand = metric_of_trials(metric)
+    refuse_repeats_for(trials, estimand)
     pairs = _pairs(trials, ai, readers)
     table = joint_correctness(
         trials, pairs, "condition", no_response, labels=estimand.counts != "correctness",
-        repeats="paired" if estimand.counts == "readings" else "crossed",
+        repeats="crossed",
     )  # fmt: skip
     found = _influences(table, estimand)
     names = list(found)

@@ -16,6 +16,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
+from alikely.data.repeats import NO_ROWS
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
@@ -374,8 +375,7 @@ class Result(Tree):
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
             remarks.append(np.full(len(frame), few, dtype=object))
             remarks.append(np.where(self._recurring(), self.cluster_note(), "").astype(object))
-        if self.table.attrs.get("repeats") == "paired" and not self.data.attrs["cluster"]:
-            remarks.append(np.full(len(frame), AS_TRIALS, dtype=object))
+        remarks.append(np.full(len(frame), self.repeats_note(), dtype=object))
         if numbered := self.table.attrs.get("numbered", ""):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))
@@ -416,6 +416,13 @@ class Result(Tree):
         if self.data["posterior"].attrs.get("clustered") or not self._recurs():
             return ""
         return CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
+
+    def repeats_note(self) -> str:
+        """How answers to items that came back were taken, where that must be known; else empty."""
+        repeats = self.table.attrs.get("repeats", "")
+        if repeats == "paired" and not self.data.attrs["cluster"]:
+            return AS_TRIALS
+        return NO_ROWS if repeats == "crossed" and self.metric.draws == "rows" else ""
 
     def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""

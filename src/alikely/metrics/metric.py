@@ -191,6 +191,11 @@ class Metric:
         Of ``"labels"``: label statistics of weighted joint errors and their sums of squared weights
         ``(..., 2)`` to its value over pairs of different joint errors, where products of margins
         pair each with itself (`distinct.distinct_agreement`).
+    crosses_repeats : bool
+        Whether it is of single answers where items came back, every answer of one observer
+        meeting every answer of the other. If not, items that come back are refused, and it lists
+        answers as independent trials where a user asks for that. All but those of ``"readings"``
+        if not given.
     options : mapping
         Options that it was made with, which a file remembers.
     module : str
@@ -224,6 +229,7 @@ class Metric:
     trust: Trust = BY_COUNTS
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     distinct: Callable[..., Floats] | None = None
+    crosses_repeats: bool = BY_COUNTS
     options: Mapping[str, Any] = NONE
     module: str = ""
 
@@ -245,6 +251,9 @@ class Metric:
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
             "rests_on": RESTS_ON[self.counts] if self.rests_on is BY_COUNTS else self.rests_on,
             "trust": TRUST[self.counts] if self.trust is BY_COUNTS else self.trust,
+            "crosses_repeats": self.counts != "readings"
+            if self.crosses_repeats is BY_COUNTS
+            else self.crosses_repeats,
             "module": self.module or _maker(),
         }
         for field, value in defaults.items():

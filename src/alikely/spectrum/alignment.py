@@ -27,6 +27,7 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     people_drawn,
     refuse_own_names,
+    refuse_repeats_for,
     require_trials,
     system_labels,
 )
@@ -130,6 +131,7 @@ def condition_alignment(
     """
     require_trials(trials)
     chosen = _metrics(metrics)
+    refuse_repeats_for(trials, *chosen)
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
     names, n_humans, n_images = _checked_conditions(trials, humans)
