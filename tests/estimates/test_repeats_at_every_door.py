@@ -1,5 +1,6 @@
 """What each door makes of items that came back: the same answer thrice is one answer."""
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -108,7 +109,9 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         "lower", "lower_se", "upper", "upper_se",
     ),
     "rank_by_metric": lambda t: (
-        al.benchmark.rank_by_metric(t, ["error_consistency", AGREEMENT], rng=1).select_dtypes("number").to_numpy()
+        al.benchmark.rank_by_metric(t, ["error_consistency", AGREEMENT], rng=1)
+        .select_dtypes("number")
+        .to_numpy()
     ),
     "sensitivity": lambda t: al.benchmark.sensitivity(t).select_dtypes("number").to_numpy(),
     "reader_study": lambda t: numbers(
@@ -253,7 +256,7 @@ def test_choosing_one_answer_leaves_one() -> None:
     trials = world(REPEATS)
     assert trials.select(repeat=1).n_trials == 2 * N_ITEMS
     assert trials.select(repeat=[0, 2]).n_trials == 4 * N_ITEMS
-    with pytest.raises(ValueError, match="no repeat '7'; there are: '?0"):
+    with pytest.raises(ValueError, match=r"no repeat '7'; there are: '?0"):
         trials.select(repeat=7)
 
 
@@ -275,3 +278,44 @@ def test_answers_asked_for_as_independent_are_named_in_every_row_of_a_contrast()
     asked = {"cluster": "trial", "n_null": 0, **FEW, "n_resamples": 20}
     result = al.error_consistency(world(REPEATS), **asked)
     assert al.mean(result)["note"].str.contains("independent trials").all()
+
+
+def test_tests_of_independence_stand_where_each_answered_once() -> None:
+    """Two data sets, one with repeats of one observer: the tests of other pairs are as alone."""
+    rng = np.random.default_rng(2)
+    once = np.ma.masked_all((3, 100))
+    once[:, :80] = rng.random((3, 80)) < 0.7
+    # Further answers to 20 items of data set b, of the last observer alone.
+    once[2, 80:] = rng.random(20) < 0.7
+    columns: dict[str, Any] = {
+        "item": [*range(40), *range(40), *range(20)],
+        "dataset": ["a"] * 40 + ["b"] * 60,
+        "repeat": [0] * 80 + [1] * 20,
+    }
+    trials = al.Trials.from_correct(once, **columns)
+    asked = {"n_null": 100, **NONE}
+    table = al.error_consistency(trials, **asked).summary()
+    alone = al.error_consistency(trials.select(repeat=0), **asked).summary()
+    whole = (table["dataset"] == "a") | (table["observer_b"] == "observer_1")
+    assert whole.sum() == 4
+    for name in ("p_fisher", "log_bf10"):
+        np.testing.assert_array_equal(table.loc[whole, name], alone.loc[whole, name])
+        assert table.loc[~whole, name].isna().all()
+    assert table.loc[~whole, "note"].str.contains("no p_fisher").all()
+    assert not table.loc[whole, "note"].str.contains("no p_fisher").any()
+    assert table["p_null"].notna().all()
+
+
+def test_a_metric_says_itself_whether_it_is_of_single_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("alikely.metrics.metric._METRICS", al.metrics.metrics())
+    metric = al.metrics.ERROR_CONSISTENCY
+    assert metric.crosses_repeats
+    assert not al.metrics.get_metric("gwet_ac1").crosses_repeats
+    changed = dataclasses.replace(metric, crosses_repeats=False)
+    with pytest.raises(ValueError, match="registered already"):
+        al.benchmark_scores(world(1), metric=changed, **NONE)
+    own = dataclasses.replace(changed, name="of_one_answer", short="one answer")
+    with pytest.raises(ValueError, match="came back"):
+        al.benchmark_scores(world(REPEATS), metric=own, **NONE)

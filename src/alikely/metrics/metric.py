@@ -124,7 +124,7 @@ REMEMBERED = (
 # What tells two metrics of one name apart.
 SAME = (
     "counts", "value", "influence", "reason", "label", "short", "bounds", "independent",
-    "symmetric", "scale", "draws",
+    "symmetric", "scale", "draws", "crosses_repeats",
 )  # fmt: skip
 
 
