@@ -285,7 +285,10 @@ def contrast(
             draws, unbounded = result.draws(school)[:, chosen].astype(np.float64) @ w, ""
         center = None if school == "posterior" else estimate
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
-        rows[school]["note"] = result.repeats_note()
+        if school == "bootstrap" and (note := result.repeats_note()):
+            rows[school]["note"] = "; ".join(
+                filter(None, [note, str(rows[school].get("note", ""))])
+            )
         if school == "posterior":
             known = (
                 result.cluster_note()

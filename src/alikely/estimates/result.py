@@ -409,6 +409,10 @@ class Result(Tree):
         keys = {name: self.table[name].values for name in ("trial_dataset", cluster)}
         return bool(pd.DataFrame(keys).duplicated().any())
 
+    def counts_items(self) -> bool:
+        """Whether trials of entries are items, each there once: what ``n_trials`` counts."""
+        return self.data.attrs["cluster"] == "item" and not self._recurring().any()
+
     def cluster_note(self) -> str:
         """What the posterior does not know of trials that err together; empty if nothing."""
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
@@ -431,12 +435,16 @@ class Result(Tree):
         if "cells" in self.table:
             known["cells"] = self.table["cells"].values
         few = defined & (trust.rarest(known) < trust.least)
-        alone = few & (frame["se"].to_numpy() == 0)
-        return np.where(alone, trust.alone, np.where(few, trust.seldom, ""))
+        flat = defined & (frame["se"].to_numpy() == 0)
+        if callable(trust.alone):
+            return np.where(flat, trust.alone(known), np.where(few, trust.seldom, ""))
+        return np.where(few & flat, trust.alone, np.where(few, trust.seldom, ""))
 
     def __repr__(self) -> str:
         n_pairs = self.table.sizes["pair"]
-        parts = [f"{n_pairs} pair{'' if n_pairs == 1 else 's'}"]
+        kind = "entry of all readers" if "readers" in self.table else "pair"
+        many = kind.replace("entry", "entries") if "readers" in self.table else "pairs"
+        parts = [f"{n_pairs} {kind if n_pairs == 1 else many}"]
         if lost := int(self.apart().sum()):
             parts.append(f"{lost} of them without a common trial")
         if "bootstrap" in self.data.children:

@@ -52,14 +52,15 @@ class Trust(NamedTuple):
         With fewer they fall clearly short of their promise.
     seldom : str
         What to tell the reader then.
-    alone : str
-        And where the standard error is 0 besides.
+    alone : str or callable
+        And where the standard error is 0 besides; or what a result knows, as `rarest` takes it, to
+        the reasons (pair,) wherever it is 0.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
     least: int
     seldom: str
-    alone: str
+    alone: str | Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
 
 
 def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -69,13 +70,25 @@ def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     return np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
 
 
+def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Why the standard error of an estimate of the four cells is 0."""
+    n11, n10, n01, n00 = np.moveaxis(known["cells"], -1, 0)
+    reasons = [
+        (_rarest_answers(known) == 0, "an observer never errs (or always)"),
+        ((n10 == 0) & (n01 == 0), "both err on the very same trials"),
+        ((n11 == 0) & (n00 == 0), "where one errs the other is right"),
+    ]
+    told = np.select([is_so for is_so, _ in reasons], [text for _, text in reasons], "no spread")
+    return np.array([f"{text}: only the posterior has a spread" for text in told], dtype=object)
+
+
 FEW = "few errors: trust the posterior only"
 TRUST: Mapping[str, Trust] = {
     "correctness": Trust(
         _rarest_answers,
         10,
         FEW,
-        "an observer never errs (or always): only the posterior has a spread",
+        _without_spread,
     ),
     # Measured (`calibration.agreement_coverage`): below, the bootstrap falls short wherever labels
     # agree often or seldom.
