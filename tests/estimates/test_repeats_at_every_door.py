@@ -83,7 +83,8 @@ def in_margins(trials: al.Trials) -> al.Result:
 
 def aligned(trials: al.Trials, metric: str) -> NDArray[Any]:
     found = al.condition_alignment(trials, metrics=metric, n_resamples=0, rng=1)
-    return np.stack([found[name].values for name in ("estimate", "se", "n_images")[:2]])
+    parts = [found[name].values.ravel() for name in ("estimate", "se", "n_images")]
+    return np.concatenate(parts)
 
 
 def spectrum(trials: al.Trials) -> Any:
