@@ -5,6 +5,7 @@ References
 .. [H07] Hillis (2007). A comparison of denominator degrees of freedom methods for multiple observer
    ROC analysis. doi:10.1002/sim.2532
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+.. [O07] Owen (2007). The pigeonhole bootstrap. doi:10.1214/07-AOAS122
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 """
@@ -21,18 +22,21 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import Block, blocks, cluster_numbers
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
-from alikely.stats.intervals import bound_columns, check_interval
+from alikely.stats.intervals import bound_columns, check_interval, interval
 
 __all__ = ["ReaderStudy", "reader_study"]
 
 # With fewer the spread over readers cannot be estimated at all well.
 FEWEST_READERS = 4
+# Numbers held at a time, about 32 MB.
+CHUNK = 4_000_000
 FEW = f"fewer than {FEWEST_READERS} readers: rough"
 
 
@@ -46,7 +50,8 @@ class ReaderStudy(NamedTuple):
         over pairs of readers; ``se`` for new readers and new cases, of which ``se_readers`` and
         ``se_cases`` are what either brings alone; ``df`` of Student's interval, its bounds;
         ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases, of_both``: variance
-        components, of one reader, one case, and one reading.
+        components, of one reader, one case, and one reading. With replicates their interval, as
+        ``bootstrap_eti95_lb``, and ``undefined_share`` of them without a value.
     differences : pandas.DataFrame
         The same of each two modalities, with ``p_value``.
     readers : pandas.DataFrame
@@ -66,7 +71,9 @@ def reader_study(
     *,
     readers: str = "human",
     no_response: Literal["error", "drop"] = "error",
+    n_resamples: int = 0,
     ci_prob: float = 0.95,
+    rng: RandomState = None,
 ) -> ReaderStudy:
     """Mean agreement of readers with an AI or among themselves, by modality, and its differences.
 
@@ -87,8 +94,12 @@ def reader_study(
         Kind of the readers.
     no_response : {"error", "drop"}
         As in `alikely.compare`.
+    n_resamples : int
+        Replicates, of readers and cases drawn anew; 0 for none.
     ci_prob : float
         Of the intervals, in (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
 
     Returns
     -------
@@ -110,6 +121,10 @@ def reader_study(
     two readers, that of leaving out all pairs of one. Its degrees of freedom are those of readers,
     ``V**2 / (V_readers**2 / (R - 1))`` [H07]_.
 
+    A replicate draws readers and cases, each the same in all modalities, among those of the same
+    modalities. It counts what single readings bring more than once [O07]_, and with few readers
+    knows too little of how unlike these are: the analytic interval is the one to report.
+
     Examples
     --------
     >>> import alikely as al
@@ -124,6 +139,8 @@ def reader_study(
     if not isinstance(trials, Trials):
         raise TypeError(f"expected Trials, got {type(trials).__name__}")
     check_interval(ci_prob, "eti")
+    if n_resamples < 0:
+        raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
     estimand = metric_of_trials(metric)
     refuse_repeats_for(trials, estimand)
     if ai is None and not estimand.symmetric:
@@ -137,12 +154,13 @@ def reader_study(
         repeats="crossed",
     )  # fmt: skip
     found = _influences(table, estimand, alone=ai is not None)
+    drawn = _replicates(table, estimand, found, n_resamples, rng)
     names = list(found)
-    single = [_row(found, {name: 1.0}, ci_prob) for name in names]
+    single = [_row(found, {name: 1.0}, ci_prob, drawn) for name in names]
     modalities = pd.DataFrame([{"modality": n, **r} for n, r in zip(names, single, strict=True)])
     rows = []
     for one, other in itertools.combinations(names, 2):
-        row = _row(found, {one: 1.0, other: -1.0}, ci_prob)
+        row = _row(found, {one: 1.0, other: -1.0}, ci_prob, drawn)
         t = row["estimate"] / row["se"] if row["se"] else np.nan
         p = 2 * stats.t.sf(abs(t), row["df"])
         rows.append({"modality": one, "other": other, **row, "p_value": float(p)})
@@ -251,7 +269,56 @@ def _numbers_of_cases(
     return np.array([len(np.unique(cases[shown[own].any(axis=0)])) for own in member.T])
 
 
-def _row(found: dict[str, _Modality], weights: dict[str, float], ci_prob: float) -> dict[str, Any]:
+def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Floats:
+    """How often each is drawn, (replicate, one), among those of the same modalities."""
+    times = np.zeros((size, len(there)))
+    _, stratum = np.unique(there, axis=0, return_inverse=True)
+    for number in np.unique(stratum[there.any(axis=1)]):
+        own = np.flatnonzero(stratum == number)
+        times[:, own] = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), size)
+    return times
+
+
+def _replicates(
+    table: Any, metric: Metric, found: dict[str, _Modality], n_resamples: int, rng: RandomState
+) -> dict[str, Floats]:
+    """Means of each modality (replicate,), readers and cases drawn anew; NaN without a value."""
+    if not n_resamples:
+        return {}
+    generator = np.random.default_rng(seed_sequence(rng))
+    cases, groups = cluster_numbers(table, "item"), list(blocks(table))
+    people = list(dict.fromkeys(itertools.chain(*(part.readers for part in found.values()))))
+    of_people = np.array([[name in part.readers for part in found.values()] for name in people])
+    of_cases = np.zeros((int(cases.max(initial=-1)) + 1, len(groups)), dtype=bool)
+    for at, block in enumerate(groups):
+        of_cases[cases[block.trials], at] = True
+    readers = _drawn(generator, of_people, n_resamples)
+    shown = _drawn(generator, of_cases, n_resamples)
+    out = {}
+    for (name, part), block in zip(found.items(), groups, strict=True):
+        ready = evaluator(block, metric)
+        whole = np.isfinite(ready.values(np.ones((1, len(block.trials))))[0])
+        times = readers[:, [people.index(reader) for reader in part.readers]]
+        both = np.stack([times[:, own].prod(axis=1) for own in part.member], axis=1)
+        values = np.full(both.shape, np.nan)
+        step = max(1, CHUNK // max(1, ready.width + len(block.trials)))
+        for start in range(0, n_resamples, step):
+            of_trials = shown[start : start + step, cases[block.trials]]
+            values[start : start + step] = ready.values(of_trials)[:, whole]
+        weight = np.where(np.isfinite(values), both, 0.0)
+        total = weight.sum(axis=1)
+        mean = np.full(n_resamples, np.nan)
+        np.divide((weight * np.nan_to_num(values)).sum(axis=1), total, out=mean, where=total > 0)
+        out[name] = mean
+    return out
+
+
+def _row(
+    found: dict[str, _Modality],
+    weights: dict[str, float],
+    ci_prob: float,
+    drawn: dict[str, Floats],
+) -> dict[str, Any]:
     """Weighted sum of means of modalities, for new readers and new cases."""
     people = list(dict.fromkeys(r for name in weights for r in found[name].readers))
     estimate, of_reader = 0.0, np.zeros(len(people))
@@ -288,6 +355,12 @@ def _row(found: dict[str, _Modality], weights: dict[str, float], ci_prob: float)
     lost = sum(found[name].undefined for name in weights)
     notes = [FEW] if n_readers < FEWEST_READERS else []
     notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
+    replicates: dict[str, Any] = {}
+    if drawn:
+        draws = sum(weight * drawn[name] for name, weight in weights.items())
+        bounds = interval(np.asarray(draws)[:, None], ci_prob, "eti")[0]
+        replicates |= bound_columns("bootstrap", "eti", ci_prob, bounds)
+        replicates["undefined_share"] = np.isnan(draws).mean()
     return {
         "estimate": estimate,
         "se": se,
@@ -298,6 +371,7 @@ def _row(found: dict[str, _Modality], weights: dict[str, float], ci_prob: float)
                 "analytic", "ci", ci_prob, np.array([estimate - half, estimate + half])
             ).items()
         },
+        **{key: float(value) for key, value in replicates.items()},
         "se_readers": float(np.sqrt(by_readers)),
         "se_cases": float(np.sqrt(by_cases)),
         "of_readers": n_readers * max(by_readers - by_both, 0.0),

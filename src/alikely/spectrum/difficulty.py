@@ -132,18 +132,13 @@ def difficulty_spectrum(
     finite = np.array([np.isfinite(row[~np.isnan(row)]).all() for row in logit])
     logit_mean = np.full(len(names), np.nan)
     logit_mean[finite] = np.nanmean(logit[finite], axis=1)
-    mann_whitney = np.full(len(names), np.nan)
-    binomial = np.full(len(names), np.nan)
+    mann_whitney, binomial = np.full((2, len(names)), np.nan)
     for c in tested:
         own = logit[c][~np.isnan(logit[c])]
         mann_whitney[c] = stats.mannwhitneyu(own, sample, method="asymptotic").pvalue
-        binomial[c] = stats.binomtest(
-            # Shares may add up to a whole number but for rounding.
-            int(right[c].sum() + ROUNDING),
-            int(shown[c].sum()),
-            chance,
-            alternative="greater",
-        ).pvalue
+        # Shares may add up to a whole number but for rounding.
+        n_right, n_shown = int(right[c].sum() + ROUNDING), int(shown[c].sum())
+        binomial[c] = stats.binomtest(n_right, n_shown, chance, alternative="greater").pvalue
     adjusted = adjusted_p_values(binomial)
     place = [name.split(":", 1) for name in names]
     by_condition: dict[str, Any] = {
