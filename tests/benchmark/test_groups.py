@@ -106,3 +106,37 @@ def test_bad_groups(between: Any, message: str) -> None:
         group_scores(families(np.random.default_rng(1), 20), between, **POINT)
     with pytest.raises(TypeError, match="expected Trials"):
         group_scores("trials", between)  # type: ignore[arg-type]
+
+
+def on_two_lists(linked: bool, kinds: list[str]) -> al.Trials:
+    """The first of each of two groups on one list, the second on another; the third on both."""
+    right = np.ma.array(np.random.default_rng(2).random((5, 80)) < 0.7, dtype=float)
+    right[[0, 2], 40:] = right[[1, 3], :40] = np.ma.masked
+    n = 5 if linked else 4
+    return al.Trials.from_correct(right[:n], kind=kinds[:n], observers=list("pPqQr")[:n])
+
+
+@pytest.mark.parametrize("kinds", [list("aabbc"), list("abcde"), list("aaaaa"), list("ababc")])
+def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
+    """Who answered both lists shows that labels match: pairs across lists are missing alone."""
+    group = dict(zip("pPqQr", "aabbc", strict=True))
+    found = al.benchmark.group_scores(on_two_lists(True, kinds), group, **POINT)
+    table = found.groups.query("school == 'analytic'").set_index(["statement", "group", "other"])
+    between = table.loc[("between", "a", "b")]
+    assert (between["n_pairs"], between["n_apart"]) == (4, 2)
+    pairs = found.result.summary()
+    met = pairs[pairs["observer_a"].isin(list("pP")) & pairs["observer_b"].isin(list("qQ"))]
+    assert between["estimate"] == pytest.approx(met["estimate"].dropna().mean())
+    assert met["estimate"].isna().sum() == 2
+    assert "2 of 4 pairs without a common trial" in between["note"]
+    assert table.loc[("within", "a", "a"), "note"] == "no common trial"
+    observers = found.observers.set_index("observer")
+    assert observers.loc["r", ["n_pairs", "n_apart"]].tolist() == [4, 0]
+    assert observers.loc["p", ["n_pairs", "n_apart"]].tolist() == [4, 2]
+
+
+def test_lists_that_nobody_links_are_labels_that_do_not_match() -> None:
+    with pytest.raises(ValueError, match="check that items and conditions are labelled alike"):
+        al.error_consistency(on_two_lists(False, list("abab")), "a-b", **POINT)
+    with pytest.raises(ValueError, match="check that items and conditions are labelled alike"):
+        al.error_consistency(on_two_lists(False, list("abcd")), **POINT)

@@ -37,7 +37,78 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
     pair = al.error_consistency(al.Trials.from_correct(right), n_resamples=0, n_draws=0)
     assert row["se_readers"] == 0
     assert row["se_cases"] == pytest.approx(pair.estimates["se"].item())
+    # Cases alone make the error: copies are no further evidence of them.
+    assert row["se"] == pytest.approx(row["se_cases"])
     assert row["df"] == np.inf
+
+
+def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
+    """Means of pairs; leaving out readers one by one; copies of a reader bring no variance."""
+    trials, _ = readers(5, 60, rng=3)
+    study = reader_study(trials)
+    options = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    result = al.error_consistency(trials, "human-human", **options)
+    pairs = result.summary()
+    values = pairs.groupby("condition")["estimate"].mean()
+    np.testing.assert_allclose(study.modalities["estimate"], values[["A", "B"]])
+    row = study.differences.iloc[0]
+    fixed = al.difference(result, {"condition": "A"}, {"condition": "B"})
+    assert row["estimate"] == pytest.approx(values["A"] - values["B"])
+    assert row["se_cases"] == pytest.approx(fixed.loc["analytic", "se"])
+    names = [f"reader_{i}" for i in range(5)]
+    without = []
+    for name in names:
+        kept = pairs[~(pairs[["observer_a", "observer_b"]] == name).any(axis=1)]
+        means = kept.groupby("condition")["estimate"].mean()
+        without.append(means["A"] - means["B"])
+    jackknife = 4 / 5 * np.square(np.array(without) - np.mean(without)).sum()
+    assert row["se_readers"] ** 2 == pytest.approx(jackknife)
+    own = study.readers.set_index(["modality", "reader"])["estimate"]
+    of_first = pairs[(pairs[["observer_a", "observer_b"]] == names[0]).any(axis=1)]
+    assert own["A", names[0]] == pytest.approx(
+        of_first.loc[of_first["condition"] == "A", "estimate"].mean()
+    )
+
+
+@pytest.mark.parametrize("ai", ["AI", None])
+def test_one_by_one_the_order_of_readers_is_no_matter(ai: str | None) -> None:
+    trials, _ = readers(5, 60, rng=3)
+    turned = al.Trials(trials.data.isel(observer=[3, 1, 5, 0, 4, 2]))
+    for one, other in zip(reader_study(trials, ai)[:2], reader_study(turned, ai)[:2], strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+@pytest.mark.parametrize("ai", ["AI", None])
+def test_replicates_draw_readers_and_cases(ai: str | None) -> None:
+    """Wider than the analytic interval by what single readings bring, and no more."""
+    trials, _ = readers(12, 200, rng=5)
+    study = reader_study(trials, ai, n_resamples=400, rng=1)
+    again = reader_study(trials, ai, n_resamples=400, rng=1)
+    pd.testing.assert_frame_equal(study.differences, again.differences)
+    rows = pd.concat([study.modalities, study.differences])
+    width = (rows["bootstrap_eti95_ub"] - rows["bootstrap_eti95_lb"]) / (2 * 1.96)
+    # Readers' variance by (R - 1) / R at least, and 2.5 % quantiles of 400 replicates.
+    room = 4 * np.sqrt(0.025 * 0.975 / 400) / 0.058 / 1.96
+    assert (width >= rows["se"] * np.sqrt(11 / 12) * (1 - room)).all()
+    both = np.sqrt(rows["se"] ** 2 + 2 * rows["of_both"] / (rows["n_readers"] * rows["n_cases"]))
+    assert (width <= both * (1 + room)).all()
+    assert (rows["undefined_share"] == 0).all()
+    assert "bootstrap_eti95_lb" not in reader_study(trials, ai).modalities
+
+
+def test_replicates_of_the_same_answers_in_both_modalities_do_not_differ() -> None:
+    right = np.random.default_rng(1).random((5, 60)) < 0.7
+    trials = al.Trials.from_correct(
+        np.tile(right, 2),
+        item=[*range(60)] * 2,
+        condition=["A"] * 60 + ["B"] * 60,
+        observers=[*"abcd", "AI"],
+        kind=["human"] * 4 + ["model"],
+    )
+    for ai in ("AI", None):
+        row = reader_study(trials, ai, n_resamples=50, rng=1).differences.iloc[0]
+        np.testing.assert_allclose(row[["estimate", "se", "bootstrap_eti95_ub"]].astype(float), 0)
+        assert row["n_cases"] == 60
 
 
 def test_readers_of_one_modality_each_are_apart() -> None:
@@ -47,11 +118,39 @@ def test_readers_of_one_modality_each_are_apart() -> None:
     number = table["observer"].str.extract(r"_(\d)")[0].astype(float)
     of_a = table["condition"] == "A"
     kept = table[(number.isna()) | (of_a & (number < 4)) | (~of_a & (number >= 4))]
-    study = reader_study(al.Trials.from_table(kept), "AI")
+    study = reader_study(al.Trials.from_table(kept), "AI", n_resamples=50, rng=1)
+    assert (study.differences["undefined_share"] == 0).all()
     variance = study.modalities["se_readers"] ** 2
     row = study.differences.iloc[0]
     assert row["se_readers"] ** 2 == pytest.approx(variance.sum())
     assert row["n_readers"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_readers", "n_cases", "spread"), [(6, 100, 0.3), (10, 150, 0.0)])
+def test_coverage_of_readers_among_themselves(
+    n_readers: int, n_cases: int, spread: float, figure: Callable[[str], None]
+) -> None:
+    """Of the difference and of one mean; the truth is that of many readers and cases."""
+    n_sets = 200
+    many = reader_study(readers(60, 2_000, spread=spread, rng=10_000)[0])
+    truth = many.differences.iloc[0], many.modalities.iloc[0]
+    hits = []
+    for seed in range(n_sets):
+        study = reader_study(readers(n_readers, n_cases, spread=spread, rng=seed)[0])
+        rows = study.differences.iloc[0], study.modalities.iloc[0]
+        hits.append(
+            [
+                row["analytic_ci95_lb"] <= known["estimate"] <= row["analytic_ci95_ub"]
+                for row, known in zip(rows, truth, strict=True)
+            ]
+        )
+    difference, mean = np.mean(hits, axis=0)
+    name = f"{n_readers} readers among themselves, {n_cases} cases, spread {spread}"
+    figure(f"{name}: coverage of the difference {difference:.3f}, of a mean {mean:.3f}")
+    # The truth itself is known within its standard error, about a tenth of the studies'.
+    least = 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets) - 0.01
+    assert min(difference, mean) >= least
 
 
 @pytest.mark.slow
@@ -96,6 +195,10 @@ def test_bad_input() -> None:
         reader_study(trials, "ai")
     with pytest.raises(ValueError, match="at least 2 readers of kind 'robot'"):
         reader_study(trials, "AI", readers="robot")
+    with pytest.raises(ValueError, match="at least 3 readers of kind 'human', got 2"):
+        reader_study(trials.select(observer=["reader_0", "reader_1", "AI"]))
+    with pytest.raises(ValueError, match="depends on the order of a pair"):
+        reader_study(trials, metric="copy_probability")
     with pytest.raises(TypeError, match="expected Trials"):
         reader_study("x", "AI")  # type: ignore[arg-type]
     both = [trials.to_table().assign(dataset=name) for name in "xy"]

@@ -14,6 +14,7 @@ import pytest
 from scipy import special
 
 import alikely as al
+from alikely._base.parallel import at_most
 from alikely.calibration.coverage import METHODS
 from alikely.inference.influence import estimate
 from alikely.simulate import cell_probabilities
@@ -130,7 +131,7 @@ def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None
         al.calibration.coverage_study(grid, folder=tmp_path, **options)
         next(tmp_path.glob("000001-*.parquet")).unlink()
         assert al.calibration.coverage_study(grid, folder=tmp_path, **options).equals(whole)
-    with joblib.parallel_config(n_jobs=1):
+    with at_most(1):
         assert al.calibration.coverage_study(grid, **options).equals(whole)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely._base.parallel import at_most
 
 CELLS = [{"n": n, "times": 20} for n in range(10, 50)]
 
@@ -28,7 +30,7 @@ def mean_of(n: int, times: int, seed: np.random.SeedSequence) -> list[dict[str, 
 
 @pytest.fixture(scope="module")
 def whole() -> pd.DataFrame:
-    with joblib.parallel_config(n_jobs=1):
+    with at_most(1):
         return al.calibration.run_study(mean_of, CELLS, rng=5)
 
 
@@ -42,12 +44,35 @@ def test_rows_come_in_order_with_their_cells(whole: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_do_not_change_the_numbers(whole: pd.DataFrame, backend: str) -> None:
-    with joblib.parallel_config(backend=backend, n_jobs=2):
+    with joblib.parallel_config(backend=backend), at_most(2):
         assert al.calibration.run_study(mean_of, CELLS, rng=5).equals(whole)
 
 
+RUNNING: dict[str, int] = {"now": 0, "most": 0}
+LOCK = threading.Lock()
+
+
+def counted(n: int, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
+    """How many cells are worked on at once."""
+    with LOCK:
+        RUNNING["now"] += 1
+        RUNNING["most"] = max(RUNNING["most"], RUNNING["now"])
+    time.sleep(0.02)
+    with LOCK:
+        RUNNING["now"] -= 1
+    return [{"n": n}]
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_so_many_cells_are_worked_on_as_there_are_workers(n_workers: int) -> None:
+    RUNNING["most"] = 0
+    with at_most(n_workers):
+        al.calibration.run_study(counted, [{"n": n} for n in range(9)], rng=1)
+    assert RUNNING["most"] == n_workers
+
+
 def run(folder: Path) -> pd.DataFrame:
-    with joblib.parallel_config(backend="threading", n_jobs=2):
+    with at_most(2):
         return al.calibration.run_study(mean_of, CELLS, folder, rng=5)
 
 
@@ -83,7 +108,7 @@ def test_a_study_that_is_done_is_read(whole: pd.DataFrame, tmp_path: Path) -> No
 
 def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> None:
     folder = tmp_path / "study"
-    with joblib.parallel_config(backend="threading", n_jobs=2):
+    with at_most(2):
         al.calibration.run_study(mean_of, CELLS, folder, rng=5)
         files = sorted(folder.glob("*.parquet"))
         content = bytearray(files[3].read_bytes())
@@ -98,14 +123,14 @@ def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> No
 
 def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:
     cells = CELLS[:3]
-    with joblib.parallel_config(backend="threading", n_jobs=2):
+    with at_most(2):
         first = al.calibration.run_study(mean_of, cells, tmp_path)
         next(tmp_path.glob("000001-*.parquet")).unlink()
         assert al.calibration.run_study(mean_of, cells, tmp_path).equals(first)
 
 
 def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
-    with joblib.parallel_config(n_jobs=1):
+    with at_most(1):
         al.calibration.run_study(mean_of, CELLS[:2], tmp_path, rng=1)
         with pytest.raises(ValueError, match="holds another study"):
             al.calibration.run_study(mean_of, CELLS[:2], tmp_path, rng=2)
@@ -180,7 +205,7 @@ def test_ctrl_c_leaves_what_is_done(whole: pd.DataFrame, tmp_path: Path) -> None
 
 
 def test_progress_counts_what_was_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with joblib.parallel_config(n_jobs=1):
+    with at_most(1):
         al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5, progressbar=True)
         next(tmp_path.glob("*.parquet")).unlink()
         capfd.readouterr()

@@ -443,3 +443,10 @@ def test_scales_that_are_put_together_are_told() -> None:
     assert al.mean(found).loc["posterior", "note"] == told
     assert al.mean(found).loc["analytic", "note"] == ""
     assert al.mean(found, {"observer": "human"}).loc["posterior", "note"] == ""
+
+
+@pytest.mark.parametrize("sampler", ["exact", "nuts"])
+def test_a_sampler_is_no_choice_of_margins(sampler: str) -> None:
+    trials, margins = al.simulate.detection_experiment(4, 20, rng=1)
+    with pytest.raises(ValueError, match=r"sampler='.*' is of other metrics.*model= says"):
+        al.compare(trials, "decision_margin_consistency", margins=margins, sampler=sampler)

@@ -95,7 +95,7 @@ def test_by_default_it_is_the_school_that_holds_what_it_says(pair: al.Result) ->
     clustered = al.error_consistency(trials, cluster="item", **options)
     assert clustered.cluster_note() == ""
     text = clustered.sentence()
-    assert "equal-tailed, 100 exact draws, clustered by item, over 160 trials" in text
+    assert "equal-tailed, 100 exact draws, clustered by item, over 160 items" in text
     assert "speaks for new items and" in text
     # A posterior that was drawn as if there were no clusters.
     tree = pair.data.copy()

@@ -699,3 +699,16 @@ def test_human_figures_of_the_real_data(real: xr.Dataset) -> None:
     assert not no_machine.any()
     without = np.isnan(real["estimate"].sel(metric=EC).isel(system=slice(-1))).all("system")
     assert set(real["dataset"].values[without.values]) == {"cue-conflict", "edge", "silhouette"}
+
+
+@pytest.mark.parametrize("name", ["condition", "dataset"])
+def test_a_condition_may_be_called_overall(name: str) -> None:
+    """Alignment has no level of its own: what benchmarks call their mean is a name like others."""
+    trials = al.load_example()
+    labels = trials.data[name].values
+    called = np.where(labels == labels[0], "overall", labels).astype(object)
+    named = al.Trials(trials.data.assign_coords({name: ("trial", called)}))
+    found, plain = (al.condition_alignment(each, n_resamples=0) for each in (named, trials))
+    for variable in ("estimate", "se", "df", "centre"):
+        np.testing.assert_array_equal(found[variable].values, plain[variable].values)
+    assert "overall" in "".join(found["condition"].values.tolist())

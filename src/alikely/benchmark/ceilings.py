@@ -10,6 +10,8 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from scipy import stats
 
 from alikely.benchmark.layout import OVERALL
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.repeats import presented
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
@@ -84,7 +87,8 @@ def consensus_ceilings(
     """Bounds on how consistent any machine could be with these humans [NK14]_.
 
     The consensus is the majority of humans on a trial; where as many are right as wrong it is half
-    right. Its consistency with a human who took part in it is an upper bound, with a human left
+    right. Where items came back, an item is a trial, and a vote the share of a human's right
+    answers. Its consistency with a human who took part in it is an upper bound, with a human left
     out of it a lower one: a machine below the lower bound misses what humans share.
 
     Parameters
@@ -116,8 +120,11 @@ def consensus_ceilings(
     >>> bool((table["lower"] < table["upper"]).all())
     True
     """
-    data = trials.data
-    correct = correctness(data["correct"].values, no_response)[data["kind"].values == humans]
+    data, items = trials.data, presented(trials.data)
+    answers = data["correct"].values[data["kind"].values == humans]
+    correct: NDArray[Any] = correctness(answers, no_response)
+    if items is not None:
+        correct, data = items.shares(correct), data.isel(trial=items.first)
     datasets, conditions = data["dataset"].values, data["condition"].values
     rows = []
     for dataset in dict.fromkeys(datasets.tolist()):
@@ -154,7 +161,7 @@ def consensus_ceilings(
 
 
 def _with_consensus(
-    correct: NDArray[np.int8], leave_out: bool, metric: Metric
+    correct: NDArray[Any], leave_out: bool, metric: Metric
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Consistency of each human with the consensus, and the influence of each trial on it."""
     answered = correct != LEFT_OUT
@@ -162,7 +169,8 @@ def _with_consensus(
     votes, voters = right.sum(axis=0)[None], total.sum(axis=0)[None]
     if leave_out:
         votes, voters = votes - right, voters - total
-    margin = np.sign(2 * votes - voters)
+    # Shares of items that came back are tied but for rounding.
+    margin = np.sign(np.round(2 * votes - voters, 9))
     consensus = np.broadcast_to((1 + margin) / 2, correct.shape)
     used = answered & (np.broadcast_to(voters, correct.shape) > 0)
     shares = (

@@ -25,9 +25,11 @@ from scipy import stats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
+from alikely.data.blocks import LEFT_OUT
 from alikely.data.covariates import covariate_tables, covariates_dataset
-from alikely.data.tables import cohort_counts
-from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.data.repeats import presented
+from alikely.data.tables import cohort_counts, correctness
+from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import with_constants
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
@@ -50,6 +52,8 @@ __all__ = [
 ]
 
 MANY_CONDITIONS = 10
+# Equal shares differ by rounding of their mean.
+NO_SPREAD = 1e-12
 # What scores, checks and comparisons are made of.
 QUANTITIES = {
     "human_error_consistency": ("condition",),
@@ -451,7 +455,8 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     ----------
     trials : Trials
         Aligned responses; a missing response is an error. Trials that a human of the condition
-        was not shown are left out, and counted in ``n_incomplete``.
+        was not shown are left out, and counted in ``n_incomplete``. Where items came back, trials
+        are items, and a human's answer to one is the share of right answers.
     humans : str
         Kind of the observers to test.
 
@@ -473,27 +478,27 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     >>> exchangeability(al.load_example())["n_humans"].tolist()
     [4, 4, 4]
     """
-    data = trials.data
-    correct = data["correct"].values[data["kind"].values == humans]
+    data, items = trials.data, presented(trials.data)
+    answers = data["correct"].values[data["kind"].values == humans]
+    right: NDArray[Any] = correctness(answers, "error")
+    if items is not None:
+        right, data = items.shares(right), data.isel(trial=items.first)
     labels = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
     rows = []
     for (dataset, condition), where in labels.groupby(
         ["dataset", "condition"], sort=False
     ).indices.items():
-        here = correct[:, where]
-        here = here[(here > NOT_SHOWN).any(axis=1)]
-        complete = (here > NOT_SHOWN).all(axis=0)
+        here = right[:, where]
+        here = here[(here != LEFT_OUT).any(axis=1)]
+        complete = (here != LEFT_OUT).all(axis=0)
         if len(here) < 2:
             continue
-        x = np.maximum(here[:, complete], 0)
-        per_human, per_trial = x.sum(axis=1), x.sum(axis=0)
-        k = len(x)
-        divided = (per_trial * (k - per_trial)).sum()
-        q = (
-            (k - 1) * k * ((per_human - per_human.mean()) ** 2).sum() / divided
-            if divided
-            else np.nan
-        )
+        x = here[:, complete]
+        per_human, k = x.sum(axis=1), len(x)
+        # What a trial's answers differ by: of 0 and 1, right times wrong over k.
+        divided = ((x - x.mean(axis=0)) ** 2).sum()
+        between = ((per_human - per_human.mean()) ** 2).sum()
+        q = (k - 1) * between / divided if divided > NO_SPREAD else np.nan
         share = per_human / max(complete.sum(), 1)
         rows.append(
             {

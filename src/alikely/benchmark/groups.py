@@ -43,11 +43,13 @@ class GroupScores(NamedTuple):
     ----------
     groups : pandas.DataFrame
         One row per ``statement`` (``"within"``, ``"between"``, ``"within - between"``), ``group``,
-        ``other`` and ``school``: ``n_pairs``, and what `alikely.contrast` says: ``estimate, se``,
-        bounds, ``p_value``, ``p_positive``, ``note``.
+        ``other`` and ``school``: ``n_pairs``, of which ``n_apart`` share no trial in a condition
+        and take no part there, and what `alikely.contrast` says: ``estimate, se``, bounds,
+        ``p_value``, ``p_positive``, ``note``.
     observers : pandas.DataFrame
-        One row per observer: ``group``, the mean with all others (``estimate, se``), and ranks with
-        the sets that admit ties [MRSW24]_, as from `alikely.benchmark.rank_sets`.
+        One row per observer: ``group``, ``n_pairs`` and ``n_apart`` as there, the mean with all
+        others (``estimate, se``), and ranks with the sets that admit ties [MRSW24]_, as from
+        `alikely.benchmark.rank_sets`.
     differences : pandas.DataFrame
         Of these means, two by two, as from `alikely.benchmark.pairwise_differences`.
     result : Result
@@ -124,9 +126,9 @@ def group_scores(
     rows = [
         row | {"school": str(school)} | told.to_dict()
         for row, weights in _statements(result, group)
-        for school, told in _contrast(result, weights, ci_prob, row["n_pairs"]).iterrows()
+        for school, told in _contrast(result, weights, ci_prob, row).iterrows()
     ]
-    order = ["statement", "group", "other", "n_pairs", "school"]
+    order = ["statement", "group", "other", "n_pairs", "n_apart", "school"]
     groups = pd.DataFrame(rows)
     observers, differences = _observers(result, group, ci_prob, rng)
     return GroupScores(
@@ -173,8 +175,9 @@ def _statements(
     pairs = result.pairs[["observer_a", "observer_b"]]
 
     def told(statement: str, one: str, other: str, which: NDArray[np.bool_]) -> dict[str, Any]:
-        n_pairs = len(pairs[which].drop_duplicates())
-        return {"statement": statement, "group": one, "other": other, "n_pairs": n_pairs}
+        numbers = (len(pairs[rows].drop_duplicates()) for rows in (which, which & result.apart()))
+        names = ("statement", "group", "other", "n_pairs", "n_apart")
+        return dict(zip(names, (statement, one, other, *numbers), strict=True))
 
     for name in names:
         yield told(WITHIN, name, name, chosen[name, name]), weights[name, name]
@@ -184,16 +187,23 @@ def _statements(
     for name in [*names, ALL]:
         inside = [(n, n) for n in names if name in (n, ALL) and weights[n, n] is not None]
         outside = [key for key in apart if name in (*key, ALL) and weights[key] is not None]
-        everything = np.any([chosen[key] for key in [*inside, *outside]], axis=0)
+        everything = _any_of(chosen, [*inside, *outside])
         means = [_mean_of([weights[key] for key in keys]) for keys in (inside, outside)]
         excess = None if means[0] is None or means[1] is None else means[0] - means[1]
         if name == ALL:
             for statement, keys, mean in zip(
                 (WITHIN, BETWEEN), (inside, outside), means, strict=True
             ):
-                which = np.any([chosen[key] for key in keys], axis=0)
-                yield told(statement, ALL, ALL, which), mean
+                yield told(statement, ALL, ALL, _any_of(chosen, keys)), mean
         yield told(EXCESS, name, ALL if name == ALL else "others", everything), excess
+
+
+def _any_of(
+    chosen: Mapping[tuple[str, str], NDArray[np.bool_]], keys: list[tuple[str, str]]
+) -> NDArray[np.bool_]:
+    """Pairs of any of some groups; none of no groups."""
+    none = np.zeros_like(next(iter(chosen.values())))
+    return np.any([none, *(chosen[key] for key in keys)], axis=0)
 
 
 def _mean_of(weights: list[Floats | None]) -> Floats | None:
@@ -213,11 +223,19 @@ def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
     return weights / weights.sum()
 
 
-def _contrast(result: Result, weights: Floats | None, ci_prob: float, n_pairs: int) -> pd.DataFrame:
+def _contrast(
+    result: Result, weights: Floats | None, ci_prob: float, told: Mapping[str, Any]
+) -> pd.DataFrame:
+    n_pairs, apart = told["n_pairs"], told["n_apart"]
     if weights is None:
         note = "no common trial" if n_pairs else ALONE
         return pd.DataFrame({"estimate": [np.nan], "note": [note]}, index=["analytic"])
-    return contrast(result, weights, ci_prob=ci_prob)
+    found = contrast(result, weights, ci_prob=ci_prob)
+    if apart:
+        # A pair may have common trials in some conditions only.
+        text = f"{apart:,} of {n_pairs:,} pairs without a common trial somewhere"
+        found["note"] = ["; ".join(filter(None, [text, note])) for note in found["note"]]
+    return found
 
 
 def _observers(
@@ -245,5 +263,9 @@ def _observers(
     lost = [name for name in group if name not in told]
     empty = pd.DataFrame({"system": lost, "group": [group[name] for name in lost]})
     observers = pd.concat([ranks, empty], ignore_index=True) if lost else ranks
+    apart = pairs[result.apart()]
+    for at, (name, rows) in enumerate({"n_pairs": pairs, "n_apart": apart}.items()):
+        ends = rows[["observer_a", "observer_b"]].drop_duplicates().stack().value_counts()
+        observers.insert(2 + at, name, observers["system"].map(ends).fillna(0).astype(int))
     differences = pairwise_differences(told, estimate[kept], spread, ci_prob, differing)
     return observers.rename(columns={"system": "observer"}), differences

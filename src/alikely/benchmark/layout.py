@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely.data.blocks import linked
+from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import By, Repeats, joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric
@@ -36,6 +37,7 @@ __all__ = [
     "metric_of_trials",
     "people_drawn",
     "refuse_own_names",
+    "refuse_repeats_for",
     "require_balance",
     "require_trials",
     "system_labels",
@@ -177,6 +179,19 @@ def metric_of_trials(metric: str | Metric) -> Metric:
             "alikely.benchmark.scores_of(alikely.decision_margin_consistency(trials, margins))"
         )
     return found
+
+
+def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
+    """Refuse items that came back where a metric takes one answer to each.
+
+    Raises
+    ------
+    ValueError
+        If one does; the message says how to choose answers.
+    """
+    for metric in metrics:
+        if not metric.crosses_repeats:
+            refuse_repeats(trials.data, metric.label)
 
 
 def require_trials(trials: object) -> None:

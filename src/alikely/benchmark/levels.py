@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely.benchmark.decomposition import (
@@ -316,7 +317,7 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
         for block, (_, slopes, waves) in zip(own, found, strict=True):
             # An image that a block shows more than once is one image.
             own_images, number = np.unique(walk.image[block.trials], return_inverse=True)
-            of_image = slopes @ np.eye(len(own_images))[number]
+            of_image = _summed(slopes, number)
             images[:, column[own_images]] += full[:, block.rows] @ of_image
             place = np.searchsorted(shown[d], own_images)
             part_both[:, :, place] += left[:, :, block.rows] @ of_image
@@ -335,6 +336,12 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
     people[:, lost] = np.nan
     df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_people) for s in range(size)]
     return Decomposition(score, images, invented, people, shared, np.array(df))
+
+
+def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:
+    """Sums of the columns of each number from 0 on."""
+    which = sparse.csr_array((np.ones(len(number)), (np.arange(len(number)), number)))
+    return np.asarray(columns @ which)
 
 
 def _images_of(walk: _Walk, own: list[Block]) -> NDArray[np.intp]:

@@ -1,9 +1,11 @@
-"""Reader studies: readers and an AI on the same cases, in one modality or several.
+"""Reader studies: readers on the same cases, with an AI or among themselves, by modality.
 
 References
 ----------
 .. [H07] Hillis (2007). A comparison of denominator degrees of freedom methods for multiple observer
    ROC analysis. doi:10.1002/sim.2532
+.. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+.. [O07] Owen (2007). The pigeonhole bootstrap. doi:10.1214/07-AOAS122
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 """
@@ -20,36 +22,41 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.benchmark.layout import metric_of_trials
-from alikely.data.blocks import blocks, cluster_numbers
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
+from alikely.data.blocks import Block, blocks, cluster_numbers
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
-from alikely.stats.intervals import bound_columns, check_interval
+from alikely.stats.intervals import bound_columns, check_interval, interval
 
 __all__ = ["ReaderStudy", "reader_study"]
 
 # With fewer the spread over readers cannot be estimated at all well.
 FEWEST_READERS = 4
+# Numbers held at a time, about 32 MB.
+CHUNK = 4_000_000
 FEW = f"fewer than {FEWEST_READERS} readers: rough"
 
 
 class ReaderStudy(NamedTuple):
-    """Means over readers with an AI, by modality, and their differences.
+    """Means over readers with an AI, or over pairs of readers, by modality, and their differences.
 
     Attributes
     ----------
     modalities : pandas.DataFrame
-        One row per modality: ``estimate``, the mean over readers of their agreement with the AI;
-        ``se`` for new readers and new cases, of which ``se_readers`` and ``se_cases`` are what
-        either brings alone; ``df`` of Student's interval, its bounds; ``n_readers``, ``n_cases``;
-        ``note``. ``of_readers, of_cases, of_both``: variance components, of one reader, one case,
-        and one reading.
+        One row per modality: ``estimate``, the mean over readers of their agreement with the AI, or
+        over pairs of readers; ``se`` for new readers and new cases, of which ``se_readers`` and
+        ``se_cases`` are what either brings alone; ``df`` of Student's interval, its bounds;
+        ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases, of_both``: variance
+        components, of one reader, one case, and one reading. With replicates their interval, as
+        ``bootstrap_eti95_lb``, and ``undefined_share`` of them without a value.
     differences : pandas.DataFrame
         The same of each two modalities, with ``p_value``.
     readers : pandas.DataFrame
-        One row per modality and reader: ``estimate`` and ``n_cases``.
+        One row per modality and reader: ``estimate``, with the AI or the mean with the other
+        readers, and ``n_cases``.
     """
 
     modalities: pd.DataFrame
@@ -59,14 +66,16 @@ class ReaderStudy(NamedTuple):
 
 def reader_study(
     trials: Trials,
-    ai: str,
+    ai: str | None = None,
     metric: str | Metric = "error_consistency",
     *,
     readers: str = "human",
     no_response: Literal["error", "drop"] = "error",
+    n_resamples: int = 0,
     ci_prob: float = 0.95,
+    rng: RandomState = None,
 ) -> ReaderStudy:
-    """Mean agreement of readers with an AI, and its differences between modalities.
+    """Mean agreement of readers with an AI or among themselves, by modality, and its differences.
 
     Readers and cases are both random: intervals speak for new readers and new cases. Modalities are
     conditions; the same label of a case, or of a reader, in several modalities is the same one, so
@@ -77,16 +86,20 @@ def reader_study(
     ----------
     trials : Trials
         Of one data set.
-    ai : str
-        Name of the observer that readers are compared with.
+    ai : str, optional
+        Name of the observer that readers are compared with; readers with one another if not given.
     metric : str or Metric
-        As in `alikely.compare`, of answers to trials.
+        As in `alikely.compare`, of answers to trials; of readers among themselves a symmetric one.
     readers : str
         Kind of the readers.
     no_response : {"error", "drop"}
         As in `alikely.compare`.
+    n_resamples : int
+        Replicates, of readers and cases drawn anew; 0 for none.
     ci_prob : float
         Of the intervals, in (0, 1).
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
 
     Returns
     -------
@@ -97,14 +110,20 @@ def reader_study(
     TypeError
         If `trials` is none.
     ValueError
-        If there are several data sets, no such observer, fewer than two readers, or the metric is
-        one of margins.
+        If there are several data sets, no such observer, fewer than two readers (of readers among
+        themselves three), the metric is one of margins, or directed without an AI.
 
     Notes
     -----
     The variance is that of clustering by readers and by cases [CGM11]_: what readers bring, plus
-    what cases bring, less what single readings bring to both. Its degrees of freedom are those of
-    readers, ``V**2 / (V_readers**2 / (R - 1))`` [H07]_.
+    what cases bring, less what single readings bring to both. What readers bring is the jackknife
+    over readers [ES81]_: of a mean over them the mean square, and of a mean over pairs, each with
+    two readers, that of leaving out all pairs of one. Its degrees of freedom are those of readers,
+    ``V**2 / (V_readers**2 / (R - 1))`` [H07]_.
+
+    A replicate draws readers and cases, each the same in all modalities, among those of the same
+    modalities. It counts what single readings bring more than once [O07]_, and with few readers
+    knows too little of how unlike these are: the analytic interval is the one to report.
 
     Examples
     --------
@@ -113,35 +132,47 @@ def reader_study(
     >>> found = al.benchmark.reader_study(trials, "AI")
     >>> found.differences[["modality", "other", "n_readers", "n_cases"]].values.tolist()
     [['A', 'B', 6, 150]]
+    >>> among = al.benchmark.reader_study(trials)
+    >>> bool(among.modalities["estimate"][0] > among.modalities["estimate"][1])
+    True
     """
     if not isinstance(trials, Trials):
         raise TypeError(f"expected Trials, got {type(trials).__name__}")
     check_interval(ci_prob, "eti")
+    if n_resamples < 0:
+        raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
     estimand = metric_of_trials(metric)
+    refuse_repeats_for(trials, estimand)
+    if ai is None and not estimand.symmetric:
+        raise ValueError(
+            f"{estimand.name} depends on the order of a pair, and readers among themselves have "
+            "none; name an ai, or take a metric that does not"
+        )
     pairs = _pairs(trials, ai, readers)
     table = joint_correctness(
         trials, pairs, "condition", no_response, labels=estimand.counts != "correctness",
-        repeats="paired" if estimand.counts == "readings" else "crossed",
+        repeats="crossed",
     )  # fmt: skip
-    found = _influences(table, estimand)
+    found = _influences(table, estimand, alone=ai is not None)
+    drawn = _replicates(table, estimand, found, n_resamples, rng)
     names = list(found)
-    single = [_row(found, {name: 1.0}, ci_prob) for name in names]
+    single = [_row(found, {name: 1.0}, ci_prob, drawn) for name in names]
     modalities = pd.DataFrame([{"modality": n, **r} for n, r in zip(names, single, strict=True)])
     rows = []
     for one, other in itertools.combinations(names, 2):
-        row = _row(found, {one: 1.0, other: -1.0}, ci_prob)
+        row = _row(found, {one: 1.0, other: -1.0}, ci_prob, drawn)
         t = row["estimate"] / row["se"] if row["se"] else np.nan
         p = 2 * stats.t.sf(abs(t), row["df"])
         rows.append({"modality": one, "other": other, **row, "p_value": float(p)})
     of_readers = [
         {"modality": name, "reader": reader, "estimate": value, "n_cases": n}
         for name, part in found.items()
-        for reader, value, n in zip(part.readers, part.values, part.n_cases, strict=True)
+        for reader, value, n in zip(part.readers, part.of_readers(), part.n_cases, strict=True)
     ]
     return ReaderStudy(modalities, pd.DataFrame(rows), pd.DataFrame(of_readers))
 
 
-def _pairs(trials: Trials, ai: str, readers: str) -> list[tuple[str, str]]:
+def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]]:
     datasets = list(dict.fromkeys(trials.data["dataset"].values.tolist()))
     if len(datasets) > 1:
         raise ValueError(
@@ -149,31 +180,59 @@ def _pairs(trials: Trials, ai: str, readers: str) -> list[tuple[str, str]]:
             "trials.select(dataset=...), modalities are conditions"
         )
     names = trials.observers
-    if ai not in names:
+    if ai is not None and ai not in names:
         raise ValueError(
             f"ai must be an observer ({listed(names)}), got {ai!r}{nearest(ai, names)}"
         )
     kinds = trials.data["kind"].values
     chosen = [n for n, kind in zip(names, kinds, strict=True) if kind == readers and n != ai]
-    if len(chosen) < 2:
+    fewest = 3 if ai is None else 2
+    if len(chosen) < fewest:
+        beside = "" if ai is None else f" beside {ai!r}"
         raise ValueError(
-            f"there must be at least 2 readers of kind {readers!r} beside {ai!r}, got "
+            f"there must be at least {fewest} readers of kind {readers!r}{beside}, got "
             f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}"
         )
-    return [(name, ai) for name in chosen]
+    return list(itertools.combinations(chosen, 2)) if ai is None else [(n, ai) for n in chosen]
 
 
 class _Modality(NamedTuple):
-    """What each reader has with the AI, and what each case does to it: (reader, case)."""
+    """Entries of a modality, each of a reader with the AI or of two readers.
+
+    Attributes
+    ----------
+    readers : list of str
+    member : ndarray of bool, shape (entry, reader)
+        Who is in each entry.
+    values : ndarray, shape (entry,)
+    n_cases : ndarray of int, shape (reader,)
+    slopes : ndarray, shape (entry, case)
+        What each case does to the values.
+    undefined : int
+        Entries left out.
+    """
 
     readers: list[str]
+    member: NDArray[np.bool_]
     values: Floats
     n_cases: NDArray[np.int64]
     slopes: Floats
     undefined: int
 
+    def of_readers(self) -> Floats:
+        """Mean of the entries of each reader."""
+        return np.asarray(self.values @ self.member / self.member.sum(axis=0))
 
-def _influences(table: Any, metric: Metric) -> dict[str, _Modality]:
+    def jackknife(self) -> Floats:
+        """What the mean loses with each reader, as weights (reader, entry)."""
+        n_entries, n = self.member.shape
+        left = ~self.member.T
+        shift = 1 / n_entries - left / left.sum(axis=1, keepdims=True)
+        return np.asarray(np.sqrt((n - 1) / n) * shift)
+
+
+def _influences(table: Any, metric: Metric, *, alone: bool) -> dict[str, _Modality]:
+    """Each modality; `alone` if the second of a pair is no reader."""
     cases = cluster_numbers(table, "item")
     width = int(cases.max(initial=-1)) + 1
     out = {}
@@ -182,50 +241,126 @@ def _influences(table: Any, metric: Metric) -> dict[str, _Modality]:
         value = np.asarray(ready.values(np.ones((1, len(block.trials))))[0], np.float64)
         slopes = np.zeros((len(value), width))
         np.add.at(slopes.T, cases[block.trials], ready.slopes().T)
-        here = table.isel(pair=block.rows)
-        shown = block.shares().any(axis=1)
-        n_cases = np.array([len(np.unique(cases[block.trials][row])) for row in shown])
         kept = np.isfinite(value)
+        readers = np.unique(block.a[kept] if alone else [block.a[kept], block.b[kept]])
+        member = block.a[kept, None] == readers
+        if not alone:
+            member |= block.b[kept, None] == readers
+        n_cases = _numbers_of_cases(block, cases[block.trials], kept, member)
+        here = table.isel(pair=block.rows)
+        names = dict(zip(block.a.tolist(), here["observer_a"].values.tolist(), strict=True))
+        names |= dict(zip(block.b.tolist(), here["observer_b"].values.tolist(), strict=True))
         out[str(here["condition"].values[0])] = _Modality(
-            here["observer_a"].values[kept].tolist(),
+            [names[reader] for reader in readers.tolist()],
+            member,
             value[kept],
-            n_cases[kept],
+            n_cases,
             slopes[kept],
             int((~kept).sum()),
         )
     return out
 
 
-def _row(found: dict[str, _Modality], weights: dict[str, float], ci_prob: float) -> dict[str, Any]:
+def _numbers_of_cases(
+    block: Block, cases: NDArray[np.intp], kept: NDArray[np.bool_], member: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Cases of each reader that are in any of its entries."""
+    shown = block.shares().any(axis=1)[kept]
+    return np.array([len(np.unique(cases[shown[own].any(axis=0)])) for own in member.T])
+
+
+def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Floats:
+    """How often each is drawn, (replicate, one), among those of the same modalities."""
+    times = np.zeros((size, len(there)))
+    _, stratum = np.unique(there, axis=0, return_inverse=True)
+    for number in np.unique(stratum[there.any(axis=1)]):
+        own = np.flatnonzero(stratum == number)
+        times[:, own] = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), size)
+    return times
+
+
+def _replicates(
+    table: Any, metric: Metric, found: dict[str, _Modality], n_resamples: int, rng: RandomState
+) -> dict[str, Floats]:
+    """Means of each modality (replicate,), readers and cases drawn anew; NaN without a value."""
+    if not n_resamples:
+        return {}
+    generator = np.random.default_rng(seed_sequence(rng))
+    cases, groups = cluster_numbers(table, "item"), list(blocks(table))
+    people = list(dict.fromkeys(itertools.chain(*(part.readers for part in found.values()))))
+    of_people = np.array([[name in part.readers for part in found.values()] for name in people])
+    of_cases = np.zeros((int(cases.max(initial=-1)) + 1, len(groups)), dtype=bool)
+    for at, block in enumerate(groups):
+        of_cases[cases[block.trials], at] = True
+    readers = _drawn(generator, of_people, n_resamples)
+    shown = _drawn(generator, of_cases, n_resamples)
+    out = {}
+    for (name, part), block in zip(found.items(), groups, strict=True):
+        ready = evaluator(block, metric)
+        whole = np.isfinite(ready.values(np.ones((1, len(block.trials))))[0])
+        times = readers[:, [people.index(reader) for reader in part.readers]]
+        both = np.stack([times[:, own].prod(axis=1) for own in part.member], axis=1)
+        values = np.full(both.shape, np.nan)
+        step = max(1, CHUNK // max(1, ready.width + len(block.trials)))
+        for start in range(0, n_resamples, step):
+            of_trials = shown[start : start + step, cases[block.trials]]
+            values[start : start + step] = ready.values(of_trials)[:, whole]
+        weight = np.where(np.isfinite(values), both, 0.0)
+        total = weight.sum(axis=1)
+        mean = np.full(n_resamples, np.nan)
+        np.divide((weight * np.nan_to_num(values)).sum(axis=1), total, out=mean, where=total > 0)
+        out[name] = mean
+    return out
+
+
+def _row(
+    found: dict[str, _Modality],
+    weights: dict[str, float],
+    ci_prob: float,
+    drawn: dict[str, Floats],
+) -> dict[str, Any]:
     """Weighted sum of means of modalities, for new readers and new cases."""
     people = list(dict.fromkeys(r for name in weights for r in found[name].readers))
     estimate, of_reader = 0.0, np.zeros(len(people))
-    readings = np.zeros((len(people), next(iter(found.values())).slopes.shape[1]))
+    width = next(iter(found.values())).slopes.shape[1]
+    readings, of_case = np.zeros((len(people), width)), np.zeros(width)
+    used = np.zeros(width, dtype=bool)
     counts = []
     for name, weight in weights.items():
         part = found[name]
         n = len(part.readers)
-        if n < 2:
+        without = part.member.all(axis=0)
+        if n < 2 or without.any():
+            fewest = 3 if part.member.sum(axis=1).max(initial=1) > 1 else 2
             raise ValueError(
-                f"fewer than 2 readers are defined in modality {name!r}: {part.undefined} are not"
+                f"fewer than {fewest} readers are defined in modality {name!r}: {part.undefined} "
+                "entries are not"
             )
         at = [people.index(reader) for reader in part.readers]
         estimate += weight * float(part.values.mean())
-        # Of a sample of n the mean square is too small by (n - 1) / n.
-        of_reader[at] += weight * (part.values - part.values.mean()) / np.sqrt(n * (n - 1))
-        readings[at] += weight * part.slopes / n
+        shift = weight * part.jackknife()
+        of_reader[at] += shift @ (part.values - part.values.mean())
+        readings[at] += shift @ part.slopes
+        of_case += weight * part.slopes.mean(axis=0)
+        used |= part.slopes.any(axis=0)
         counts.append(n)
     by_readers = float((of_reader**2).sum())
-    by_cases = float((readings.sum(axis=0) ** 2).sum())
+    by_cases = float((of_case**2).sum())
     by_both = float((readings**2).sum())
     variance = by_readers + max(by_cases - by_both, 0.0)
-    n_readers, n_cases = min(counts), int((readings != 0).any(axis=0).sum())
+    n_readers, n_cases = min(counts), int(used.sum())
     df = variance**2 / (by_readers**2 / (n_readers - 1)) if by_readers else np.inf
     se = float(np.sqrt(variance))
     half = float(stats.t.ppf((1 + ci_prob) / 2, df)) * se
     lost = sum(found[name].undefined for name in weights)
     notes = [FEW] if n_readers < FEWEST_READERS else []
-    notes += [f"{lost} readings of a modality undefined, left out"] if lost else []
+    notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
+    replicates: dict[str, Any] = {}
+    if drawn:
+        draws = sum(weight * drawn[name] for name, weight in weights.items())
+        bounds = interval(np.asarray(draws)[:, None], ci_prob, "eti")[0]
+        replicates |= bound_columns("bootstrap", "eti", ci_prob, bounds)
+        replicates["undefined_share"] = np.isnan(draws).mean()
     return {
         "estimate": estimate,
         "se": se,
@@ -236,6 +371,7 @@ def _row(found: dict[str, _Modality], weights: dict[str, float], ci_prob: float)
                 "analytic", "ci", ci_prob, np.array([estimate - half, estimate + half])
             ).items()
         },
+        **{key: float(value) for key, value in replicates.items()},
         "se_readers": float(np.sqrt(by_readers)),
         "se_cases": float(np.sqrt(by_cases)),
         "of_readers": n_readers * max(by_readers - by_both, 0.0),

@@ -39,6 +39,7 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     people_drawn,
     refuse_own_names,
+    refuse_repeats_for,
     require_balance,
     require_trials,
     system_labels,
@@ -53,7 +54,7 @@ from alikely.benchmark.nesting import (
 )
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.conditions import condition_labels
-from alikely.data.repeats import presented
+from alikely.data.repeats import NO_ROWS, presented, refuse_repeats
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
@@ -176,6 +177,8 @@ def benchmark_scores(
     require_trials(trials)
     check_interval(ci_prob, ci_kind)
     estimand = _checked(metric, missing, cohort)
+    if cohort:
+        refuse_repeats(trials.data, "the cohort model")
     if cohort and levels is not None:
         raise ValueError("the cohort model has data sets for levels; leave out cohort or levels")
     one_person, one_image = checked_labels(trials, humans, people, items)
@@ -197,7 +200,9 @@ def benchmark_scores(
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
         drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
-    if n_draws and estimand.draws in DRAWN:
+    # The posterior of rows lists an item answer by answer.
+    withheld = estimand.draws == "rows" and table.attrs["repeats"] == "crossed"
+    if n_draws and estimand.draws in DRAWN and not withheld:
         groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed, shown)
     if cohort:
         fitted = fit_cohort(
@@ -221,6 +226,7 @@ def benchmark_scores(
         "items": one_image,
         "levels": "dataset" if levels is None else "conditions",
         **_dependence(table, layout, estimand, one_person, shown),
+        "posterior_withheld": NO_ROWS if withheld else "",
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **estimand.options,
@@ -255,6 +261,7 @@ def _laid_out(
     levels: Groups | None,
 ) -> tuple[xr.Dataset, Layout]:
     """Count pairs and lay them out, refusing what no benchmark can be made of."""
+    refuse_repeats_for(trials, metric)
     table, layout = laid_out(
         trials,
         models=models,
@@ -264,14 +271,7 @@ def _laid_out(
         both_orders=not metric.symmetric,
         level="dataset" if levels is None else "condition",
         groups=None if levels is None else group_mapping(levels),
-        # Readings, and posteriors of rows, list an item answer by answer.
-        repeats="paired" if metric.counts in ("readings", "rows") else "crossed",
     )
-    if metric.counts == "readings" and table.attrs["repeats"]:
-        raise ValueError(
-            "items came back, and agreement of readings takes one reading of an item by a reader: "
-            "choose one repeat"
-        )
     refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
     refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
     require_balance(layout, missing)

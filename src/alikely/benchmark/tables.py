@@ -335,6 +335,8 @@ def _notes(
         and (scores.data.attrs.get("posterior_images") == "apart")
     ):
         shared.append("posterior takes an image of several conditions for several")
+    if withheld := scores.data.attrs.get("posterior_withheld"):
+        shared.append(withheld)
     notes = []
     for share, holes, most in zip(
         ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True

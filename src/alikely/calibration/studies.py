@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from alikely._base.files import PART, write_file
+from alikely._base.parallel import workers
 from alikely._base.random import RandomState, seed_sequence
 
 __all__ = ["run_study"]
@@ -91,7 +92,7 @@ def run_study(
         done = _kept(folder, len(cells))
     seeds = seed.spawn(len(cells))
     todo = [index for index in range(len(cells)) if index not in done]
-    work = joblib.Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered")(
+    work = joblib.Parallel(n_jobs=workers(), prefer="threads", return_as="generator_unordered")(
         joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index]) for index in todo
     )
     bar = tqdm(total=len(cells), initial=len(done), disable=not progressbar, unit="cell")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import sparse
 
 from alikely._base.names import listed, nearest
 
@@ -107,8 +108,10 @@ def require_common_trials(
 ) -> None:
     """Refuse kinds of observers that share no trial in a data set: their items do not match up.
 
-    Single pairs may have none, as where lists are counterbalanced. Observers of different data sets
-    are no pair; only a pair that was named must meet somewhere.
+    Single pairs may have none, as where lists are counterbalanced, and so may kinds whose observers
+    hang together by trials that others share with both: their labels do match. That holds of
+    pairs by kind, not of named ones. Observers of different data sets are no pair; only a pair that
+    was named must meet somewhere.
     """
     names = data["observer"].values
     dataset = data["dataset"].values
@@ -121,7 +124,9 @@ def require_common_trials(
         common = here.astype(np.float32) @ here.T.astype(np.float32) > 0
         both = present[first] & present[second]
         met = np.isin(between, between[both & common[first, second]])
-        bad = np.flatnonzero(both & ~met)
+        _, part = sparse.csgraph.connected_components(common, directed=False)
+        linked = (part[first] == part[second]) & (not every_pair)
+        bad = np.flatnonzero(both & ~met & ~linked)
         if len(bad):
             a, b = names[first[bad[0]]], names[second[bad[0]]]
             raise ValueError(

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from alikely.data.blocks import LEFT_OUT
 
-__all__ = ["Presented", "Recurring", "presented", "recurring"]
+__all__ = ["NO_ROWS", "Presented", "Recurring", "presented", "recurring", "refuse_repeats"]
 
 PLACE = ["dataset", "condition", "item"]
+# Of results of errors by class, whose posterior takes one answer of an observer to an item.
+NO_ROWS = "several answers to an item: no posterior yet, see the bootstrap"
 # Of labels that come back, at most this share has several truths by mistake; numbers have more.
 FEW = 0.05
 
@@ -129,6 +131,38 @@ def presented(data: xr.Dataset) -> Presented | None:
     rank = np.empty(len(frame), np.intp)
     rank[order] = frame.iloc[order].groupby(PLACE, sort=False).cumcount().to_numpy()
     return Presented(np.flatnonzero(~frame.duplicated(PLACE)), item, rank)
+
+
+def refuse_repeats(data: xr.Dataset, what: str) -> None:
+    """Refuse items that come back within a condition, where one answer to each is needed.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    what : str
+        Who needs that, for the message.
+
+    Raises
+    ------
+    ValueError
+        If an item comes back.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.Trials.from_correct([[1, 0, 1]], item=["x", "x", "y"], repeat=[0, 1, 0])
+    >>> refuse_repeats(trials.select(repeat=0).data, "this model")
+    """
+    items = presented(data)
+    if items is None:
+        return
+    again = data.isel(trial=int(items.first[items.item[np.argmax(items.rank)]]))
+    raise ValueError(
+        f"item {again['item'].item()!r} of condition {again['condition'].item()!r} came back, and "
+        f"{what} takes one answer to each item: choose one with "
+        f"trials.select(repeat={int(data['repeat'].values.min())})"
+    )
 
 
 class Recurring(NamedTuple):

@@ -22,7 +22,7 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
 from alikely.data.conditions import nested_labels
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
-from alikely.data.repeats import presented, recurring
+from alikely.data.repeats import presented, recurring, refuse_repeats
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.metrics.cells import CELLS
 
@@ -245,7 +245,8 @@ def cohort_counts(
     Raises
     ------
     ValueError
-        Unknown option, no observer of one of the kinds, or a condition without humans.
+        Unknown option, no observer of one of the kinds, a condition without humans, or items that
+        came back: how many answers to one item are right is no count of independent trials.
 
     Examples
     --------
@@ -255,6 +256,7 @@ def cohort_counts(
     ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
     """
     data = trials.data
+    refuse_repeats(data, "the cohort model")
     kind = data["kind"].values
     for name in (humans, models):
         if name not in kind:

@@ -404,13 +404,17 @@ class Trials:
         dataset: Labels | None = None,
         kind: Labels | None = None,
         observer: Labels | None = None,
+        repeat: int | Sequence[int] | None = None,
     ) -> Trials:
-        """Keep some conditions, data sets, kinds or observers.
+        """Keep some conditions, data sets, kinds, observers or repeats.
 
         Parameters
         ----------
         condition, dataset, kind, observer : label or sequence of labels, optional
             What to keep; all if not given. A condition is kept in every data set that has it.
+        repeat : int or sequence of int, optional
+            Likewise, of items that came back: numbers of the coordinate ``repeat``. One of them
+            leaves one answer to each item.
 
         Returns
         -------
@@ -424,20 +428,28 @@ class Trials:
             If a label does not occur, or nothing is left.
         """
         data = self.data
-        wanted = {"condition": condition, "dataset": dataset, "kind": kind, "observer": observer}
+        wanted: dict[str, Any] = {
+            "condition": condition,
+            "dataset": dataset,
+            "kind": kind,
+            "observer": observer,
+            "repeat": repeat,
+        }
         for name, value in wanted.items():
             if value is None:
                 continue
             entries = [value] if np.isscalar(value) else list(value)
             keep = {label(entry) for entry in entries}
-            present = set(self.data[name].values)
+            # Numbers of repeats are texts here, as labels are.
+            present = set(self.data[name].values.astype(str))
             if not keep <= present:
                 lacking, known = min(keep - present), sorted(present)
                 raise ValueError(
                     f"no {name} {lacking!r}; there are: {listed(known)}{nearest(lacking, known)}"
                 )
             dim = "observer" if name in ("kind", "observer") else "trial"
-            data = data.isel({dim: np.flatnonzero(np.isin(data[name].values, list(keep)))})
+            kept = np.isin(data[name].values.astype(str), list(keep))
+            data = data.isel({dim: np.flatnonzero(kept)})
         shown = data["correct"].values != NOT_SHOWN
         data = data.isel(observer=shown.any(axis=1), trial=shown.any(axis=0))
         if not (data.sizes["observer"] and data.sizes["trial"]):

@@ -17,8 +17,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.data.conditions import condition_labels
+from alikely.data.repeats import presented
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.metrics import errors
@@ -26,6 +28,10 @@ from alikely.metrics.rows import Mixture
 from alikely.stats.distances import Distances, labelled_matrix
 
 __all__ = ["condition_divergences", "condition_map"]
+
+# Sums of thirds and the like that are whole numbers but for rounding.
+ROUNDING = 1e-9
+NOT_WHOLE = "answers to one item differ: choose one with trials.select(repeat=...)"
 
 
 def condition_divergences(
@@ -39,7 +45,8 @@ def condition_divergences(
 ) -> xr.Dataset:
     """Class-level error divergence (CLED) between conditions [X25]_.
 
-    Errors of all observers of one kind are pooled. Conditions need no common images.
+    Errors of all observers of one kind are pooled. Conditions need no common images. Where items
+    came back, all answers of an observer to one together count once.
 
     Parameters
     ----------
@@ -58,7 +65,9 @@ def condition_divergences(
         ``divergence`` (condition, condition_other), at least 0, with ``"mean"`` and bits at most
         1; ``expected``: the divergence that two samples of one distribution would show with as
         many errors of each class, at least 0; ``excess``, their difference; ``undefined``, why
-        they are NaN, else empty; ``n_errors`` (condition) and the coord ``dataset`` (condition).
+        they are NaN, else empty; ``n_errors`` (condition; sums of shares where items came back) and
+        the coord ``dataset`` (condition). ``expected`` deals out whole errors: it is undefined of
+        items that came back and were answered otherwise.
         Conditions are named ``dataset:condition``.
 
     Raises
@@ -99,17 +108,24 @@ def condition_divergences(
     observer, trial = np.nonzero(correct == 0)
     code = (condition[trial] * k + given["truth"][1][trial]) * k
     code += given["response"][1][observer, trial]
-    rows = np.bincount(code, minlength=len(names) * k * k).reshape(-1, k, k)
+    weight = _weights(data, correct)
+    once = None if weight is None else weight[observer, trial]
+    rows = np.bincount(code, once, len(names) * k * k).reshape(-1, k, k)
+    rows = np.where(np.abs(rows - np.rint(rows)) < ROUNDING, np.rint(rows), rows)
+    whole = (rows % 1 == 0).all(axis=(1, 2))
 
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
     first, second = np.tril_indices(len(names))
     divergence = _square(errors.error_divergence(rows[first], rows[second], **options))
     first, second = np.tril_indices(len(names), k=-1)
-    pairs = zip(rows[first], rows[second], strict=True)
     expected = np.full_like(divergence, np.nan)
-    expected[first, second] = [errors.expected_divergence(a, b, **options) for a, b in pairs]
-    expected[second, first] = expected[first, second]
-    undefined = np.where(np.isfinite(divergence), "", "no error in either condition").astype(object)
+    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+        if whole[a] and whole[b]:
+            found = errors.expected_divergence(rows[a], rows[b], **options)
+            expected[a, b] = expected[b, a] = found
+    both = whole[:, None] & whole[None, :]
+    undefined = np.where(both, "", NOT_WHOLE).astype(object)
+    undefined[~np.isfinite(divergence)] = "no error in either condition"
     np.fill_diagonal(undefined, "a condition is not a second sample of itself")
     of_dataset = data["dataset"].values.astype(object)
     sides = ("condition", "condition_other")
@@ -119,7 +135,7 @@ def condition_divergences(
             "expected": (sides, expected),
             "excess": (sides, divergence - expected),
             "undefined": (sides, undefined),
-            "n_errors": ("condition", rows.sum(axis=(1, 2))),
+            "n_errors": ("condition", _n_errors(rows, weight)),
         },
         coords={
             "condition": names,
@@ -128,6 +144,20 @@ def condition_divergences(
         },
         attrs={"kind": kind, "no_response": no_response, **options},
     )
+
+
+def _weights(data: xr.Dataset, correct: NDArray[np.int8]) -> Floats | None:
+    """One over an observer's answers to the item of each (observer, trial); None if all are 1."""
+    items = presented(data)
+    if items is None:
+        return None
+    items.require_one_truth(data)
+    return 1 / np.maximum(items.number(correct), 1)[:, items.item]
+
+
+def _n_errors(rows: NDArray[Any], weight: Floats | None) -> NDArray[np.generic]:
+    total = rows.sum(axis=(1, 2))
+    return np.asarray(total.astype(np.int64) if weight is None else total)
 
 
 def _refuse_unseen(trials: Trials, names: list[str], number: NDArray[np.intp], kind: str) -> None:

@@ -50,7 +50,8 @@ def error_rows(
     Parameters
     ----------
     trials : Trials
-        Responses with class labels.
+        Responses with class labels. Every answer counts; where items came back, choose one to each
+        with ``trials.select(repeat=...)`` for counts of independent errors.
     by, no_response
         As in `alikely.data.joint_correctness` with labels.
 

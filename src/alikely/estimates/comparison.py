@@ -264,7 +264,9 @@ def contrast(
             bounds[0]: lower,
             bounds[1]: upper,
             "p_value": 2 * stats.norm.sf(abs(estimate) / se) if se > 0 else np.nan,
-            "note": _undefined_note(result, chosen),
+            "note": "; ".join(
+                filter(None, [_undefined_note(result, chosen), result.repeats_note()])
+            ),
         }
     }
     for school in ("bootstrap", "posterior"):
@@ -283,8 +285,12 @@ def contrast(
             draws, unbounded = result.draws(school)[:, chosen].astype(np.float64) @ w, ""
         center = None if school == "posterior" else estimate
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
+        if school == "bootstrap" and (note := result.repeats_note()):
+            rows[school]["note"] = "; ".join(
+                filter(None, [note, str(rows[school].get("note", ""))])
+            )
         if school == "posterior":
-            rows[school]["note"] = (
+            known = (
                 result.cluster_note()
                 or (PRIOR_ALONE if se < ROUNDING else "")
                 or _ceiling_note(part)
@@ -292,6 +298,7 @@ def contrast(
                 or unbounded
                 or _scale_note(result, chosen)
             )
+            rows[school]["note"] = "; ".join(filter(None, [result.repeats_note(), known]))
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", "note"])
@@ -403,7 +410,7 @@ def correctness_cells(result: Result) -> NDArray[np.int64]:
     if result.table.attrs.get("repeats") == "crossed":
         raise ValueError(
             "items came back, and this takes every trial for independent; ask for that with "
-            "cluster='trial', or choose one repeat"
+            "cluster='trial', or choose one with trials.select(repeat=...)"
         )
     return np.asarray(result.table["cells"].values)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.random import RandomState
-from alikely.data.blocks import cluster_numbers
+from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.repeats import recurring
 from alikely.data.tables import By, joint_correctness
@@ -33,6 +33,8 @@ __all__ = ["AS_TRIALS", "CORRECTNESS", "counted", "error_consistency", "sampling
 
 # As a cluster: every answer is a trial of its own, also to an item that came back.
 AS_TRIALS = "trial"
+# Where other entries have tests that take answers for independent.
+NOT_ONCE = "several answers to an item: no p_fisher, log_bf10"
 
 
 def error_consistency(
@@ -192,14 +194,21 @@ def sampling_unit(table: xr.Dataset, ask: Ask) -> str | None:
     return "item" if again else None
 
 
-def _recurs(table: xr.Dataset, unit: str | None) -> bool:
-    """Whether items come back within a group of trials, and not in others alone."""
-    if table.attrs.get("repeats") == "crossed":
-        return True
+def _recurs(table: xr.Dataset, unit: str | None) -> NDArray[np.bool_]:
+    """Whether an item came back to either observer of each entry, within its group of trials."""
+    out = np.zeros(table.sizes["pair"], dtype=bool)
     if unit is None:
-        return False
-    at = pd.DataFrame({"unit": cluster_numbers(table, unit), "group": table["trial_group"].values})
-    return bool(at.duplicated().any())
+        return out
+    numbers = cluster_numbers(table, unit)
+    again = table["answers"].values > 1 if "answers" in table else None
+    for block in blocks(table):
+        if len(np.unique(numbers[block.trials])) < len(block.trials):
+            out[block.rows] = True
+        elif again is not None:
+            of_observer = again[:, block.trials].any(axis=1)
+            first, second = (table[name].values[block.rows] for name in ("first", "second"))
+            out[block.rows] = of_observer[first] | of_observer[second]
+    return out
 
 
 def _beside(
@@ -214,18 +223,24 @@ def _beside(
     unit = sampling_unit(table, ask)
     # Two-sided, about the value of independent observers: only where that is one number.
     middle = metric.independent if ask.n_null else None
-    found = {}
-    if _recurs(table, unit):
+    found: dict[str, NDArray[Any]] = {}
+    recurs = _recurs(table, unit)
+    if not recurs.all():
         # Answers to one item are not independent: neither Fisher's test nor the Bayes factor holds.
-        if middle is not None:
-            found["p_null"] = permutation_p(table, metric, ask.n_null, unit, seed)
-    else:
-        found["p_fisher"] = null.fisher_exact(cells)
+        once = np.rint(cells[~recurs]).astype(np.int64)
+        tests = {"p_fisher": null.fisher_exact}
         if ask.bayes_factor:
-            found["log_bf10"] = null.log_bayes_factor(cells)
-        if middle is not None:
-            draws = null.null_draws(cells, ask.n_null, metric, seed)
-            found["p_null"] = null.p_value(value - middle, draws - middle)
+            tests["log_bf10"] = null.log_bayes_factor
+        for name, test in tests.items():
+            found[name] = np.full(len(cells), np.nan)
+            found[name][~recurs] = test(once)
+    if middle is not None and recurs.any():
+        found["p_null"] = permutation_p(table, metric, ask.n_null, unit, seed)
+    elif middle is not None:
+        draws = null.null_draws(cells, ask.n_null, metric, seed)
+        found["p_null"] = null.p_value(value - middle, draws - middle)
+    if recurs.any() and not recurs.all():
+        found["remark"] = np.where(recurs, NOT_ONCE, "").astype(object)
     found |= {name: function(cells) for name, function in metric.derived.items()}
     return Found({name: ("pair", values) for name, values in found.items()})
 

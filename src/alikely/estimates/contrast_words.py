@@ -119,7 +119,7 @@ def contrast_sentence(
     if school == "posterior":
         text += f"posterior median {number(float(row['estimate']), digits, wide)}, "
     used = chosen[~result.apart()[chosen]]
-    ground = trial_words(result.summary(intervals=["analytic"]).iloc[used], result.metric)
+    ground = trial_words(result.summary(intervals=["analytic"]).iloc[used], result)
     whom = population_words(result.metric, school, result.data.attrs)
     shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
     text += (

@@ -42,7 +42,6 @@ NOT_MET = "chains have not met"
 # Draws beyond a limit, below which the outermost are not far enough out.
 BEYOND = 2.5
 FEW_DRAWS = "too few draws: limits are too narrow"
-NO_ROWS = "several answers to an item: no posterior yet, see the bootstrap"
 
 
 def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr.Dataset:
@@ -140,8 +139,7 @@ def _beside_rows(
 ) -> Found:
     if _crossed(table):
         # Neither the models of rows nor the test of equal ones knows several answers to an item.
-        remark = np.full(table.sizes["pair"], NO_ROWS, dtype=object)
-        return Found(error_counts(table) | {"remark": ("pair", remark)})
+        return Found(error_counts(table))
     if "divergence" not in metric.beside:
         return Found(error_counts(table))
     found = class_comparison(table, **metric.options)

@@ -68,7 +68,8 @@ def compare(
     n_null, bayes_factor, prior, log_likelihood
         As in `error_consistency`, for metrics of correctness.
     sampler : {"auto", "exact", "nuts"}
-        As in the front door of that kind of metric.
+        As in the front door of that kind of metric; of margins ``"auto"`` alone, where ``model``
+        decides.
     **options
         Options of the metric (such as ``mixture`` of ``"error_similarity"``) and of its kind of
         table (``margins, group, m, link, model`` of `decision_margin_consistency`; ``priors`` of

@@ -207,7 +207,6 @@ def decision_margin_consistency(
         no_response=no_response,
         n_resamples=n_resamples,
         n_draws=n_draws,
-        sampler="nuts",
         cluster=cluster,
         ci_prob=ci_prob,
         ci_kind=ci_kind,
@@ -230,6 +229,11 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     if not isinstance(trials, Trials):
         raise TypeError(
             f"expected Trials, got {type(trials).__name__}; make them with Trials.from_table"
+        )
+    if ask.sampler != "auto":
+        raise ValueError(
+            f"sampler={ask.sampler!r} is of other metrics: of decision margins model= says how the "
+            "posterior is drawn ('moments' without chains); leave sampler out"
         )
     options = DEFAULTS | ask.options
     check_task(2 if options["m"] is None else options["m"], options["link"])

@@ -231,7 +231,8 @@ def _counted(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     if table.attrs.get("repeats") == "paired" and ask.cluster != AS_TRIALS:
         raise ValueError(
             "items came back, and agreement of readings takes one reading of an item by a reader: "
-            "choose one repeat, or give cluster='trial' to take all for independent"
+            "choose one with trials.select(repeat=...), or give cluster='trial' to take all for "
+            "independent"
         )
     if "response" not in table:
         raise ValueError(

@@ -37,7 +37,10 @@ def scarcity(
     """
     trust = metric.trust
     few = defined & (trust.rarest(known) < trust.least)
-    return np.where(few & (se == 0), trust.alone, np.where(few, trust.seldom, ""))
+    flat = defined & (se == 0)
+    if callable(trust.alone):
+        return np.where(flat, trust.alone(known), np.where(few, trust.seldom, ""))
+    return np.where(few & flat, trust.alone, np.where(few, trust.seldom, ""))
 
 
 def cautions(metric: Metric, cells: NDArray[Any], defined: NDArray[np.bool_]) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
+from alikely.data.repeats import NO_ROWS
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.remarks import cautions, joined, scarcity
@@ -397,8 +398,7 @@ class Result(Tree):
             remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
             remarks.append(np.full(len(frame), few, dtype=object))
             remarks.append(np.where(self._recurring(), self.cluster_note(), "").astype(object))
-        if self.table.attrs.get("repeats") == "paired" and not self.data.attrs["cluster"]:
-            remarks.append(np.full(len(frame), AS_TRIALS, dtype=object))
+        remarks.append(np.full(len(frame), self.repeats_note(), dtype=object))
         if numbered := self.table.attrs.get("numbered", ""):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))
@@ -430,6 +430,10 @@ class Result(Tree):
         keys = {name: self.table[name].values for name in ("trial_dataset", cluster)}
         return bool(pd.DataFrame(keys).duplicated().any())
 
+    def counts_items(self) -> bool:
+        """Whether trials of entries are items, each there once: what ``n_trials`` counts."""
+        return self.data.attrs["cluster"] == "item" and not self._recurring().any()
+
     def cluster_note(self) -> str:
         """What the posterior does not know of trials that err together; empty if nothing."""
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
@@ -437,6 +441,13 @@ class Result(Tree):
         if self.data["posterior"].attrs.get("clustered") or not self._recurs():
             return ""
         return CLUSTERS.get(self.data.attrs["sampler"], IGNORED)
+
+    def repeats_note(self) -> str:
+        """How answers to items that came back were taken, where that must be known; else empty."""
+        repeats = self.table.attrs.get("repeats", "")
+        if repeats == "paired" and not self.data.attrs["cluster"]:
+            return AS_TRIALS
+        return NO_ROWS if repeats == "crossed" and self.metric.draws == "rows" else ""
 
     def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""
@@ -447,7 +458,9 @@ class Result(Tree):
 
     def __repr__(self) -> str:
         n_pairs = self.table.sizes["pair"]
-        parts = [f"{n_pairs} pair{'' if n_pairs == 1 else 's'}"]
+        kind = "entry of all readers" if "readers" in self.table else "pair"
+        many = kind.replace("entry", "entries") if "readers" in self.table else "pairs"
+        parts = [f"{n_pairs} {kind if n_pairs == 1 else many}"]
         if lost := int(self.apart().sum()):
             parts.append(f"{lost} of them without a common trial")
         if "bootstrap" in self.data.children:

@@ -205,6 +205,9 @@ def population_words(metric: Metric, school: str, attrs: Mapping[Any, Any]) -> s
 def pair_words(row: pd.Series, metric: Metric) -> str:
     """The observers of a row of a summary."""
     first, second = row["observer_a"], row["observer_b"]
+    if first == second:
+        # All readers of an entry, which are compared with one another.
+        return str(first)
     return (
         f"{first} and {second}" if metric.symmetric else f"{second} with {first} as the reference"
     )
@@ -216,10 +219,12 @@ def place_words(row: pd.Series, places: Sequence[str]) -> str:
     return f" in {', '.join(names)}" if names else ""
 
 
-def trial_words(frame: pd.DataFrame, metric: Metric) -> str:
+def trial_words(frame: pd.DataFrame, result: Result) -> str:
     """The trials, or items, that rows of a summary rest on, and what else they do."""
-    variable, heading = metric.rests_on
+    variable, heading = result.metric.rests_on
     unit = heading.removesuffix("s") if variable == "n_trials" else "trial"
+    if unit == "trial" and result.counts_items():
+        unit = "item"
     parts = [_range(frame["n_trials"], unit)]
     if variable in frame and variable != "n_trials":
         words = variable.removeprefix("n_").replace("_", " ").removesuffix("s")
@@ -356,14 +361,17 @@ class _Words:
         Only the comparisons that there are count: not all pairs need be in all places.
         """
         frame = self.frame
-        n_pairs = len(frame[["observer_a", "observer_b"]].drop_duplicates())
+        pairs = frame[["observer_a", "observer_b"]].drop_duplicates()
+        n_pairs = len(pairs)
         places = [counted(frame["dataset"].nunique(), "data set")]
         places.append(counted(len(frame[list(PLACES)].drop_duplicates()), "condition"))
         several = [frame[name].nunique() > 1 for name in PLACES]
         inner = [place for place, more in zip(places, several, strict=True) if more]
         if n_pairs == len(frame):
             return f"{n_pairs:,} pairs", f" ({', '.join(inner)})" if inner else ""
-        inner = [f"{counted(n_pairs, 'pair')} of observers", *inner]
+        everybody = n_pairs == 1 and pairs["observer_a"].item() == pairs["observer_b"].item()
+        whom = pair_words(pairs.iloc[0], self.metric) if everybody else counted(n_pairs, "pair")
+        inner = [whom if everybody else f"{whom} of observers", *inner]
         return f"{len(frame):,} comparisons", f" ({', '.join(inner)})"
 
     def who(self, row: pd.Series) -> str:
@@ -395,7 +403,7 @@ class _Words:
 
     def ground(self) -> str:
         defined = self.frame[self.frame["estimate"].notna()]
-        return trial_words(defined if len(defined) else self.frame, self.metric)
+        return trial_words(defined if len(defined) else self.frame, self.result)
 
     def method(self) -> str:
         return method_words(self.result, self.school, self.kind)

@@ -13,6 +13,8 @@ from scipy import special
 
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.estimates.consistency import sampling_unit
+from alikely.estimates.doors import Ask
 from alikely.estimates.result import Result
 from alikely.inference.influence import covariance, estimate
 from alikely.stats.intervals import interval
@@ -217,7 +219,10 @@ def _mean_of_pairs(
         return out
     no_response = table.attrs["no_response"]
     # People of different data sets are no pair.
-    counted = joint_correctness(trials, names, cast(By, by), no_response, disjoint=True)
+    counted = joint_correctness(
+        trials, names, cast(By, by), no_response, disjoint=True, repeats="crossed"
+    )
+    unit = sampling_unit(counted, Ask())
     keys = ["dataset", "condition", "observer_a", "observer_b"]
     place = {row: i for i, row in enumerate(zip(*(counted[k].values for k in keys), strict=True))}
     for entry, wanted in pairs.items():
@@ -226,5 +231,5 @@ def _mean_of_pairs(
         if rows:
             part = counted.isel(pair=rows)
             out[entry, 0] = estimate(part)["estimate"].values.mean()
-            out[entry, 1] = np.sqrt(covariance(part).values.sum()) / len(rows)
+            out[entry, 1] = np.sqrt(covariance(part, cluster=unit).values.sum()) / len(rows)
     return out

@@ -54,14 +54,15 @@ class Trust(NamedTuple):
         With fewer they fall clearly short of their promise.
     seldom : str
         What to tell the reader then.
-    alone : str
-        And where the standard error is 0 besides.
+    alone : str or callable
+        And where the standard error is 0 besides; or what a result knows, as `rarest` takes it, to
+        the reasons (pair,) wherever it is 0.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
     least: int
     seldom: str
-    alone: str
+    alone: str | Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
 
 
 def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -71,13 +72,25 @@ def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     return np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
 
 
+def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Why the standard error of an estimate of the four cells is 0."""
+    n11, n10, n01, n00 = np.moveaxis(known["cells"], -1, 0)
+    reasons = [
+        (_rarest_answers(known) == 0, "an observer never errs (or always)"),
+        ((n10 == 0) & (n01 == 0), "both err on the very same trials"),
+        ((n11 == 0) & (n00 == 0), "where one errs the other is right"),
+    ]
+    told = np.select([is_so for is_so, _ in reasons], [text for _, text in reasons], "no spread")
+    return np.array([f"{text}: only the posterior has a spread" for text in told], dtype=object)
+
+
 FEW = "few errors: trust the posterior only"
 TRUST: Mapping[str, Trust] = {
     "correctness": Trust(
         _rarest_answers,
         10,
         FEW,
-        "an observer never errs (or always): only the posterior has a spread",
+        _without_spread,
     ),
     # Measured (`calibration.agreement_coverage`): below, the bootstrap falls short wherever labels
     # agree often or seldom.
@@ -126,7 +139,7 @@ REMEMBERED = (
 # What tells two metrics of one name apart.
 SAME = (
     "counts", "value", "influence", "reason", "label", "short", "bounds", "independent",
-    "symmetric", "scale", "draws", "limits",
+    "symmetric", "scale", "draws", "limits", "crosses_repeats",
 )  # fmt: skip
 
 
@@ -200,6 +213,11 @@ class Metric:
         Of metrics that are not of correctness: answers of many observers, as
         `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
         ``se`` and what stands beside them, for `alikely.matrix`.
+    crosses_repeats : bool
+        Whether it is of single answers where items came back, every answer of one observer
+        meeting every answer of the other. If not, items that come back are refused, and it lists
+        answers as independent trials where a user asks for that. All but those of ``"readings"``
+        if not given.
     options : mapping
         Options that it was made with, which a file remembers.
     module : str
@@ -235,6 +253,7 @@ class Metric:
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     distinct: Callable[..., Floats] | None = None
     all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
+    crosses_repeats: bool = BY_COUNTS
     options: Mapping[str, Any] = NONE
     module: str = ""
 
@@ -256,6 +275,9 @@ class Metric:
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
             "rests_on": RESTS_ON[self.counts] if self.rests_on is BY_COUNTS else self.rests_on,
             "trust": TRUST[self.counts] if self.trust is BY_COUNTS else self.trust,
+            "crosses_repeats": self.counts != "readings"
+            if self.crosses_repeats is BY_COUNTS
+            else self.crosses_repeats,
             "module": self.module or _maker(),
         }
         for field, value in defaults.items():

@@ -27,6 +27,7 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     people_drawn,
     refuse_own_names,
+    refuse_repeats_for,
     require_trials,
     system_labels,
 )
@@ -34,6 +35,7 @@ from alikely.benchmark.levels import decompositions
 from alikely.benchmark.nesting import nested_scores, undefined_entries
 from alikely.data.blocks import Block, blocks
 from alikely.data.conditions import condition_labels
+from alikely.data.repeats import presented
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
@@ -130,6 +132,7 @@ def condition_alignment(
     """
     require_trials(trials)
     chosen = _metrics(metrics)
+    refuse_repeats_for(trials, *chosen)
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
     names, n_humans, n_images = _checked_conditions(trials, humans)
@@ -217,9 +220,10 @@ def _checked_conditions(
     trials: Trials, humans: str
 ) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
     """Names of the conditions; humans and images of each."""
-    names, number = condition_labels(trials.data)
-    people = trials.data["kind"].values == humans
-    shown = trials.data["correct"].values[people] != NOT_SHOWN
+    data, items = trials.data, presented(trials.data)
+    names, number = condition_labels(data)
+    people = data["kind"].values == humans
+    shown = data["correct"].values[people] != NOT_SHOWN
     there = np.stack([shown[:, number == c].any(axis=1) for c in range(len(names))])
     n_humans = there.sum(axis=1)
     if (n_humans < 2).any():
@@ -228,7 +232,8 @@ def _checked_conditions(
             f"alignment needs at least 2 observers of kind {humans!r} in each condition, "
             f"{names[bad]!r} has {n_humans[bad]}; leave it out with trials.select(...)"
         )
-    return names, n_humans, np.bincount(number, minlength=len(names))
+    images = number if items is None else number[items.first]
+    return names, n_humans, np.bincount(images, minlength=len(names))
 
 
 def _replicates(

@@ -29,6 +29,7 @@ from scipy import stats
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import condition_labels
+from alikely.data.repeats import presented
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.stats.multiplicity import adjusted_p_values
@@ -39,6 +40,7 @@ FEWEST_REFERENCE_VALUES = 3
 LEVEL = 0.05
 # Equal values differ by rounding of the logarithm.
 NO_SPREAD = 1e-12
+ROUNDING = 1e-9
 
 
 def difficulty_spectrum(
@@ -55,7 +57,8 @@ def difficulty_spectrum(
     Parameters
     ----------
     trials : Trials
-        Answers of humans; other kinds of observers are left aside.
+        Answers of humans; other kinds of observers are left aside. Where items came back, all
+        answers of an observer to one together count once, as the share of right ones.
     reference : str or sequence of str
         Conditions without distortion, as ``dataset:condition``; a condition or a data set alone
         will do where only one condition has that name.
@@ -73,16 +76,18 @@ def difficulty_spectrum(
     -------
     xarray.Dataset
         With dims ``condition`` (as ``dataset:condition``, in order of the data) and ``observer``:
-        counts ``right, shown`` (condition, observer) and ``logit_accuracy`` (NaN where an observer
-        did not take part); by condition ``dataset, level, is_reference, n_humans, accuracy`` (mean
-        over humans), ``logit_mean``, ``delta`` (Glass's delta [G76]_: distance from the mean of the
-        reference, in standard deviations of the reference, ddof 1; negative is harder),
+        counts ``right, shown`` (condition, observer; sums of shares, and items, where these came
+        back) and ``logit_accuracy`` (NaN where an observer did not take part); by condition
+        ``dataset, level, is_reference, n_humans, accuracy`` (mean over humans), ``logit_mean``,
+        ``delta`` (Glass's delta [G76]_: distance from the mean of the reference, in standard
+        deviations of the reference, ddof 1; negative is harder),
         ``mann_whitney_p`` against the reference values [MW47]_ (normal approximation with
         correction for ties and continuity), ``binomial_p`` (one-sided, pooled answers against
         chance), each also adjusted by Benjamini and Hochberg (``..._bh``) over the conditions
         outside the reference, which alone are tested; ``above_chance`` (adjusted p below .05; the
         reference counts as above) and ``reason`` why a delta is undefined. Attributes
-        ``reference_mean, reference_sd, n_reference, chance, kind, no_response, correction``.
+        ``reference_mean, reference_sd, n_reference, chance, kind, no_response, correction,
+        repeats`` (``"crossed"`` where items came back, else empty).
 
     Raises
     ------
@@ -95,7 +100,8 @@ def difficulty_spectrum(
     -----
     Answers of several humans to one image are not independent, which the binomial test takes them
     for. The standard deviation of the reference holds the binomial noise of its values: with other
-    numbers of trials the same people have another delta. `alikely.fit_spectrum` tells both apart.
+    numbers of trials the same people have another delta. `alikely.fit_spectrum` tells both apart;
+    it takes one answer to each item. A sum of shares goes into the binomial test rounded down.
 
     Examples
     --------
@@ -126,14 +132,13 @@ def difficulty_spectrum(
     finite = np.array([np.isfinite(row[~np.isnan(row)]).all() for row in logit])
     logit_mean = np.full(len(names), np.nan)
     logit_mean[finite] = np.nanmean(logit[finite], axis=1)
-    mann_whitney = np.full(len(names), np.nan)
-    binomial = np.full(len(names), np.nan)
+    mann_whitney, binomial = np.full((2, len(names)), np.nan)
     for c in tested:
         own = logit[c][~np.isnan(logit[c])]
         mann_whitney[c] = stats.mannwhitneyu(own, sample, method="asymptotic").pvalue
-        binomial[c] = stats.binomtest(
-            int(right[c].sum()), int(shown[c].sum()), chance, alternative="greater"
-        ).pvalue
+        # Shares may add up to a whole number but for rounding.
+        n_right, n_shown = int(right[c].sum() + ROUNDING), int(shown[c].sum())
+        binomial[c] = stats.binomtest(n_right, n_shown, chance, alternative="greater").pvalue
     adjusted = adjusted_p_values(binomial)
     place = [name.split(":", 1) for name in names]
     by_condition: dict[str, Any] = {
@@ -171,6 +176,7 @@ def difficulty_spectrum(
         "kind": kind,
         "no_response": no_response,
         "correction": float(correction),
+        "repeats": "" if right.dtype.kind == "i" else "crossed",
     }
     return spectrum
 
@@ -255,19 +261,27 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
 
 def _counts(
     trials: Trials, kind: str, no_response: str
-) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Names of the conditions; right and all answers (condition, observer) of one kind."""
-    names, number = condition_labels(trials.data)
+) -> tuple[list[str], NDArray[Any], NDArray[np.int64]]:
+    """Names of the conditions; right and all answers (condition, observer) of one kind.
+
+    Where items came back, sums of shares and numbers of items.
+    """
+    items = presented(trials.data)
+    data = trials.data if items is None else trials.data.isel(trial=items.first)
+    names, number = condition_labels(data)
     people = trials.data["kind"].values == kind
     if not people.any():
         kinds = sorted(set(trials.data["kind"].values))
         raise ValueError(
             f"no observer is of kind {kind!r}; kinds are {listed(kinds)}{nearest(kind, kinds)}"
         )
-    correct = correctness(trials.data["correct"].values[people], no_response)
+    correct: NDArray[Any] = correctness(trials.data["correct"].values[people], no_response)
+    if items is not None:
+        correct = items.shares(correct)
+    answered = correct != LEFT_OUT
     right, shown = (
         np.stack([np.bincount(number, weights, len(names)) for weights in mask], axis=1)
-        for mask in ((correct == 1).astype(float), (correct != LEFT_OUT).astype(float))
+        for mask in (np.where(answered, correct, 0).astype(float), answered.astype(float))
     )
     n_people = (shown > 0).sum(axis=1)
     if (n_people < 2).any():
@@ -276,7 +290,8 @@ def _counts(
             f"difficulty needs at least 2 observers of kind {kind!r} in each condition, "
             f"{names[bad]!r} has {n_people[bad]}; leave it out with trials.select(...)"
         )
-    return names, right.astype(np.int64), shown.astype(np.int64)
+    shown = shown.astype(np.int64)
+    return names, right.astype(np.int64) if items is None else right, shown
 
 
 def _people(trials: Trials, kind: str) -> NDArray[np.object_]:

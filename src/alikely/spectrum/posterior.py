@@ -120,8 +120,9 @@ def fit_spectrum(
     Raises
     ------
     ValueError
-        As in `alikely.models.spectrum`; or if a model of your own lacks a quantity, has it of
-        another shape, or is given with priors.
+        As in `alikely.models.spectrum`; if a model of your own lacks a quantity, has it of another
+        shape, or is given with priors; or if items came back, since shares are no counts of
+        independent answers.
 
     Warns
     -----
@@ -142,6 +143,11 @@ def fit_spectrum(
     from alikely.models._given_priors import check_priors
 
     check_priors(priors)
+    if spectrum.attrs.get("repeats"):
+        raise ValueError(
+            "items came back, and this model takes one answer to each: choose one with "
+            "trials.select(repeat=...) before difficulty_spectrum"
+        )
     refuse_options(model, {"priors": priors, "covariates": covariates is not None})
     groups = check_include(include)
     shown = spectrum["shown"].values

@@ -1,0 +1,322 @@
+"""What each door makes of items that came back: the same answer thrice is one answer."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import alikely as al
+
+N_ITEMS, REPEATS = 30, 3
+PEOPLE, NETS = [f"h{i}" for i in range(4)], ["m0", "m1"]
+FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 40, "rng": 1}
+NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
+
+
+def world(n_repeats: int, rate: float = 0) -> al.Trials:
+    """Four people and two machines on two conditions; `rate` of further answers are drawn anew."""
+    rng = np.random.default_rng(4)
+    n = 2 * N_ITEMS
+    truth = np.arange(n) % 3
+    given = np.where(
+        rng.standard_normal(n) + rng.standard_normal((6, n)) > -0.7,
+        truth,
+        (truth + rng.integers(1, 3, (6, n))) % 3,
+    )
+    again = np.tile(given, n_repeats)
+    other = rng.random(again.shape) < rate
+    other[:, :n] = False
+    again[other] = rng.integers(0, 3, other.sum())
+    names = np.array(["x", "y", "z"])
+    return al.Trials.from_arrays(
+        names[again],
+        truth=names[np.tile(truth, n_repeats)],
+        classes=["x", "y", "z"],
+        item=np.tile(np.arange(n), n_repeats),
+        condition=np.tile(np.repeat(["easy", "hard"], N_ITEMS), n_repeats),
+        repeat=np.repeat(np.arange(n_repeats), n),
+        kind=["human"] * 4 + ["model"] * 2,
+        observers=[*PEOPLE, *NETS],
+        labels={"family": ["p", "p", "q", "q", "r", "r"]},
+    )
+
+
+def margins() -> pd.DataFrame:
+    n = 2 * N_ITEMS
+    return pd.DataFrame(
+        {
+            "observer": np.repeat(NETS, n),
+            "item": np.tile(np.arange(n).astype(str), 2),
+            "condition": np.tile(np.repeat(["easy", "hard"], N_ITEMS), 2),
+            "margin": np.random.default_rng(1).standard_normal(2 * n),
+        }
+    )
+
+
+def numbers(frame: pd.DataFrame, *columns: str) -> NDArray[Any]:
+    return frame[list(columns)].to_numpy(dtype=float)
+
+
+def of(result: al.Result) -> NDArray[Any]:
+    return numbers(result.summary(), "n_trials", "estimate", "se", "analytic_ci95_lb")
+
+
+def scored(metric: str) -> Callable[[al.Trials], NDArray[Any]]:
+    return lambda trials: numbers(
+        al.benchmark_scores(trials, metric=metric, **NONE).summary(), "estimate", "se", "df"
+    )
+
+
+def grouped(trials: al.Trials, metric: str) -> NDArray[Any]:
+    table = al.benchmark.group_scores(trials, "family", metric, **NONE).groups
+    return numbers(table, "n_pairs", "estimate", "se")
+
+
+def in_margins(trials: al.Trials) -> al.Result:
+    return al.decision_margin_consistency(trials, margins(), "human-model", **NONE)
+
+
+def aligned(trials: al.Trials, metric: str) -> NDArray[Any]:
+    found = al.condition_alignment(trials, metrics=metric, n_resamples=0, rng=1)
+    parts = [found[name].values.ravel() for name in ("estimate", "se", "n_images")]
+    return np.concatenate(parts)
+
+
+def spectrum(trials: al.Trials) -> Any:
+    return al.difficulty_spectrum(trials, "easy", correction=0.5)
+
+
+SIMILARITY, AGREEMENT = "error_similarity", "misclassification_agreement"
+# Doors that say with three equal answers what they say with one, in estimates and errors.
+SAME: dict[str, Callable[[al.Trials], Any]] = {
+    "error_consistency": lambda t: of(al.error_consistency(t, n_null=0, **NONE)),
+    "compare": lambda t: of(al.compare(t, AGREEMENT, **NONE)),
+    "misclassification_agreement": lambda t: of(al.misclassification_agreement(t, **NONE)),
+    "error_similarity": lambda t: of(al.error_similarity(t, **NONE)),
+    "decision_margin_consistency": lambda t: of(in_margins(t)),
+    "consistency_table": lambda t: (
+        al.estimates.consistency_table(t, in_margins(t)).select_dtypes("number").to_numpy()
+    ),
+    "benchmark_scores": scored("error_consistency"),
+    "benchmark_scores of labels": scored(AGREEMENT),
+    "benchmark_scores of rows": scored(SIMILARITY),
+    "consensus_ceilings": lambda t: numbers(
+        al.benchmark.consensus_ceilings(t, al.metrics.ERROR_CONSISTENCY),
+        "lower", "lower_se", "upper", "upper_se",
+    ),
+    "rank_by_metric": lambda t: (
+        al.benchmark.rank_by_metric(t, ["error_consistency", AGREEMENT], rng=1)
+        .select_dtypes("number")
+        .to_numpy()
+    ),
+    "sensitivity": lambda t: al.benchmark.sensitivity(t).select_dtypes("number").to_numpy(),
+    "reader_study": lambda t: numbers(
+        al.benchmark.reader_study(t, "m0").differences, "estimate", "se", "df", "n_cases"
+    ),
+    "group_scores": lambda t: grouped(t, "error_consistency"),
+    "exchangeability": lambda t: (
+        al.benchmark.exchangeability(t).select_dtypes("number").to_numpy()
+    ),
+    "condition_alignment": lambda t: aligned(t, "error_consistency"),
+    "condition_alignment of rows": lambda t: aligned(t, SIMILARITY),
+    "condition_divergences": lambda t: np.concatenate(
+        [
+            al.errors.condition_divergences(t)[name].values.ravel()
+            for name in ("divergence", "expected", "n_errors")
+        ]
+    ),
+    "difficulty_spectrum": lambda t: np.concatenate(
+        [
+            spectrum(t)[name].values.ravel()
+            for name in ("right", "shown", "delta", "mann_whitney_p", "binomial_p")
+        ]
+    ),
+    "regimes": lambda t: al.regimes(spectrum(t), 1)["delta"].values,
+    "variance_components": lambda t: numbers(
+        al.planning.variance_components(t), "mean", "observers", "images", "observer_images"
+    ),
+    "plan_from": lambda t: numbers(
+        al.planning.plan_from(
+            al.error_consistency(t, [("h0", "m0")], n_null=0, **FEW | {"n_draws": 200}),
+            [60], n_datasets=100, rng=1,
+        ),
+        "pilot_trials", "pilot_estimate",
+    ),
+    "metric_correlations": lambda t: numbers(
+        al.metric_correlations(
+            [al.error_consistency(t, n_null=0, **NONE), al.misclassification_agreement(t, **NONE)],
+            n_resamples=20, rng=1,
+        ),
+        "correlation", "bootstrap_eti95_lb",
+    ),
+}  # fmt: skip
+# Doors that refuse, in one line that names the way out.
+REFUSED: dict[str, Callable[[al.Trials], Any]] = {
+    "agreement": al.agreement,
+    "agreement_table": lambda t: al.estimates.agreement_table(t, **NONE),
+    "benchmark_scores of readings": scored("cohen_kappa"),
+    "group_scores of readings": lambda t: grouped(t, "cohen_kappa"),
+    "reader_study of readings": lambda t: al.benchmark.reader_study(t, "m0", "cohen_kappa"),
+    "condition_alignment of readings": lambda t: aligned(t, "cohen_kappa"),
+    "cohort_counts": al.data.cohort_counts,
+    "fit_cohort": lambda t: al.fit_cohort(t, n_draws=4, rng=1),
+    "benchmark_scores with a cohort": lambda t: al.benchmark_scores(t, cohort=True, **NONE),
+    "fit_spectrum": lambda t: al.fit_spectrum(spectrum(t), n_draws=4, rng=1),
+    "compare_models": lambda t: al.compare_models(
+        al.error_consistency(t, sampler="nuts", log_likelihood=True, n_null=0, **FEW)
+    ),
+    "independent_observers": lambda t: al.estimates.independent_observers(
+        al.error_consistency(t, n_null=0, **NONE), n_draws=40, rng=1
+    ),
+    "equality": lambda t: al.errors.equality(
+        al.data.joint_correctness(t, labels=True, repeats="crossed"),
+        al.metrics.ERROR_SIMILARITY, 20,
+    ),
+}  # fmt: skip
+# Doors that are about repeats, and so have a dim, a column or an argument of them; or none of
+# statistics.
+TOLD = {
+    "answer_noise", "self_consistency", "fit_observers", "joint_correctness", "error_rows",
+    "exclude_conditions", "margin_table", "class_answers",
+}  # fmt: skip
+
+
+# A whole second of work.
+SLOW = {
+    "regimes", "group_scores", "decision_margin_consistency", "consistency_table", "plan_from",
+    "error_similarity", "rank_by_metric", "sensitivity",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "door", [pytest.param(door, marks=pytest.mark.slow if door in SLOW else ()) for door in SAME]
+)
+def test_three_equal_answers_are_one_answer(door: str) -> None:
+    np.testing.assert_allclose(SAME[door](world(REPEATS)), SAME[door](world(1)), atol=1e-8)
+
+
+@pytest.mark.parametrize("door", REFUSED)
+def test_what_needs_one_answer_says_so(door: str) -> None:
+    with pytest.raises(ValueError, match=r"came back|one answer to each") as told:
+        REFUSED[door](world(REPEATS))
+    assert "\n" not in str(told.value)
+    assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))
+
+
+def test_every_door_is_in_the_table() -> None:
+    rooms = [al, *(getattr(al, name) for name in ("benchmark", "data", "errors", "estimates"))]
+    rooms += [getattr(al, name) for name in ("margins", "planning", "simulate", "spectrum")]
+    doors = {
+        name
+        for room in rooms
+        for name in dir(room)
+        if inspect.isfunction(found := getattr(room, name))
+        and "trials" in list(inspect.signature(found).parameters)[:1]
+    }
+    assert doors - {name.split()[0] for name in (*SAME, *REFUSED)} <= TOLD
+
+
+def test_answers_that_differ_weigh_less_than_independent_ones() -> None:
+    """Noisy repeats: items are the unit, and errors are those of shares."""
+    trials = world(REPEATS, rate=0.3)
+    table = al.benchmark.exchangeability(trials)
+    assert (table["n_trials"] == N_ITEMS).all()
+    divergences = al.errors.condition_divergences(trials)
+    first, second = al.errors.condition_divergences(trials.select(repeat=0))["n_errors"].values
+    # Further answers are guesses at a rate of .3, a third of them right: errors become more.
+    assert divergences["n_errors"].values[0] > first
+    assert np.isnan(divergences["expected"].values[0, 1])
+    assert "select(repeat=" in divergences["undefined"].values[0, 1]
+    assert second % 1 == 0
+    found = spectrum(trials)
+    assert (found["shown"].values == N_ITEMS).all()
+    assert (found["right"].values % 1 != 0).any()
+
+
+def test_cochrans_q_of_shares_by_hand() -> None:
+    """Two people, three items, two answers each: the sums of squares of a table of shares."""
+    answers = [[1, 1, 0, 1, 0, 0], [1, 1, 1, 1, 1, 0]]
+    trials = al.Trials.from_correct(
+        answers, item=[*"abc"] * 2, repeat=[0] * 3 + [1] * 3, kind=["human"] * 2
+    )
+    shares = np.array([[1, 0.5, 0], [1, 1, 0.5]])
+    total = shares.sum(axis=1)
+    within = ((shares - shares.mean(axis=0)) ** 2).sum()
+    q = ((total - total.mean()) ** 2).sum() / within
+    row = al.benchmark.exchangeability(trials).iloc[0]
+    assert row["q"] == pytest.approx(q)
+    assert (row["accuracy_min"], row["accuracy_max"]) == (0.5, pytest.approx(2.5 / 3))
+
+
+def test_choosing_one_answer_leaves_one() -> None:
+    trials = world(REPEATS)
+    assert trials.select(repeat=1).n_trials == 2 * N_ITEMS
+    assert trials.select(repeat=[0, 2]).n_trials == 4 * N_ITEMS
+    with pytest.raises(ValueError, match=r"no repeat '7'; there are: '?0"):
+        trials.select(repeat=7)
+
+
+@pytest.mark.parametrize("door", ["pairs", "contrast", "groups", "benchmark"])
+def test_a_posterior_that_is_not_there_is_missed_in_every_row(door: str) -> None:
+    trials, note = world(REPEATS), "no posterior yet"
+    if door == "benchmark":
+        table = al.benchmark_scores(trials, metric=SIMILARITY, **FEW).summary()
+    elif door == "groups":
+        table = al.benchmark.group_scores(trials, "family", SIMILARITY, **FEW).groups
+        table = table[table["estimate"].notna()]
+    else:
+        result = al.error_similarity(trials, **FEW | {"n_resamples": 20})
+        table = result.summary() if door == "pairs" else al.mean(result)
+    assert table["note"].str.contains(note).all()
+
+
+def test_answers_asked_for_as_independent_are_named_in_every_row_of_a_contrast() -> None:
+    asked = {"cluster": "trial", "n_null": 0, **FEW, "n_resamples": 20}
+    result = al.error_consistency(world(REPEATS), **asked)
+    assert al.mean(result)["note"].str.contains("independent trials").all()
+
+
+def test_tests_of_independence_stand_where_each_answered_once() -> None:
+    """Two data sets, one with repeats of one observer: the tests of other pairs are as alone."""
+    rng = np.random.default_rng(2)
+    once = np.ma.masked_all((3, 100))
+    once[:, :80] = rng.random((3, 80)) < 0.7
+    # Further answers to 20 items of data set b, of the last observer alone.
+    once[2, 80:] = rng.random(20) < 0.7
+    columns: dict[str, Any] = {
+        "item": [*range(40), *range(40), *range(20)],
+        "dataset": ["a"] * 40 + ["b"] * 60,
+        "repeat": [0] * 80 + [1] * 20,
+    }
+    trials = al.Trials.from_correct(once, **columns)
+    asked = {"n_null": 100, **NONE}
+    table = al.error_consistency(trials, **asked).summary()
+    alone = al.error_consistency(trials.select(repeat=0), **asked).summary()
+    whole = (table["dataset"] == "a") | (table["observer_b"] == "observer_1")
+    assert whole.sum() == 4
+    for name in ("p_fisher", "log_bf10"):
+        np.testing.assert_array_equal(table.loc[whole, name], alone.loc[whole, name])
+        assert table.loc[~whole, name].isna().all()
+    assert table.loc[~whole, "note"].str.contains("no p_fisher").all()
+    assert not table.loc[whole, "note"].str.contains("no p_fisher").any()
+    assert table["p_null"].notna().all()
+
+
+def test_a_metric_says_itself_whether_it_is_of_single_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("alikely.metrics.metric._METRICS", al.metrics.metrics())
+    metric = al.metrics.ERROR_CONSISTENCY
+    assert metric.crosses_repeats
+    assert not al.metrics.get_metric("gwet_ac1").crosses_repeats
+    changed = dataclasses.replace(metric, crosses_repeats=False)
+    with pytest.raises(ValueError, match="registered already"):
+        al.benchmark_scores(world(1), metric=changed, **NONE)
+    own = dataclasses.replace(changed, name="of_one_answer", short="one answer")
+    with pytest.raises(ValueError, match="came back"):
+        al.benchmark_scores(world(REPEATS), metric=own, **NONE)
