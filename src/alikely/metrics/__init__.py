@@ -5,6 +5,7 @@ from __future__ import annotations
 from alikely.metrics import (
     alternatives,
     bounds,
+    capa,
     consistency,
     copying,
     distinct,
@@ -20,6 +21,7 @@ from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_metric
 from alikely.metrics.metric import Metric, Trust, find_metric, get_metric, metrics, register
 from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
+from alikely.metrics.option_matrices import CapaMatrices, capa_matrices, same_wrong_answers
 from alikely.metrics.readings import (
     BRENNAN_PREDIGER,
     COHEN_KAPPA,
@@ -44,10 +46,13 @@ __all__ = [
     "MISCLASSIFICATION_AGREEMENT",
     "NORMALISED_ERROR_CONSISTENCY",
     "RAW_AGREEMENT",
+    "CapaMatrices",
     "Metric",
     "Trust",
     "alternatives",
     "bounds",
+    "capa",
+    "capa_matrices",
     "consistency",
     "copy_probability",
     "copying",
@@ -64,4 +69,5 @@ __all__ = [
     "readings",
     "register",
     "rows",
+    "same_wrong_answers",
 ]
