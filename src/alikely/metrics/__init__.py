@@ -15,6 +15,12 @@ from alikely.metrics import (
     readings,
     rows,
 )
+from alikely.metrics.capa import (
+    KAPPA_P,
+    KAPPA_P_DISCRETE,
+    OPTION_CORRELATION,
+    SAME_WRONG_ANSWER,
+)
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import COPY_PROBABILITY, copy_probability
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
@@ -41,11 +47,15 @@ __all__ = [
     "ERROR_SIMILARITY",
     "FLEISS_KAPPA",
     "GWET_AC1",
+    "KAPPA_P",
+    "KAPPA_P_DISCRETE",
     "KRIPPENDORFF_ALPHA",
     "MIN_MID_MAX_AGREEMENT",
     "MISCLASSIFICATION_AGREEMENT",
     "NORMALISED_ERROR_CONSISTENCY",
+    "OPTION_CORRELATION",
     "RAW_AGREEMENT",
+    "SAME_WRONG_ANSWER",
     "CapaMatrices",
     "Metric",
     "Trust",

@@ -18,11 +18,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
+from alikely.metrics.metric import Metric, register
 
 __all__ = [
+    "KAPPA_P",
+    "KAPPA_P_DISCRETE",
+    "OPTION_CORRELATION",
+    "SAME_WRONG_ANSWER",
     "OptionSums",
     "chance_agreement",
     "correlation_of_options",
@@ -297,3 +303,56 @@ def same_wrong_slopes(sums: OptionSums) -> OptionSums:
             "both_right": -(1 + share) / wrong,
         },
     )
+
+
+def _reason(value: Any, other: str) -> Any:
+    def reason(sums: OptionSums) -> NDArray[Any]:
+        defined = np.isfinite(value(sums))
+        return np.select([np.asarray(sums.number) == 0, defined], ["no common question", ""], other)
+
+    return reason
+
+
+BESIDE = ("agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_chance")
+ALWAYS = "both are always right, or always wrong with one wrong option"
+NOT_ITSELF = "a system does not agree with itself beyond chance"
+
+
+def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **more: Any) -> Metric:
+    value, slopes, other = functions
+    return register(
+        Metric(
+            name,
+            counts,
+            value,
+            slopes,
+            _reason(value, other),
+            label=label,
+            short=short,
+            beside=BESIDE,
+            module=__name__,
+            **more,
+        )
+    )
+
+
+_KAPPA = (kappa_p, kappa_p_slopes, ALWAYS)
+KAPPA_P = _metric("kappa_p", "CAPA", "kappa_p of probabilities", "probabilities", _KAPPA)
+KAPPA_P_DISCRETE = _metric(
+    "kappa_p_discrete", "discrete CAPA", "kappa_p of answers", "options", _KAPPA
+)
+OPTION_CORRELATION = _metric(
+    "option_correlation",
+    "r_p",
+    "correlation of probabilities beyond chance",
+    "probabilities",
+    (correlation_of_options, correlation_slopes, NOT_ITSELF),
+)
+SAME_WRONG_ANSWER = _metric(
+    "same_wrong_answer",
+    "same wrong",
+    "share of the same wrong answer",
+    "options",
+    (same_wrong, same_wrong_slopes, "no joint error"),
+    bounds=(0.0, 1.0),
+)

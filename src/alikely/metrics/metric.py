@@ -35,7 +35,7 @@ __all__ = [
     "register",
 ]
 
-Counts = Literal["correctness", "labels", "readings", "rows", "margins"]
+Counts = Literal["correctness", "labels", "readings", "rows", "margins", "options", "probabilities"]
 Scale = Literal["identity", "fisher", "logit"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -98,6 +98,18 @@ TRUST: Mapping[str, Trust] = {
         "few items: trust the posterior only",
         "few items: trust the posterior only",
     ),
+    "options": Trust(
+        _rarest_answers,
+        10,
+        FEW,
+        "answers have no spread: only the posterior has one",
+    ),
+    "probabilities": Trust(
+        lambda known: known["n_trials"],
+        20,
+        "few questions: trust the posterior only",
+        "questions have no spread: only the posterior has one",
+    ),
 }
 # How posterior draws of an estimand come from its table, by what it counts; the others have a way
 # of their own, or none.
@@ -109,8 +121,13 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "rows": ("n_errors", "errors"),
     "margins": ("n_trials", "items"),
     "readings": ("n_trials", "items"),
+    "options": ("n_trials", "questions"),
+    "probabilities": ("n_trials", "questions"),
 }
-DRAWS: Mapping[str, str] = {"correctness": "cells", "labels": "labels", "readings": "readings"}
+DRAWS: Mapping[str, str] = {
+    "correctness": "cells", "labels": "labels", "readings": "readings", "options": "options",
+    "probabilities": "options",
+}  # fmt: skip
 # Dims and labels of the tables that hold a metric as a variable or a column.
 TAKEN = (
     "pair", "chain", "draw", "resample", "trial", "dataset", "condition", "observer_a",
@@ -136,21 +153,25 @@ class Metric:
     ----------
     name : str
         Name of the variable in a result, of the command line and of files.
-    counts : {"correctness", "labels", "readings", "rows", "margins"}
-        What it is a function of: the four correctness cells of a pair; the label statistics of its
-        joint errors (`errors.label_statistics`); sums over items of all that readers said, right
-        or wrong (`readings.Readings`); the error rows of both observers, as lists
-        (`rows.row_divergence`); or both systems' margins of each item.
+    counts : str
+        What it is a function of: the four cells of a pair (``"correctness"``); the label statistics
+        of its joint errors (``"labels"``, `errors.label_statistics`); sums over items of all that
+        readers said, right or wrong (``"readings"``, `readings.Readings`); the error rows of both
+        observers, as lists (``"rows"``, `rows.row_divergence`); both systems' margins of each item
+        (``"margins"``); or sums over questions (`capa.OptionSums`) of answers among options
+        (``"options"``) or of their ``"probabilities"``.
     value : callable
         Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
         ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
-        value. Of ``"readings"`` it takes a `readings.Readings`; of ``"rows"`` both observers'
+        value. Of ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and
+        ``"probabilities"`` a `capa.OptionSums`; of ``"rows"`` both observers'
         errors, their true classes and the number of classes; of ``"margins"`` both margins (item)
         and weights (draw, item).
     influence : callable
         Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of
-        ``"readings"`` the derivatives by all sums, as a `readings.Readings`; of ``"rows"`` both
-        derivatives; of ``"margins"`` both margins to the influence of each item.
+        ``"readings"``, ``"options"`` and ``"probabilities"`` the derivatives by all sums, as they
+        are given; of ``"rows"`` both derivatives; of ``"margins"`` both margins to the influence of
+        each item.
     reason : callable
         Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
     label : str
@@ -176,8 +197,8 @@ class Metric:
         ``(..., 4)``; scores of benchmarks have their means.
     draws : str
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
-        the labels of joint errors), ``"readings"``, ``"rows"`` (divergences of error rows),
-        ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
+        the labels of joint errors), ``"readings"``, ``"options"``, ``"rows"`` (divergences of error
+        rows), ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
     rests_on : (str, str)
@@ -249,6 +270,13 @@ class Metric:
         }
         for field, value in defaults.items():
             object.__setattr__(self, field, value)
+
+    @property
+    def labels(self) -> bool | Literal["options"]:
+        """What its tables hold beside correctness: nothing, answers, or options with them."""
+        if self.counts in ("options", "probabilities"):
+            return "options"
+        return self.counts not in ("correctness", "margins")
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
