@@ -61,6 +61,7 @@ from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
+from alikely.inference.option_draws import option_draws
 from alikely.inference.reading_draws import readings_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
@@ -71,6 +72,8 @@ from alikely.stats.intervals import CiKind, check_interval
 __all__ = ["benchmark_scores"]
 
 N_CHAINS = 4
+# What metrics count that take one answer of an observer to an item.
+ONE_ANSWER = ("readings", "options", "probabilities")
 
 
 def benchmark_scores(
@@ -260,16 +263,16 @@ def _laid_out(
         models=models,
         humans=humans,
         no_response=no_response,
-        labels=metric.counts != "correctness",
+        labels=metric.labels,
         both_orders=not metric.symmetric,
         level="dataset" if levels is None else "condition",
         groups=None if levels is None else group_mapping(levels),
         # Readings, and posteriors of rows, list an item answer by answer.
-        repeats="paired" if metric.counts in ("readings", "rows") else "crossed",
+        repeats="paired" if metric.counts in (*ONE_ANSWER, "rows") else "crossed",
     )
-    if metric.counts == "readings" and table.attrs["repeats"]:
+    if metric.counts in ONE_ANSWER and table.attrs["repeats"]:
         raise ValueError(
-            "items came back, and agreement of readings takes one reading of an item by a reader: "
+            f"items came back, and {metric.label} takes one answer of an observer to an item: "
             "choose one repeat"
         )
     refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
@@ -473,6 +476,17 @@ def _of_readings(
     return by_level(layout, nested_scores(layout, readings_draws(table, n_draws, metric, seed)))
 
 
+def _of_options(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    _images: NDArray[np.intp],
+) -> Floats:
+    return by_level(layout, nested_scores(layout, option_draws(table, n_draws, metric, seed)))
+
+
 def _of_rows(
     table: xr.Dataset,
     layout: Layout,
@@ -494,6 +508,7 @@ DRAWN: Mapping[str, Callable[..., Floats]] = {
     "cells": _of_cells,
     "labels": _of_labels,
     "readings": _of_readings,
+    "options": _of_options,
     "rows": _of_rows,
 }
 

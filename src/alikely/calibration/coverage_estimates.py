@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
+from alikely.calibration import coverage_options
+from alikely.calibration.coverage_options import analysed_answers, analysed_probabilities
 from alikely.calibration.coverage_readings import GRID, NAMES, analysed_readings
 from alikely.calibration.studies import run_study
 from alikely.data.blocks import blocks
@@ -54,7 +56,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "rho": (-1.0, 1.0), "m": (2, 10_000), "n_classes": (3, 10_000), "n_items": (5, 10**6),
     "n_answers": (1, 10**6), "n_errors": (1, 10**6), "n_joint_errors": (1, 10**6),
     "n_readers": (2, 1_000), "accuracy": (0.0, 1.0), "prevalence": (0.0, 1.0),
-    "missing": (0.0, 0.99),
+    "missing": (0.0, 0.99), "n_options": (2, 10_000), "sharing": (0.0, 1.0),
+    "sharpness": (0.0, 100.0),
 }  # fmt: skip
 # School, kind of interval, and how `Result.summary` names the latter.
 METHODS: dict[str, tuple[School, CiKind, str]] = {
@@ -405,4 +408,8 @@ STUDIES: dict[str, tuple[list[str], list[tuple[float, ...]], Callable[..., Analy
         _margins,
     ),
     "readings": (NAMES, GRID, analysed_readings),
+    "options": (coverage_options.NAMES, coverage_options.GRID, analysed_answers),
+    "probabilities": (
+        coverage_options.SOFT_NAMES, coverage_options.SOFT_GRID, analysed_probabilities
+    ),
 }  # fmt: skip

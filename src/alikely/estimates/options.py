@@ -44,10 +44,15 @@ def _beside(
     """Agreement and what it is by chance, ``r_p``, and joint errors with the same answer."""
     soft = metric.counts == "probabilities"
     names = ("agreement", "chance_agreement", "same_wrong", "same_wrong_chance")
-    found = {name: np.full(table.sizes["pair"], np.nan) for name in names}
+    found: dict[str, Any] = {name: np.full(table.sizes["pair"], np.nan) for name in names}
+    remarks = np.full(table.sizes["pair"], "", dtype=object)
     for block in blocks(table):
         ready = chosen(block, soft)
         sums = ready.sums(np.ones((1, ready.each.shape[2])))
+        lacking = table["cells"].values[block.rows].sum(axis=1) - sums.number[0].astype(np.int64)
+        remarks[block.rows] = [
+            f"{n:,} questions without probabilities are left out" if n else "" for n in lacking
+        ]
         mean = [divide(part, sums.number)[0] for part in sums]
         found["agreement"][block.rows] = mean[1]
         found["chance_agreement"][block.rows] = chance_agreement(mean[2], mean[3], mean[6])
@@ -57,7 +62,9 @@ def _beside(
         found["same_wrong_chance"][block.rows] = divide((f * wrong).sum(axis=1), wrong.sum(axis=1))
     of_itself = dataclasses.replace(OPTION_CORRELATION, counts=metric.counts)
     r_p = estimate(table, of_itself, sampling_unit(table, ask))
-    found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values}
+    found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values, "remark": remarks}
+    if not soft:
+        found["n_joint_errors"] = table["cells"].values[:, 3]
     return Found({name: ("pair", values) for name, values in found.items()})
 
 

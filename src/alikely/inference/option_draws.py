@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import Block, blocks
@@ -34,12 +35,13 @@ def option_draws(
     """Exact draws of one posterior of what all systems choose, for all entries of a table.
 
     What all systems choose on a question gets a Dirichlet process prior [F73]_ of mass 2, around
-    systems that are right half of the time, each on its own, and else take any wrong option. The
-    four cells of correctness of a pair then have the prior that they have in error consistency, a
-    Dirichlet of 1/2 each, and its both-wrong part is split between the same and different answers
-    as chance does: of answers with a constant number of options the posterior of a pair is the
-    Dirichlet of five cells. Draws of different entries belong together, so that differences and
-    means can be taken draw by draw.
+    systems that are right half of the time, each on its own, and else take any wrong option. Of
+    probabilities, these are as far from equal ones as those that the system gives. The four cells
+    of correctness of a pair then have the prior that they have in error consistency, a Dirichlet of
+    1/2 each, and its both-wrong part is split between the same and different answers as chance
+    does: of answers with a constant number of options the posterior of a pair is the Dirichlet of
+    five cells. Draws of different entries belong together, so that differences and means can be
+    taken draw by draw.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def _block_draws(
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
         data = ready.sums(rng.standard_exponential((size, n_trials)))
-        prior = _prior(rng, size, block)
+        prior = _prior(rng, size, block, ready.sharpness)
         out[start : start + size] = metric.value(
             OptionSums(*(x + y for x, y in zip(data, prior, strict=True)))
         )
@@ -102,7 +104,7 @@ def _block_draws(
     return out
 
 
-def _prior(rng: np.random.Generator, size: int, block: Block) -> OptionSums:
+def _prior(rng: np.random.Generator, size: int, block: Block, sharpness: Floats) -> OptionSums:
     """Sums over the pieces of the prior's part, each a question that everybody answers."""
     pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
     n_options = rng.choice(block.n_options, (size, 1, STICKS))
@@ -110,7 +112,18 @@ def _prior(rng: np.random.Generator, size: int, block: Block) -> OptionSums:
     # Option 0 is the right one.
     wrong = 1 + np.floor(rng.random(shape) * (n_options - 1)).astype(np.int64)
     taken = np.where(rng.random(shape) < 0.5, 0, wrong)
+    # Of sharp probabilities an option has all, of others a share of each is spread over all.
     a, b = taken[:, block.a], taken[:, block.b]
-    one = np.ones(a.shape)
-    parts = (one, a == b, a == 0, b == 0, one, one, one / (n_options - 1), (a == 0) & (b == 0))
+    of_a, of_b = (sharpness[side, None] for side in (block.a, block.b))
+    equal = np.broadcast_to(1 / n_options, a.shape)
+
+    def weighed(hit: NDArray[np.bool_], share: Floats) -> Floats:
+        return np.asarray(equal + share * (hit - equal))
+
+    right_a, right_b = weighed(a == 0, of_a), weighed(b == 0, of_b)
+    sure = np.ones(a.shape, dtype=bool)
+    parts = (
+        np.ones(a.shape), weighed(a == b, of_a * of_b), right_a, right_b, weighed(sure, of_a**2),
+        weighed(sure, of_b**2), np.broadcast_to(1 / (n_options - 1.0), a.shape), right_a * right_b,
+    )  # fmt: skip
     return OptionSums(*(np.einsum("dps,ds->dp", part, pieces) for part in parts))

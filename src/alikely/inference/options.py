@@ -21,9 +21,13 @@ class Chosen(NamedTuple):
     ----------
     each : ndarray, shape (sum, pair, trial)
         In the order of `alikely.metrics.capa.OptionSums`; 0 where either has no answer.
+    sharpness : ndarray, shape (observer,)
+        How far probabilities are from equal ones, in [0, 1]: those of ``sharpness`` on one option
+        and the rest on all alike agree with themselves as often; of answers 1.
     """
 
     each: Floats
+    sharpness: Floats
 
     def sums(self, weights: NDArray[np.floating]) -> OptionSums:
         """Sums over weighted questions.
@@ -110,4 +114,11 @@ def chosen(block: Block, soft: bool) -> Chosen:
         same = block.response[a] == block.response[b]
     both = (shown[a] & shown[b]).astype(np.float64)
     parts = (1.0, same, right[a], right[b], own[a], own[b], f, right[a] * right[b])
-    return Chosen(np.stack([both * part for part in parts]))
+    return Chosen(np.stack([both * part for part in parts]), _sharpness(own, shown, block))
+
+
+def _sharpness(own: Floats, shown: NDArray[np.bool_], block: Block) -> Floats:
+    number = np.maximum(shown.sum(axis=1), 1)
+    equal = (shown / block.n_options).sum(axis=1) / number
+    beyond = np.where(shown, own, 0.0).sum(axis=1) / number - equal
+    return np.sqrt(np.clip(beyond / np.where(equal > 0, 1 - equal, 1.0), 0.0, 1.0))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
-from alikely.metrics.metric import Metric, register
+from alikely.metrics.metric import TRUST, Metric, register
 
 __all__ = [
     "KAPPA_P",
@@ -355,4 +355,8 @@ SAME_WRONG_ANSWER = _metric(
     "options",
     (same_wrong, same_wrong_slopes, "no joint error"),
     bounds=(0.0, 1.0),
+    # Measured (`calibration.estimate_coverage`): on the plain scale intervals reach beyond 1.
+    scale="logit",
+    trust=TRUST["labels"],
+    rests_on=("n_joint_errors", "joint"),
 )

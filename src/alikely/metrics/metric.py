@@ -106,8 +106,8 @@ TRUST: Mapping[str, Trust] = {
     ),
     "probabilities": Trust(
         lambda known: known["n_trials"],
-        20,
-        "few questions: trust the posterior only",
+        40,
+        "few questions: intervals may be too narrow",
         "questions have no spread: only the posterior has one",
     ),
 }
