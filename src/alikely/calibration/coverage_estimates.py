@@ -101,7 +101,10 @@ def estimate_coverage(
         ``n_classes, n_errors`` (of each system, over all true classes), ``peakedness``. Margins:
         ``rho, n_items, n_answers`` (of people to each item) and ``m`` alternatives. Readings:
         ``n_readers`` (two as a pair, more at once), ``n_items, accuracy``, ``prevalence`` (of the
-        first class), ``missing`` (share of the readings) and ``m`` classes.
+        first class), ``missing`` (share of the readings) and ``m`` classes. Answers among options:
+        ``n_items, accuracy, n_options, copy_probability, peakedness``; probabilities of these:
+        ``n_items, n_options, sharing`` (share of what systems like that they have in common) and
+        ``sharpness`` of the softmax.
     n_datasets, n_draws : int
         Data sets of each setting, at least 10; draws and replicates for each, at least 100.
     ci_probs : sequence of float
@@ -149,6 +152,9 @@ def estimate_coverage(
       [S04]_; the posterior should contain `rho`, the correlation of margins with strengths.
     - Readings: readers are alike and err independently given the true class; the value over
       infinitely many items.
+    - Options: one of two equally good systems copies the other; ``peakedness`` is the share of
+      errors that are the same popular one. Probabilities: softmax of normal likings, a standard
+      deviation more of the right option; the value over 500,000 questions.
 
     The data sets of a setting are the conditions of one call of the door. With ``sampler="nuts"``
     the doors of error patterns compile a model for each; here `alikely.inference.nuts_many` takes
