@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import alikely as al
+from alikely.inference import option_limits
 from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
 from alikely.inference.resampling import bootstrap
@@ -151,3 +152,60 @@ def test_no_draws() -> None:
     table = al.data.joint_correctness(trials, labels="options")
     with pytest.raises(ValueError, match="draws must be at least 1"):
         option_draws(table, 0, al.metrics.KAPPA_P)
+
+
+# Both right, the first, the second, both wrong and the same, and different; options.
+TABLES = [
+    ((300, 60, 50, 40, 30), 4),
+    ((30, 9, 6, 5, 5), 4),
+    ((30, 9, 6, 15, 0), 2),
+    ((4_000, 1_500, 1_200, 2_100, 700), 10),
+    ((12, 2, 0, 1, 3), 3),
+]
+
+
+@pytest.mark.parametrize(("cells", "n_options"), TABLES)
+def test_limits_are_those_of_draws(cells: tuple[int, ...], n_options: int) -> None:
+    """Tail probabilities, of 50,000 draws with the standard error of the page's figure besides."""
+    f, n, q = 1 / (n_options - 1), 50_000, np.array([0.025, 0.975])
+    prior = np.array([0.5, 0.5, 0.5, f / 2, (1 - f) / 2])
+    gamma = np.random.default_rng(1).standard_gamma(np.array(cells) + prior, size=(n, 5))
+    x = gamma / gamma.sum(axis=1, keepdims=True)
+    a, b, same = x[:, 0] + x[:, 1], x[:, 0] + x[:, 2], x[:, 0] + x[:, 3]
+    expected = a * b + (1 - a) * (1 - b) * f
+    kappa = (same - expected) / (1 - expected)
+    limits = option_limits(cells, n_options, q)
+    below = (kappa[:, None] < limits).mean(axis=0)
+    np.testing.assert_allclose(below, q, atol=4 * np.sqrt(q[0] * q[1] * (1 / n + 1 / 40_000)))
+
+
+def test_limits_of_matrices() -> None:
+    """Of all pairs at once as of each; turned around the same."""
+    _, p, truth, _ = leaderboard(6, 4, 300)
+    found = capa_matrices(p.argmax(axis=2), truth, 4)
+    cells = found.cells()
+    assert (cells.sum(axis=2) == 300).all()
+    assert (cells == np.rint(cells)).all()
+    limits = option_limits(cells, 4)
+    assert limits.shape == (4, 4, 3)
+    np.testing.assert_allclose(option_limits(cells[0, 1], 4), limits[0, 1], atol=1e-12)
+    a, b = np.triu_indices(4, 1)
+    # Which of the two comes first is no matter but for what the expansion leaves.
+    width = limits[a, b, 2] - limits[a, b, 0]
+    assert (np.abs(limits[a, b] - limits[b, a]).max(axis=1) < 0.01 * width).all()
+    assert (limits[a, b, 0] < found.estimate[a, b]).all()
+    assert (found.estimate[a, b] < limits[a, b, 2]).all()
+
+
+@pytest.mark.parametrize(
+    ("cells", "n_options", "message"),
+    [
+        ([1, 2, 3, 4], 4, "cells must be five counts"),
+        ([1, 2, 3, 4, -1], 4, "none negative"),
+        ([1, 2, 3, 4, 5], 1, "n_options must be at least 2"),
+        ([1, 2, 3, 4, 5], 2, "with two options joint errors are the same"),
+    ],
+)
+def test_bad_cells(cells: Any, n_options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        option_limits(cells, n_options)

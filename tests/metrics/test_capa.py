@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alikely.metrics import capa
-from alikely.metrics.capa import OptionSums
+from alikely.metrics import options
 from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
+from alikely.metrics.options import OptionSums
 
 FUNCTIONS = [
-    (capa.kappa_p, capa.kappa_p_slopes),
-    (capa.correlation_of_options, capa.correlation_slopes),
-    (capa.same_wrong, capa.same_wrong_slopes),
+    (options.kappa_p, options.kappa_p_slopes),
+    (options.correlation_of_options, options.correlation_slopes),
+    (options.same_wrong, options.same_wrong_slopes),
 ]
 
 

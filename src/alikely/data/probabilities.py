@@ -13,7 +13,7 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES, outside, read_repeat
 from alikely.data.ingest import Column, Source, open_tables
-from alikely.metrics.options import check_answers, check_options, check_probabilities
+from alikely.metrics.option_checks import check_answers, check_options, check_probabilities
 
 __all__ = ["N_OPTIONS", "PROBABILITY", "softmax", "with_options", "with_probabilities"]
 

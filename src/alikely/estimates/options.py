@@ -16,8 +16,8 @@ from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
 from alikely.inference.options import chosen
 from alikely.metrics import OPTION_CORRELATION, Metric
-from alikely.metrics.capa import chance_agreement, same_wrong
 from alikely.metrics.cells import divide
+from alikely.metrics.options import chance_agreement, same_wrong
 
 __all__ = ["OPTIONS"]
 

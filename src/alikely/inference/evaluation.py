@@ -26,7 +26,7 @@ from alikely.data.blocks import LEFT_OUT, Block
 from alikely.inference.options import chosen
 from alikely.inference.readings import counted
 from alikely.metrics import Metric
-from alikely.metrics.capa import OptionSums
+from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
 
 __all__ = [

@@ -19,7 +19,7 @@ from alikely.data.blocks import Block, blocks
 from alikely.inference.conjugate import MASS, STICKS, stick_masses
 from alikely.inference.options import chosen
 from alikely.metrics import Metric
-from alikely.metrics.capa import OptionSums
+from alikely.metrics.options import OptionSums
 
 __all__ = ["option_draws"]
 
@@ -68,7 +68,7 @@ def option_draws(
     --------
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise", kind="human").with_options("classes")
-    >>> table = al.data.joint_correctness(trials, labels="options")
+    >>> table = al.data.joint_correctness(trials, no_response="drop", labels="options")
     >>> option_draws(table, 1000, al.metrics.KAPPA_P_DISCRETE, rng=1).shape
     (1000, 6)
     """

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
-from alikely.metrics.capa import OptionSums
+from alikely.metrics.options import OptionSums
 
 __all__ = ["Chosen", "chosen"]
 
@@ -20,7 +20,7 @@ class Chosen(NamedTuple):
     Attributes
     ----------
     each : ndarray, shape (sum, pair, trial)
-        In the order of `alikely.metrics.capa.OptionSums`; 0 where either has no answer.
+        In the order of `alikely.metrics.options.OptionSums`; 0 where either has no answer.
     sharpness : ndarray, shape (observer,)
         How far probabilities are from equal ones, in [0, 1]: those of ``sharpness`` on one option
         and the rest on all alike agree with themselves as often; of answers 1.

@@ -5,21 +5,15 @@ from __future__ import annotations
 from alikely.metrics import (
     alternatives,
     bounds,
-    capa,
     consistency,
     copying,
     distinct,
     errors,
     margins,
     normalised,
+    options,
     readings,
     rows,
-)
-from alikely.metrics.capa import (
-    KAPPA_P,
-    KAPPA_P_DISCRETE,
-    OPTION_CORRELATION,
-    SAME_WRONG_ANSWER,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import COPY_PROBABILITY, copy_probability
@@ -28,6 +22,12 @@ from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_metric
 from alikely.metrics.metric import Metric, Trust, find_metric, get_metric, metrics, register
 from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
 from alikely.metrics.option_matrices import CapaMatrices, capa_matrices, same_wrong_answers
+from alikely.metrics.options import (
+    KAPPA_P,
+    KAPPA_P_DISCRETE,
+    OPTION_CORRELATION,
+    SAME_WRONG_ANSWER,
+)
 from alikely.metrics.readings import (
     BRENNAN_PREDIGER,
     COHEN_KAPPA,
@@ -61,7 +61,6 @@ __all__ = [
     "Trust",
     "alternatives",
     "bounds",
-    "capa",
     "capa_matrices",
     "consistency",
     "copy_probability",
@@ -76,6 +75,7 @@ __all__ = [
     "margins",
     "metrics",
     "normalised",
+    "options",
     "readings",
     "register",
     "rows",

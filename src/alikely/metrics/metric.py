@@ -158,13 +158,13 @@ class Metric:
         of its joint errors (``"labels"``, `errors.label_statistics`); sums over items of all that
         readers said, right or wrong (``"readings"``, `readings.Readings`); the error rows of both
         observers, as lists (``"rows"``, `rows.row_divergence`); both systems' margins of each item
-        (``"margins"``); or sums over questions (`capa.OptionSums`) of answers among options
+        (``"margins"``); or sums over questions (`options.OptionSums`) of answers among options
         (``"options"``) or of their ``"probabilities"``.
     value : callable
         Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
         ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
         value. Of ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and
-        ``"probabilities"`` a `capa.OptionSums`; of ``"rows"`` both observers'
+        ``"probabilities"`` a `options.OptionSums`; of ``"rows"`` both observers'
         errors, their true classes and the number of classes; of ``"margins"`` both margins (item)
         and weights (draw, item).
     influence : callable

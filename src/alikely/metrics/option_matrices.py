@@ -2,7 +2,7 @@
 
 Sums over questions of products of what two systems gave are products of matrices. Those that the
 variance of an influence function needs are the second moments of six quantities of a question
-(`alikely.metrics.capa`): agreement, both probabilities of the right option, both agreements of a
+(`alikely.metrics.options`): agreement, both probabilities of the right option, both agreements of a
 system with itself, and one over the number of wrong options.
 """
 
@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
-from alikely.metrics.capa import (
+from alikely.metrics.cells import divide
+from alikely.metrics.option_checks import check_answers, check_options, check_probabilities
+from alikely.metrics.options import (
     ROUNDING,
     OptionSums,
     chance_agreement,
@@ -26,8 +28,6 @@ from alikely.metrics.capa import (
     kappa_p_slopes,
     same_wrong,
 )
-from alikely.metrics.cells import divide
-from alikely.metrics.options import check_answers, check_options, check_probabilities
 
 __all__ = ["CapaMatrices", "capa_matrices", "same_wrong_answers"]
 
@@ -58,6 +58,10 @@ class CapaMatrices(NamedTuple):
         options as these questions have.
     n_questions : ndarray of int
         Questions that both answered.
+    right, both_right : ndarray
+        Mean probability of the right option, of the first of a pair; of both.
+    chance : ndarray
+        Mean of one over the number of wrong options.
     """
 
     estimate: Floats
@@ -69,6 +73,25 @@ class CapaMatrices(NamedTuple):
     same_wrong: Floats
     same_wrong_chance: Floats
     n_questions: NDArray[np.int64]
+    right: Floats
+    both_right: Floats
+    chance: Floats
+
+    def cells(self) -> Floats:
+        """Questions by what both chose, as `alikely.inference.option_limits` takes them.
+
+        Returns
+        -------
+        ndarray, shape (observer, observer, 5)
+            Both right; the first alone, the second alone; both wrong and the same; and different.
+            Of probabilities expected numbers.
+        """
+        a, b, both = self.right, self.right.T, self.both_right
+        same = self.observed - both
+        shares = [both, a - both, b - both, same, 1 - a - b + both - same]
+        counts = self.n_questions[..., None] * np.stack(shares, axis=-1)
+        # What rounding leaves of 0 is not negative.
+        return np.where(np.abs(counts - np.rint(counts)) < 1e-6, np.rint(counts), counts)
 
 
 def capa_matrices(
@@ -130,6 +153,9 @@ def capa_matrices(
         same_wrong(firsts),
         divide(by_chance, np.where(both_wrong > 0, both_wrong, 0.0)),
         firsts.number.round().astype(np.int64),
+        mean["a"],
+        divide(firsts.both_right, firsts.number),
+        mean["f"],
     )
 
 

@@ -1,150 +1,362 @@
-"""What probabilities of options, and answers among them, must hold."""
+"""Chance-adjusted probabilistic agreement of systems that choose among options: kappa_p (CAPA).
+
+Of two systems and question i with K options, ``o`` is the chance that answers drawn from both agree
+(the sum over options of both probabilities), ``alpha`` and ``beta`` their probabilities of the
+right option, ``f = 1/(K - 1)``. With means O, A, B, F over questions chance agreement is
+``E = A B + (1 - A)(1 - B) F``: wrong answers fall on all wrong options alike, whichever are
+popular. Of answers alone, probabilities are 0 and 1.
+
+References
+----------
+.. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025). Great
+   models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
+.. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-__all__ = ["check_answers", "check_options", "check_probabilities", "tolerance"]
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide
+from alikely.metrics.metric import TRUST, Metric, register
 
-# Double precision rounds a sum by less than 1e-15; numbers printed with seven digits, of a few
-# options, by less than this.
-TOLERANCE = 1e-6
-# Half precision rounds each by up to 2**-11 of itself, so their sum by up to 4.9e-4; single
-# precision often holds numbers that were half before.
-COARSE = 1e-3
+__all__ = [
+    "KAPPA_P",
+    "KAPPA_P_DISCRETE",
+    "OPTION_CORRELATION",
+    "SAME_WRONG_ANSWER",
+    "OptionSums",
+    "chance_agreement",
+    "correlation_of_options",
+    "correlation_slopes",
+    "kappa_p",
+    "kappa_p_slopes",
+    "same_wrong",
+    "same_wrong_slopes",
+]
+
+# What rounding leaves of a difference that is 0.
+ROUNDING = 1e-12
 
 
-def tolerance(dtype: np.dtype[Any]) -> float:
-    """By how much probabilities of this precision may miss the sum 1.
+class OptionSums(NamedTuple):
+    """Sums over questions that every measure of agreement on options is a function of.
 
-    Examples
-    --------
-    >>> tolerance(np.dtype(np.float64)), tolerance(np.dtype(np.float16))
-    (1e-06, 0.001)
+    Attributes
+    ----------
+    number : ndarray, shape (...)
+        Questions that both answered.
+    same : ndarray, shape (...)
+        Chance that answers drawn from both are the same, summed over questions; of answers alone,
+        how many are.
+    right_a, right_b : ndarray, shape (...)
+        Probability of the right option.
+    self_a, self_b : ndarray, shape (...)
+        Chance that two answers drawn from one system are the same; of answers alone 1 a question.
+    chance : ndarray, shape (...)
+        One over the number of wrong options.
+    both_right : ndarray, shape (...)
+        Chance that both are right.
     """
-    return COARSE if dtype.kind == "f" and dtype.itemsize < 8 else TOLERANCE
+
+    number: Floats
+    same: Floats
+    right_a: Floats
+    right_b: Floats
+    self_a: Floats
+    self_b: Floats
+    chance: Floats
+    both_right: Floats
 
 
-def check_options(
-    truth: ArrayLike, n_options: ArrayLike, n_questions: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right options and numbers of options, one for each question.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many as questions, one is no whole number, a question has fewer than two
-        options, or its right one is not among them.
-    """
-    options, right = np.asarray(n_options), np.asarray(truth)
-    for name, array, of in (("n_options", options, "iu"), ("truth", right, "iu")):
-        if array.dtype.kind not in of:
-            raise ValueError(
-                f"{name} must be whole numbers, one for each question, got {array.dtype}"
-            )
-    if options.ndim == 0:
-        options = np.full(n_questions, options)
-    for name, array in (("n_options", options), ("truth", right)):
-        if array.shape != (n_questions,):
-            raise ValueError(
-                f"{name} must be {n_questions} whole numbers, one for each question, got shape "
-                f"{array.shape}"
-            )
-    if (options < 2).any():
-        bad = int(np.argmax(options < 2))
-        number = "one option" if options[bad] == 1 else f"{options[bad]} options"
-        raise ValueError(
-            f"question {bad} has {number}, and agreement needs two or more to choose from; leave "
-            "it out"
-        )
-    outside = (right < 0) | (right >= options)
-    if outside.any():
-        bad = int(np.argmax(outside))
-        raise ValueError(
-            f"the right option of question {bad} is {right[bad]}, and its {options[bad]} options "
-            f"are numbered 0 to {options[bad] - 1}"
-        )
-    return right.astype(np.int64), options.astype(np.int64)
+def _means(sums: OptionSums) -> OptionSums:
+    return OptionSums(*(divide(part, sums.number) for part in sums))
 
 
-def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
-    """Refuse answers outside their options; -1 is none.
-
-    Raises
-    ------
-    TypeError
-        If answers are no whole numbers.
-    ValueError
-        If one is outside.
-    """
-    if answers.dtype.kind not in "iu":
-        raise TypeError(
-            f"answers must be numbers of options, whole and from 0 (-1 for none), got "
-            f"{answers.dtype}; probabilities have the shape (observer, question, option)"
-        )
-    outside = (answers < -1) | (answers >= n_options)
-    if outside.any():
-        observer, question = np.argwhere(outside)[0]
-        raise ValueError(
-            f"observer {observer} chose option {answers[observer, question]} of question "
-            f"{question}, whose {n_options[question]} options are numbered 0 to "
-            f"{n_options[question] - 1}; -1 means no answer"
-        )
+def _by_sums(sums: OptionSums, by_means: dict[str, Floats]) -> OptionSums:
+    """Derivatives by sums, from those by means."""
+    mean, one = _means(sums), divide(1.0, sums.number)
+    slopes: dict[str, Any] = {name: np.zeros_like(one) for name in OptionSums._fields}
+    for name, change in by_means.items():
+        slopes[name] = change * one
+        slopes["number"] = slopes["number"] - change * getattr(mean, name) * one
+    return OptionSums(**slopes)
 
 
-def check_probabilities(
-    values: NDArray[Any], n_options: NDArray[np.int64], at: Any = slice(None)
-) -> NDArray[np.bool_]:
-    """Which questions each observer answered; refuses what are no probabilities.
+def chance_agreement(right_a: Floats, right_b: Floats, chance: Floats) -> Floats:
+    """Agreement of independent systems whose errors fall on all wrong options alike [G25]_.
 
     Parameters
     ----------
-    values : ndarray, shape (observer, question, option)
-        NaN throughout where a question was not answered.
-    n_options : ndarray of int, shape (question,)
-        Beyond them probabilities must be 0.
-    at : slice or ndarray of int
-        Numbers of these questions among all, for messages.
+    right_a, right_b : ndarray, shape (...)
+        Mean probability of the right option, in [0, 1].
+    chance : ndarray, shape (...)
+        Mean over questions of one over the number of wrong options.
 
     Returns
     -------
-    ndarray of bool, shape (observer, question)
+    ndarray, shape (...)
 
-    Raises
-    ------
-    ValueError
-        If probabilities are negative, NaN in part, beyond the options of a question, or do not sum
-        to 1.
+    Examples
+    --------
+    >>> round(float(chance_agreement(0.7, 0.6, 1 / 3)), 2)
+    0.46
     """
-    if values.dtype.kind != "f":
-        raise ValueError(
-            f"probabilities must be floats, got {values.dtype}; answers have the shape (observer, "
-            "question)"
-        )
-    if values.shape[2] < n_options.max(initial=0):
-        raise ValueError(
-            f"a question has {n_options.max()} options, and probabilities are of {values.shape[2]}"
-        )
-    gone = np.isnan(values)
-    shown = ~gone.all(axis=2)
-    total = values.sum(axis=2, dtype=np.float64)
-    near = tolerance(values.dtype)
-    beyond = (np.arange(values.shape[2]) >= n_options[:, None]) & (values != 0) & shown[..., None]
-    faults = (
-        (gone.any(axis=2) & shown, "NaN among them; give all options, or NaN for all of them"),
-        ((values < 0).any(axis=2), "a negative one; logits and log likelihoods need a softmax"),
-        (beyond.any(axis=2), "one beyond the {k} options of this question; give n_options"),
-        (shown & ~(np.abs(total - 1) <= near), "the sum {total:.6g}, not 1 (within {near:g})"),
+    return np.asarray(right_a * right_b + (1 - right_a) * (1 - right_b) * chance)
+
+
+def _by_right(right: Floats, chance: Floats) -> Floats:
+    """Change of chance agreement with the accuracy of the other."""
+    return np.asarray(right - chance * (1 - right))
+
+
+def _rest(mean: OptionSums) -> Floats:
+    """One minus chance agreement, NaN where nothing else was possible."""
+    rest = 1 - chance_agreement(mean.right_a, mean.right_b, mean.chance)
+    return np.where(rest > ROUNDING, rest, np.nan)
+
+
+def kappa_p(sums: OptionSums) -> Floats:
+    """Chance-adjusted probabilistic agreement [G25]_.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``(O - E) / (1 - E)``: 1 where both always say the same, 0 as by chance; NaN without a
+        question, and where both are always right, or both always wrong with two options.
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(kappa_p(sums)), 3)
+    0.074
+    """
+    mean = _means(sums)
+    rest = _rest(mean)
+    return np.asarray(1 - (1 - mean.same) / rest)
+
+
+def kappa_p_slopes(sums: OptionSums) -> OptionSums:
+    """Derivatives of `kappa_p` by all sums: its influence function [H74]_.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    OptionSums
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(kappa_p_slopes(sums).same * 100), 3)
+    1.852
+    """
+    mean = _means(sums)
+    rest = _rest(mean)
+    a, b, f = mean.right_a, mean.right_b, mean.chance
+    less = -(1 - mean.same) / rest**2
+    return _by_sums(
+        sums,
+        {
+            "same": 1 / rest,
+            "right_a": less * _by_right(b, f),
+            "right_b": less * _by_right(a, f),
+            "chance": less * (1 - a) * (1 - b),
+        },
     )
-    for wrong, what in faults:
-        if wrong.any():
-            observer, question = np.argwhere(wrong)[0]
-            told = what.format(k=n_options[question], total=total[observer, question], near=near)
-            number = (at.start or 0) + question if isinstance(at, slice) else at[question]
-            raise ValueError(
-                f"probabilities of observer {observer} for question {number} have {told}"
-            )
-    return np.asarray(shown)
+
+
+def _beyond(mean: OptionSums) -> tuple[Floats, Floats, Floats]:
+    """Agreement beyond chance of both systems, and of each with itself; NaN unless above 0."""
+    a, b, f = mean.right_a, mean.right_b, mean.chance
+    own = (mean.self_a - chance_agreement(a, a, f), mean.self_b - chance_agreement(b, b, f))
+    of_a, of_b = (np.where(each > ROUNDING, each, np.nan) for each in own)
+    return np.asarray(mean.same - chance_agreement(a, b, f)), of_a, of_b
+
+
+def correlation_of_options(sums: OptionSums) -> Floats:
+    """Agreement beyond chance, over that of each system with itself: ``r_p``.
+
+    For a constant number of options agreement beyond chance is a covariance over questions and
+    options, and this its correlation: 1 of a system with itself, where soft `kappa_p` is not.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``(O_ab - E_ab) / sqrt((O_aa - E_aa)(O_bb - E_bb))``; NaN where a system does not agree
+        with itself beyond chance.
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(correlation_of_options(sums)), 3)
+    0.075
+    """
+    beyond, of_a, of_b = _beyond(_means(sums))
+    return np.asarray(beyond / np.sqrt(of_a * of_b))
+
+
+def correlation_slopes(sums: OptionSums) -> OptionSums:
+    """Derivatives of `correlation_of_options` by all sums.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    OptionSums
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(correlation_slopes(sums).same * 100), 3)
+    1.884
+    """
+    mean = _means(sums)
+    beyond, of_a, of_b = _beyond(mean)
+    root = np.sqrt(of_a * of_b)
+    r = beyond / root
+    a, b, f = mean.right_a, mean.right_b, mean.chance
+    own = (1 - a) ** 2 / of_a + (1 - b) ** 2 / of_b
+    return _by_sums(
+        sums,
+        {
+            "same": 1 / root,
+            "right_a": -_by_right(b, f) / root + r * _by_right(a, f) / of_a,
+            "right_b": -_by_right(a, f) / root + r * _by_right(b, f) / of_b,
+            "self_a": -r / (2 * of_a),
+            "self_b": -r / (2 * of_b),
+            "chance": -(1 - a) * (1 - b) / root + r * own / 2,
+        },
+    )
+
+
+def _both_wrong(mean: OptionSums) -> Floats:
+    wrong = 1 - mean.right_a - mean.right_b + mean.both_right
+    return np.where(wrong > ROUNDING, wrong, np.nan)
+
+
+def same_wrong(sums: OptionSums) -> Floats:
+    """Share of the same wrong answer where both are wrong.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1]; by chance the mean of one over the number of wrong options. NaN where there is
+        no joint error.
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(same_wrong(sums)), 3)
+    0.333
+    """
+    mean = _means(sums)
+    return np.asarray((mean.same - mean.both_right) / _both_wrong(mean))
+
+
+def same_wrong_slopes(sums: OptionSums) -> OptionSums:
+    """Derivatives of `same_wrong` by all sums.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    OptionSums
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(same_wrong_slopes(sums).same * 100), 3)
+    6.667
+    """
+    mean = _means(sums)
+    wrong = _both_wrong(mean)
+    share = (mean.same - mean.both_right) / wrong
+    return _by_sums(
+        sums,
+        {
+            "same": 1 / wrong,
+            "right_a": share / wrong,
+            "right_b": share / wrong,
+            "both_right": -(1 + share) / wrong,
+        },
+    )
+
+
+def _reason(value: Any, other: str) -> Any:
+    def reason(sums: OptionSums) -> NDArray[Any]:
+        defined = np.isfinite(value(sums))
+        return np.select([np.asarray(sums.number) == 0, defined], ["no common question", ""], other)
+
+    return reason
+
+
+BESIDE = ("agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_chance")
+ALWAYS = "both are always right, or always wrong with one wrong option"
+NOT_ITSELF = "a system does not agree with itself beyond chance"
+
+
+def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **more: Any) -> Metric:
+    value, slopes, other = functions
+    return register(
+        Metric(
+            name,
+            counts,
+            value,
+            slopes,
+            _reason(value, other),
+            label=label,
+            short=short,
+            beside=BESIDE,
+            module=__name__,
+            **more,
+        )
+    )
+
+
+_KAPPA = (kappa_p, kappa_p_slopes, ALWAYS)
+KAPPA_P = _metric("kappa_p", "CAPA", "kappa_p of probabilities", "probabilities", _KAPPA)
+KAPPA_P_DISCRETE = _metric(
+    "kappa_p_discrete", "discrete CAPA", "kappa_p of answers", "options", _KAPPA
+)
+OPTION_CORRELATION = _metric(
+    "option_correlation",
+    "r_p",
+    "correlation of probabilities beyond chance",
+    "probabilities",
+    (correlation_of_options, correlation_slopes, NOT_ITSELF),
+)
+SAME_WRONG_ANSWER = _metric(
+    "same_wrong_answer",
+    "same wrong",
+    "share of the same wrong answer",
+    "options",
+    (same_wrong, same_wrong_slopes, "no joint error"),
+    bounds=(0.0, 1.0),
+    # Measured (`calibration.estimate_coverage`): on the plain scale intervals reach beyond 1.
+    scale="logit",
+    trust=TRUST["labels"],
+    rests_on=("n_joint_errors", "joint"),
+)
