@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -102,6 +103,33 @@ def test_lm_eval_likelihood_by_length_of_options(tmp_path: Path) -> None:
     trials = Trials.read(harness(tmp_path, both), score="acc_norm,exact_match")
     assert not trials.has_classes
     assert any("1 of 3 samples have an answer that contradicts" in note for note in trials.notes)
+
+
+def test_lm_eval_keeps_probabilities(tmp_path: Path) -> None:
+    """Softmax of log likelihoods; of acc_norm of these by the length of each option."""
+    trials = Trials.read(harness(tmp_path / "plain", SAMPLES))
+    likelihood = np.array([[float(e[0]) for e in s["filtered_resps"]] for s in SAMPLES])
+    odds = np.exp(likelihood)
+    p = trials.data["probability"].values[0]
+    np.testing.assert_allclose(p, odds / odds.sum(axis=1, keepdims=True), atol=1e-15)
+    assert trials.data["n_options"].values.tolist() == [3, 3, 3]
+    norm = [
+        sample | {"metrics": ["acc_norm"], "acc_norm": value}
+        for sample, value in zip(SAMPLES, (0.0, 0.0, 1.0), strict=True)
+    ]
+    odds = np.exp(likelihood / [1, 8, 2])
+    p = Trials.read(harness(tmp_path / "norm", norm)).data["probability"].values[0]
+    np.testing.assert_allclose(p, odds / odds.sum(axis=1, keepdims=True), atol=1e-15)
+
+
+def test_lm_eval_options_that_differ(tmp_path: Path) -> None:
+    """Two models with other numbers of options of one question: answers are read, and no more."""
+    harness(tmp_path, SAMPLES)
+    short = choice_sample(0, "0", [-1.5, -2.25]) | {"filtered_resps": [["-1.5", "x"], ["-2", "x"]]}
+    trials = Trials.read(harness(tmp_path, [short], "org__other"))
+    assert "probability" not in trials.data
+    assert trials.has_classes
+    assert any("probabilities of options were left out: item '0'" in n for n in trials.notes)
 
 
 def test_lm_eval_mutual_information_doubles_requests(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
+from alikely.inference.option_draws import option_draws
 from alikely.inference.reading_draws import readings_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
@@ -267,7 +268,7 @@ def _laid_out(
         models=models,
         humans=humans,
         no_response=no_response,
-        labels=metric.counts != "correctness",
+        labels=metric.labels,
         both_orders=not metric.symmetric,
         level="dataset" if levels is None else "condition",
         groups=None if levels is None else group_mapping(levels),
@@ -473,6 +474,17 @@ def _of_readings(
     return by_level(layout, nested_scores(layout, readings_draws(table, n_draws, metric, seed)))
 
 
+def _of_options(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    n_draws: int,
+    seed: np.random.SeedSequence,
+    _images: NDArray[np.intp],
+) -> Floats:
+    return by_level(layout, nested_scores(layout, option_draws(table, n_draws, metric, seed)))
+
+
 def _of_rows(
     table: xr.Dataset,
     layout: Layout,
@@ -494,6 +506,7 @@ DRAWN: Mapping[str, Callable[..., Floats]] = {
     "cells": _of_cells,
     "labels": _of_labels,
     "readings": _of_readings,
+    "options": _of_options,
     "rows": _of_rows,
 }
 

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
+from alikely.calibration import coverage_options
+from alikely.calibration.coverage_options import analysed_answers, analysed_probabilities
 from alikely.calibration.coverage_readings import GRID, NAMES, analysed_readings
 from alikely.calibration.studies import run_study
 from alikely.data.blocks import blocks
@@ -54,7 +56,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "rho": (-1.0, 1.0), "m": (2, 10_000), "n_classes": (3, 10_000), "n_items": (5, 10**6),
     "n_answers": (1, 10**6), "n_errors": (1, 10**6), "n_joint_errors": (1, 10**6),
     "n_readers": (2, 1_000), "accuracy": (0.0, 1.0), "prevalence": (0.0, 1.0),
-    "missing": (0.0, 0.99),
+    "missing": (0.0, 0.99), "n_options": (2, 10_000), "sharing": (0.0, 1.0),
+    "sharpness": (0.0, 100.0),
 }  # fmt: skip
 # School, kind of interval, and how `Result.summary` names the latter.
 METHODS: dict[str, tuple[School, CiKind, str]] = {
@@ -98,7 +101,10 @@ def estimate_coverage(
         ``n_classes, n_errors`` (of each system, over all true classes), ``peakedness``. Margins:
         ``rho, n_items, n_answers`` (of people to each item) and ``m`` alternatives. Readings:
         ``n_readers`` (two as a pair, more at once), ``n_items, accuracy``, ``prevalence`` (of the
-        first class), ``missing`` (share of the readings) and ``m`` classes.
+        first class), ``missing`` (share of the readings) and ``m`` classes. Answers among options:
+        ``n_items, accuracy, n_options, copy_probability, peakedness``; probabilities of these:
+        ``n_items, n_options, sharing`` (share of what systems like that they have in common) and
+        ``sharpness`` of the softmax.
     n_datasets, n_draws : int
         Data sets of each setting, at least 10; draws and replicates for each, at least 100.
     ci_probs : sequence of float
@@ -146,6 +152,9 @@ def estimate_coverage(
       [S04]_; the posterior should contain `rho`, the correlation of margins with strengths.
     - Readings: readers are alike and err independently given the true class; the value over
       infinitely many items.
+    - Options: one of two equally good systems copies the other; ``peakedness`` is the share of
+      errors that are the same popular one. Probabilities: softmax of normal likings, a standard
+      deviation more of the right option; the value over 500,000 questions.
 
     The data sets of a setting are the conditions of one call of the door. With ``sampler="nuts"``
     the doors of error patterns compile a model for each; here `alikely.inference.nuts_many` takes
@@ -405,4 +414,8 @@ STUDIES: dict[str, tuple[list[str], list[tuple[float, ...]], Callable[..., Analy
         _margins,
     ),
     "readings": (NAMES, GRID, analysed_readings),
+    "options": (coverage_options.NAMES, coverage_options.GRID, analysed_answers),
+    "probabilities": (
+        coverage_options.SOFT_NAMES, coverage_options.SOFT_GRID, analysed_probabilities
+    ),
 }  # fmt: skip

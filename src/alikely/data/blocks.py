@@ -45,6 +45,10 @@ class Block(NamedTuple):
         Margins in a margin table, NaN where there is none; else empty.
     readers : ndarray of bool, shape (pair, observer)
         Who is in each entry, in a table whose entries are groups of readers; else empty.
+    n_options : ndarray of int, shape (trial,)
+        Options of each question, where they are known; else empty.
+    probability : ndarray of float, shape (observer, trial, class)
+        Probabilities of options, NaN where there are none; in a table without them empty.
     """
 
     rows: slice
@@ -58,6 +62,8 @@ class Block(NamedTuple):
     n_possible: NDArray[np.int64] = np.empty(0, np.int64)
     margins: NDArray[np.float64] = np.empty((0, 0))
     readers: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
+    n_options: NDArray[np.int64] = np.empty(0, np.int64)
+    probability: NDArray[np.floating] = np.empty((0, 0, 0))
 
     @property
     def crossed(self) -> bool:
@@ -157,6 +163,10 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
             block = block._replace(
                 response=response[here], truth=truth[members], n_classes=table.sizes["class"]
             )
+        if "n_options" in table:
+            block = block._replace(n_options=table["n_options"].values[members])
+        if "probability" in table:
+            block = block._replace(probability=table["probability"].values[here])
         if "n_classes" in table:
             block = block._replace(n_possible=table["n_classes"].values[block.rows])
         yield block

@@ -15,6 +15,7 @@ from alikely.data.columns import NOTES
 from alikely.data.files import File, Paths, find_files, read_table
 from alikely.data.ingest import Source, open_tables
 from alikely.data.patterns import fields_of_names
+from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Choice, Reader, readers
 from alikely.data.wide import long_tables
 
@@ -78,7 +79,24 @@ def read_trials(
             missing=missing, notes=notes,
         )  # fmt: skip
     source = open_tables(tables, names=names, missing=missing)
-    return _noted(_aligned(source, columns), notes)
+    data = _aligned(source, columns)
+    if reader is not None and log.options is not None:
+        data = _with_options(data, log.options, columns, notes)
+    return _noted(data, notes)
+
+
+def _with_options(
+    data: xr.Dataset, options: Any, columns: Mapping[str, Any], notes: list[str]
+) -> xr.Dataset:
+    """Add the probabilities of options that a log has, or the reason why they are left out."""
+    renamed = [role for role in ROLES if columns.get(role, role) != role]
+    try:
+        if renamed:
+            raise ValueError(f"{renamed[0]} is another column than that of the log")
+        return with_probabilities(data, options, None, "logits")
+    except ValueError as error:
+        notes.append(f"probabilities of options were left out: {error}")
+        return data
 
 
 def wide_trials(

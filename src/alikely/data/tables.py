@@ -22,6 +22,7 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
 from alikely.data.conditions import nested_labels
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
+from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring, refuse_repeats
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.metrics.cells import CELLS
@@ -51,7 +52,7 @@ def joint_correctness(
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
     *,
-    labels: bool = False,
+    labels: bool | Literal["options"] = False,
     disjoint: bool = False,
     directed: bool = False,
     repeats: Repeats = "paired",
@@ -71,9 +72,10 @@ def joint_correctness(
     no_response : {"error", "drop"}
         Whether a trial that was shown but got no response is an error (the convention of the
         model-vs-human benchmark) or is left out of the observer's pairs.
-    labels : bool
+    labels : bool or "options"
         Keep the answers too, for metrics of wrong labels. A missing response that counts as an
-        error is then a class of its own, ``(no response)``.
+        error is then a class of its own, ``(no response)``. With ``"options"`` keep what trials
+        carry of them, too (`alikely.Trials.with_options`, `alikely.Trials.with_probabilities`).
     disjoint : bool
         Admit pairs without a common trial, for metrics that need none.
     directed : bool
@@ -176,6 +178,8 @@ def joint_correctness(
     if not labels:
         return table
     table = table.assign(found)
+    if labels == "options":
+        table = table.assign(_options(data, table))
     return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
 
 
@@ -186,6 +190,18 @@ def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object
     of_condition = data["condition"].values[where]
     labels[where] = [f"{c}: {i}" for c, i in zip(of_condition, labels[where], strict=True)]
     return labels
+
+
+def _options(data: xr.Dataset, table: xr.Dataset) -> dict[str, Any]:
+    """What trials carry of the options of their questions."""
+    if table.attrs["repeats"] == "crossed":
+        raise ValueError("agreement on options takes one answer to a question; repeats='paired'")
+    if SILENT in table["class"].values:
+        raise ValueError(
+            "some trials have no response, which is none of the options; leave them out with "
+            "no_response='drop'"
+        )
+    return {name: data[name].variable for name in (N_OPTIONS, PROBABILITY) if name in data}
 
 
 def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]:

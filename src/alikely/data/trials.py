@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from alikely.data.columns import (
 )
 from alikely.data.files import Paths
 from alikely.data.ingest import label, open_tables
+from alikely.data.probabilities import with_options, with_probabilities
 from alikely.data.reading import read_trials, wide_trials
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
@@ -45,7 +46,9 @@ class Trials:
         absent when only correctness is known. Coordinates of ``trial``: ``dataset, condition,
         item, repeat`` and, with classes, ``truth``; of ``observer``: ``kind`` and free labels.
         Trials of one condition stand together. The attribute ``true_elsewhere`` names classes that
-        are true only in data sets that `select` has left out, ``notes`` what was guessed.
+        are true only in data sets that `select` has left out, ``notes`` what was guessed. After
+        `with_options` a coordinate ``n_options`` of ``trial``; after `with_probabilities` also
+        ``probability`` (observer, trial, class), NaN where there is none.
 
     Examples
     --------
@@ -360,6 +363,73 @@ class Trials:
             labels=labels,
         )
         return cls(data)
+
+    def with_options(self, n_options: ArrayLike) -> Trials:
+        """Say how many options each question had, for metrics of answers among options.
+
+        Parameters
+        ----------
+        n_options : int, array_like of int (trial,) or "classes"
+            At least 2: the first so many classes, in the order of `classes`; or all classes.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        ValueError
+            If a question has fewer than two options, or an answer or truth that is none of them.
+
+        Examples
+        --------
+        >>> trials = Trials.from_arrays([["A", "B"], ["B", "B"]], ["A", "B"], classes=list("ABCD"))
+        >>> trials.with_options(4).data["n_options"].values.tolist()
+        [4, 4]
+        """
+        return Trials(with_options(self.data, n_options))
+
+    def with_probabilities(
+        self,
+        values: Any,
+        *,
+        n_options: ArrayLike | None = None,
+        scale: Literal["probabilities", "logits"] = "probabilities",
+    ) -> Trials:
+        """Add how probable each option was to each observer.
+
+        Parameters
+        ----------
+        values : array_like or table
+            Of shape (observer, trial, class) in the order of `data` and `classes`, NaN throughout
+            where there is none, 0 beyond the options of a question; memory-mapped arrays stay on
+            disk. Or a long table with the columns ``observer, item, option, probability`` (or
+            ``logit``) and, where trials are not told apart without, ``dataset, condition, repeat``:
+            options of a question are those that have rows.
+        n_options : int or array_like of int (trial,), optional
+            Of an array as in `with_options`; all classes if not given.
+        scale : {"probabilities", "logits"}
+            Logits or log likelihoods are made probabilities by softmax.
+
+        Returns
+        -------
+        Trials
+            With a note of answers that are not the likeliest.
+
+        Raises
+        ------
+        ValueError
+            If shapes or labels do not fit, an option is unknown, a question has one, or values are
+            negative, NaN in part, or do not sum to 1 (within 1e-6; 1e-3 below double precision).
+
+        Examples
+        --------
+        >>> trials = Trials.from_arrays([["A", "B"], ["B", "B"]], ["A", "B"])
+        >>> p = [[[0.9, 0.1], [0.2, 0.8]], [[0.4, 0.6], [0.3, 0.7]]]
+        >>> trials.with_probabilities(p).data["probability"].dims
+        ('observer', 'trial', 'class')
+        """
+        return Trials(with_probabilities(self.data, values, n_options, scale))
 
     @property
     def observers(self) -> list[str]:

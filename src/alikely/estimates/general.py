@@ -11,6 +11,7 @@ from alikely.estimates.consistency import CORRECTNESS
 from alikely.estimates.doors import Ask, Kind, analyse
 from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.margins import MARGINS
+from alikely.estimates.options import OPTIONS
 from alikely.estimates.readings import READINGS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
@@ -26,6 +27,8 @@ KINDS: dict[str, Kind] = {
     "readings": READINGS,
     "rows": ROWS,
     "margins": MARGINS,
+    "options": OPTIONS,
+    "probabilities": OPTIONS,
 }
 
 

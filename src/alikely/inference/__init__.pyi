@@ -10,6 +10,7 @@ from .evaluation import Evaluator as Evaluator
 from .evaluation import evaluator as evaluator
 from .evaluation import weighted_cells as weighted_cells
 from .fisher import fisher_log10_p as fisher_log10_p
+from .five_cells import option_limits as option_limits
 from .independent import independent_posterior as independent_posterior
 from .independent import null_bootstrap as null_bootstrap
 from .influence import covariance as covariance
@@ -54,6 +55,7 @@ __all__ = [
     "null_percentiles",
     "nuts",
     "nuts_many",
+    "option_limits",
     "p_value",
     "pairwise_draws",
     "posterior",

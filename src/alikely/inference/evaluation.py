@@ -23,8 +23,10 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import LEFT_OUT, Block
+from alikely.inference.options import chosen
 from alikely.inference.readings import counted
 from alikely.metrics import Metric
+from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
 
 __all__ = [
@@ -92,6 +94,8 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
         return _correctness(block, metric)
     if metric.counts == "margins":
         return _margins(block, metric)
+    if metric.counts in ("options", "probabilities"):
+        return _options(block, metric)
     if not block.n_classes:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
@@ -277,6 +281,28 @@ def _readings(block: Block, metric: Metric) -> Evaluator:
         slopes,
         lambda: metric.reason(of_entries()).astype(object),
         2 * len(ready.members) * ready.size,
+    )
+
+
+def _options(block: Block, metric: Metric) -> Evaluator:
+    """Answers among options, or probabilities of these."""
+    ready = chosen(block, metric.counts == "probabilities")
+    every = np.ones((1, ready.each.shape[2]))
+
+    def of_pairs() -> OptionSums:
+        return OptionSums(*(part[0] for part in ready.sums(every)))
+
+    def slopes() -> Floats:
+        sums = of_pairs()
+        out = ready.slopes(metric.influence(sums))
+        out[~np.isfinite(metric.value(sums))] = np.nan
+        return out
+
+    return Evaluator(
+        lambda weights: metric.value(ready.sums(weights)),
+        slopes,
+        lambda: metric.reason(of_pairs()).astype(object),
+        len(ready.each) * ready.each.shape[1],
     )
 
 

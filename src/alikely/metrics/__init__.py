@@ -11,6 +11,7 @@ from alikely.metrics import (
     errors,
     margins,
     normalised,
+    options,
     readings,
     rows,
 )
@@ -20,6 +21,13 @@ from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_metric
 from alikely.metrics.metric import Metric, Trust, find_metric, get_metric, metrics, register
 from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
+from alikely.metrics.option_matrices import CapaMatrices, capa_matrices, same_wrong_answers
+from alikely.metrics.options import (
+    KAPPA_P,
+    KAPPA_P_DISCRETE,
+    OPTION_CORRELATION,
+    SAME_WRONG_ANSWER,
+)
 from alikely.metrics.readings import (
     BRENNAN_PREDIGER,
     COHEN_KAPPA,
@@ -39,15 +47,21 @@ __all__ = [
     "ERROR_SIMILARITY",
     "FLEISS_KAPPA",
     "GWET_AC1",
+    "KAPPA_P",
+    "KAPPA_P_DISCRETE",
     "KRIPPENDORFF_ALPHA",
     "MIN_MID_MAX_AGREEMENT",
     "MISCLASSIFICATION_AGREEMENT",
     "NORMALISED_ERROR_CONSISTENCY",
+    "OPTION_CORRELATION",
     "RAW_AGREEMENT",
+    "SAME_WRONG_ANSWER",
+    "CapaMatrices",
     "Metric",
     "Trust",
     "alternatives",
     "bounds",
+    "capa_matrices",
     "consistency",
     "copy_probability",
     "copying",
@@ -61,7 +75,9 @@ __all__ = [
     "margins",
     "metrics",
     "normalised",
+    "options",
     "readings",
     "register",
     "rows",
+    "same_wrong_answers",
 ]

@@ -35,7 +35,7 @@ __all__ = [
     "register",
 ]
 
-Counts = Literal["correctness", "labels", "readings", "rows", "margins"]
+Counts = Literal["correctness", "labels", "readings", "rows", "margins", "options", "probabilities"]
 Scale = Literal["identity", "fisher", "logit"]
 # Posteriors whose limits `inference` has without draws.
 Limits = Literal["", "kappa"]
@@ -113,7 +113,21 @@ TRUST: Mapping[str, Trust] = {
         "few items: trust the posterior only",
         "few items: trust the posterior only",
     ),
+    "options": Trust(
+        _rarest_answers,
+        10,
+        FEW,
+        "answers have no spread: only the posterior has one",
+    ),
+    "probabilities": Trust(
+        lambda known: known["n_trials"],
+        40,
+        "few questions: intervals may be too narrow",
+        "questions have no spread: only the posterior has one",
+    ),
 }
+# What metrics count that take one answer of an observer to an item, if not said otherwise.
+ONE_ANSWER = ("readings", "options", "probabilities")
 # How posterior draws of an estimand come from its table, by what it counts; the others have a way
 # of their own, or none.
 BY_COUNTS: Any = None
@@ -124,8 +138,13 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "rows": ("n_errors", "errors"),
     "margins": ("n_trials", "items"),
     "readings": ("n_trials", "items"),
+    "options": ("n_trials", "questions"),
+    "probabilities": ("n_trials", "questions"),
 }
-DRAWS: Mapping[str, str] = {"correctness": "cells", "labels": "labels", "readings": "readings"}
+DRAWS: Mapping[str, str] = {
+    "correctness": "cells", "labels": "labels", "readings": "readings", "options": "options",
+    "probabilities": "options",
+}  # fmt: skip
 # Dims and labels of the tables that hold a metric as a variable or a column.
 TAKEN = (
     "pair", "chain", "draw", "resample", "trial", "dataset", "condition", "observer_a",
@@ -151,21 +170,25 @@ class Metric:
     ----------
     name : str
         Name of the variable in a result, of the command line and of files.
-    counts : {"correctness", "labels", "readings", "rows", "margins"}
-        What it is a function of: the four correctness cells of a pair; the label statistics of its
-        joint errors (`errors.label_statistics`); sums over items of all that readers said, right
-        or wrong (`readings.Readings`); the error rows of both observers, as lists
-        (`rows.row_divergence`); or both systems' margins of each item.
+    counts : str
+        What it is a function of: the four cells of a pair (``"correctness"``); the label statistics
+        of its joint errors (``"labels"``, `errors.label_statistics`); sums over items of all that
+        readers said, right or wrong (``"readings"``, `readings.Readings`); the error rows of both
+        observers, as lists (``"rows"``, `rows.row_divergence`); both systems' margins of each item
+        (``"margins"``); or sums over questions (`options.OptionSums`) of answers among options
+        (``"options"``) or of their ``"probabilities"``.
     value : callable
         Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
         ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
-        value. Of ``"readings"`` it takes a `readings.Readings`; of ``"rows"`` both observers'
+        value. Of ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and
+        ``"probabilities"`` a `options.OptionSums`; of ``"rows"`` both observers'
         errors, their true classes and the number of classes; of ``"margins"`` both margins (item)
         and weights (draw, item).
     influence : callable
         Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of
-        ``"readings"`` the derivatives by all sums, as a `readings.Readings`; of ``"rows"`` both
-        derivatives; of ``"margins"`` both margins to the influence of each item.
+        ``"readings"``, ``"options"`` and ``"probabilities"`` the derivatives by all sums, as they
+        are given; of ``"rows"`` both derivatives; of ``"margins"`` both margins to the influence of
+        each item.
     reason : callable
         Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
     label : str
@@ -191,8 +214,8 @@ class Metric:
         ``(..., 4)``; scores of benchmarks have their means.
     draws : str
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
-        the labels of joint errors), ``"readings"``, ``"rows"`` (divergences of error rows),
-        ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
+        the labels of joint errors), ``"readings"``, ``"options"``, ``"rows"`` (divergences of error
+        rows), ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
     limits : {"kappa", ""}
         Which limits of the default posterior come from the cells of correctness without draws:
         ``"kappa"`` those of Cohen's kappa; none if empty.
@@ -216,8 +239,8 @@ class Metric:
     crosses_repeats : bool
         Whether it is of single answers where items came back, every answer of one observer
         meeting every answer of the other. If not, items that come back are refused, and it lists
-        answers as independent trials where a user asks for that. All but those of ``"readings"``
-        if not given.
+        answers as independent trials where a user asks for that. All but those of ``"readings"``,
+        ``"options"`` and ``"probabilities"`` if not given.
     options : mapping
         Options that it was made with, which a file remembers.
     module : str
@@ -275,13 +298,20 @@ class Metric:
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
             "rests_on": RESTS_ON[self.counts] if self.rests_on is BY_COUNTS else self.rests_on,
             "trust": TRUST[self.counts] if self.trust is BY_COUNTS else self.trust,
-            "crosses_repeats": self.counts != "readings"
+            "crosses_repeats": self.counts not in ONE_ANSWER
             if self.crosses_repeats is BY_COUNTS
             else self.crosses_repeats,
             "module": self.module or _maker(),
         }
         for field, value in defaults.items():
             object.__setattr__(self, field, value)
+
+    @property
+    def labels(self) -> bool | Literal["options"]:
+        """What its tables hold beside correctness: nothing, answers, or options with them."""
+        if self.counts in ("options", "probabilities"):
+            return "options"
+        return self.counts not in ("correctness", "margins")
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())

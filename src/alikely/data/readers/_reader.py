@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from alikely._base.names import listed, nearest
@@ -15,6 +17,7 @@ __all__ = [
     "Log",
     "Questions",
     "Reader",
+    "among",
     "chosen",
     "field",
     "has_columns",
@@ -27,6 +30,10 @@ __all__ = [
 ]
 
 
+# Columns that tell rows of a log apart.
+KEYS = ("observer", "dataset", "condition", "item", "repeat")
+
+
 class Choice(NamedTuple):
     """What the user chose: one of several scores, one of several filters, columns by role."""
 
@@ -36,13 +43,17 @@ class Choice(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Tables of a log, where each comes from, roles of their columns, and what was guessed."""
+    """Tables of a log, where each comes from, roles of their columns, and what was guessed.
+
+    `options` has a row for each observer, trial and option, with its ``logit``, where a log has it.
+    """
 
     tables: list[Any]
     names: list[str]
-    columns: dict[str, str]  # and "classes"
+    columns: dict[str, Any]  # and "classes"
     notes: list[str]
     missing: Sequence[str] = ()
+    options: pd.DataFrame | None = None
 
 
 class Reader(NamedTuple):
@@ -179,6 +190,14 @@ def right(value: Any, place: str) -> int:
     return int(value)
 
 
+def among(truth: str, likelihood: Sequence[float]) -> dict[str, Any]:
+    """Right option, likeliest option, and log likelihoods of all, for a row of `log_of_rows`."""
+    row = {"truth": truth, "response": largest(likelihood)}
+    # A model that finds nothing possible, or no number, has no probabilities.
+    finite = all(math.isfinite(value) for value in likelihood)
+    return row | {"logits": list(likelihood)} if finite else row
+
+
 def largest(values: Sequence[float]) -> str:
     """Position of the largest, the first of several, as a label."""
     return str(max(range(len(values)), key=lambda k: values[k]))
@@ -188,11 +207,13 @@ def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) 
     """One table of rows with ``observer, item`` and more, by answers if all have them.
 
     Rows have ``correct`` (1, 0, None), and ``truth`` and ``response`` where answers are one of a
-    few options. Where some row lacks these, or they contradict ``correct``, correctness is all.
+    few options; then ``logits`` may hold the log likelihoods of these. Where some row lacks an
+    answer, or they contradict ``correct``, correctness is all.
     """
     if not rows:
         raise ValueError(f"no sample was found in {what}; are the files of another format?")
     table = pd.DataFrame(list(rows))
+    logits = table.pop("logits") if "logits" in table else None
     if {"truth", "response"} <= set(table):
         lacks = table["truth"].isna()
         known = table["correct"].notna() & table["response"].notna() & ~lacks
@@ -209,8 +230,23 @@ def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) 
             notes.append(f"{n} of {len(rows)} samples {why}: correctness only")
         else:
             table = table.drop(columns="correct")
+            notes = list(dict.fromkeys(notes))
             # Options are admissible answers, also those that are never right.
-            return Log([table], [what], {"classes": "seen"}, list(dict.fromkeys(notes)))
+            if logits is None:
+                return Log([table], [what], {"classes": "seen"}, notes)
+            options = _options(table, logits)
+            of_table = pd.concat([table["truth"], table["response"].dropna(), options["option"]])
+            classes = sorted(of_table.unique(), key=int)
+            return Log([table], [what], {"classes": classes}, notes, options=options)
     else:
         notes.append("answers are free text: correctness only")
     return Log([table], [what], {}, list(dict.fromkeys(notes)))
+
+
+def _options(table: pd.DataFrame, logits: pd.Series) -> pd.DataFrame:
+    """A row for each option of each row of a table, options by their positions."""
+    known = logits.notna()
+    keys = [name for name in KEYS if name in table]
+    long = table.loc[known, keys].assign(logit=logits[known]).explode("logit", ignore_index=True)
+    number = np.concatenate([np.arange(len(values)) for values in logits[known]])
+    return long.assign(option=number.astype(str), logit=long["logit"].astype(np.float64))

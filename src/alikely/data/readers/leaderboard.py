@@ -18,10 +18,10 @@ from alikely.data.readers._reader import (
     Log,
     Questions,
     Reader,
+    among,
     chosen,
     field,
     has_columns,
-    largest,
     log_of_rows,
     note_unread,
     right,
@@ -101,7 +101,7 @@ def _rows(
         asked.check((dataset, condition, str(number)), mark, place)
         # Of acc_norm the lengths of options are not kept: no answer follows from likelihoods.
         options = score == "acc" and isinstance(gold, int) and len(likelihood) > 1
-        answer = {"truth": str(gold), "response": largest(likelihood)} if options else {}
+        answer = among(str(gold), likelihood) if options else {}
         rows.append(row | answer)
     return rows
 

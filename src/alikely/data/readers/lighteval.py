@@ -15,10 +15,10 @@ from alikely.data.readers._reader import (
     Log,
     Questions,
     Reader,
+    among,
     chosen,
     field,
     has_columns,
-    largest,
     log_of_rows,
     note_unread,
     right,
@@ -86,7 +86,7 @@ def _answer(doc: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     likelihood = response.get("logprobs") or []
     if not isinstance(gold, int) or len(likelihood) < 2 or len(likelihood) != len(doc["choices"]):
         return {}
-    return {"truth": str(gold), "response": largest(likelihood)}
+    return among(str(gold), likelihood)
 
 
 READER = Reader("lighteval", "details of lighteval", recognises, read)

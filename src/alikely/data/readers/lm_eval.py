@@ -13,9 +13,9 @@ from alikely.data.readers._reader import (
     Log,
     Questions,
     Reader,
+    among,
     chosen,
     field,
-    largest,
     log_of_rows,
     note_unread,
     objects,
@@ -137,7 +137,7 @@ def _answer(sample: dict[str, Any], score: str, where: str) -> dict[str, Any]:
             return {}
         likelihood = [value / len(text) for value, text in zip(likelihood, options, strict=True)]
     truth = _truth(sample.get("target"), options, k)
-    return {} if truth is None else {"truth": truth, "response": largest(likelihood)}
+    return {} if truth is None else among(truth, likelihood)
 
 
 def _options(sample: dict[str, Any]) -> list[str]:

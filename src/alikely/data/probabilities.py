@@ -1,0 +1,273 @@
+"""Options of questions, and how probable each was to an observer: what `Trials` carry of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.data.columns import NOT_SHOWN, NOTES, outside, read_repeat
+from alikely.data.ingest import Column, Source, open_tables
+from alikely.metrics.option_checks import check_answers, check_options, check_probabilities
+
+__all__ = ["N_OPTIONS", "PROBABILITY", "softmax", "with_options", "with_probabilities"]
+
+# What trials call them.
+PROBABILITY, N_OPTIONS = "probability", "n_options"
+# Columns of a long table that say of which trial a row is, beside `item`.
+OF_TRIAL = ("dataset", "condition", "repeat")
+SCALES = ("probabilities", "logits")
+# Numbers of a block of questions that is looked at.
+CHUNK = 8_000_000
+
+
+def with_options(data: xr.Dataset, n_options: ArrayLike) -> xr.Dataset:
+    """Data of `Trials.with_options`."""
+    _require_classes(data)
+    right, options = data["truth"].values, n_options
+    if isinstance(n_options, str):
+        if n_options != "classes":
+            raise ValueError(
+                f"n_options must be a number, one for each trial, or 'classes', got {n_options!r}"
+            )
+        options = data.sizes["class"]
+    _, numbers = check_options(right, options, data.sizes["trial"])
+    _refuse_more_options(data, numbers)
+    answers = data["response"].values
+    check_answers(np.where(answers < 0, -1, answers), numbers)
+    return data.assign_coords({N_OPTIONS: ("trial", numbers)})
+
+
+def with_probabilities(
+    data: xr.Dataset, values: Any, n_options: ArrayLike | None, scale: str
+) -> xr.Dataset:
+    """Data of `Trials.with_probabilities`."""
+    _require_classes(data)
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {listed(map(repr, SCALES))}, got {scale!r}")
+    if not hasattr(values, "columns"):
+        array, options = _of_array(data, values, n_options, scale)
+    elif n_options is not None:
+        raise ValueError("a table says itself which options a question has; leave n_options out")
+    else:
+        array, options = _of_table(data, open_tables([values]), scale)
+    shown = data["correct"].values != NOT_SHOWN
+    given, likeliest = _looked_at(array, options)
+    stray = given & ~shown
+    if stray.any():
+        raise ValueError(
+            f"{_place(data, *np.argwhere(stray)[0])} was not shown, and has probabilities; give "
+            "NaN for all of its options"
+        )
+    answers = data["response"].values
+    both = given & (answers >= 0)
+    notes = list(data.attrs.get(NOTES, ()))
+    if n := int((shown & ~given).sum()):
+        notes.append(f"{n} of {int(shown.sum())} trials shown have no probabilities")
+    if n := int((both & (likeliest != answers)).sum()):
+        notes.append(f"{n} of {int(both.sum())} answers are not the likeliest option")
+    data = data.assign({PROBABILITY: (("observer", "trial", "class"), array)})
+    return data.assign_coords({N_OPTIONS: ("trial", options)}).assign_attrs({NOTES: notes})
+
+
+def softmax(logits: NDArray[Any]) -> Floats:
+    """Probabilities of options from logits or log likelihoods; NaN where all are NaN.
+
+    Parameters
+    ----------
+    logits : ndarray, shape (..., option)
+        -inf for what is no option.
+
+    Returns
+    -------
+    ndarray, shape (..., option)
+
+    Examples
+    --------
+    >>> softmax(np.log([[1.0, 3.0]])).round(2).tolist()
+    [[0.25, 0.75]]
+    """
+    array = np.asarray(logits, dtype=np.float64)
+    if np.isposinf(array).any():
+        raise ValueError("logits must be below infinity, got inf")
+    with np.errstate(invalid="ignore"):
+        odds = np.exp(array - array.max(axis=-1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
+
+
+def _require_classes(data: xr.Dataset) -> None:
+    if "response" not in data:
+        raise ValueError(
+            "these trials hold correctness only, and options are classes: read them with columns "
+            "truth and response"
+        )
+
+
+def _refuse_more_options(data: xr.Dataset, options: NDArray[np.int64]) -> None:
+    """Refuse a question with more options than there are classes."""
+    k = data.sizes["class"]
+    if (options > k).any():
+        bad = int(np.argmax(options > k))
+        raise ValueError(
+            f"question {bad} has {options[bad]} options, and there are {k} classes "
+            f"({listed(data['class'].values)}); list all of them with classes=[...]"
+        )
+
+
+def _of_array(
+    data: xr.Dataset, values: ArrayLike, n_options: ArrayLike | None, scale: str
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Probabilities of aligned trials; options are the first classes."""
+    # asanyarray keeps what is memory-mapped on disk.
+    array = np.asanyarray(values)
+    k = data.sizes["class"]
+    shape = (data.sizes["observer"], data.sizes["trial"], k)
+    if array.shape != shape:
+        raise ValueError(
+            f"probabilities must have shape (observer, trial, class) = {shape}, classes in the "
+            f"order {listed(data['class'].values)}; got {array.shape}"
+        )
+    known = data.coords.get(N_OPTIONS)
+    if n_options is None:
+        n_options = k if known is None else known.values
+    options = with_options(data, n_options)[N_OPTIONS].values
+    if scale == "logits":
+        array = _of_logits(array, options)
+    return array, options
+
+
+def _of_logits(logits: NDArray[Any], options: NDArray[np.int64]) -> Floats:
+    array = np.array(logits, dtype=np.float64)
+    beyond = np.arange(array.shape[2]) >= options[:, None]
+    gone = np.isnan(array) | beyond
+    if (np.isfinite(array) & beyond).any():
+        question = int(np.argwhere(np.isfinite(array) & beyond)[0][1])
+        raise ValueError(
+            f"question {question} has {options[question]} options, and a logit beyond them; give "
+            "-inf there, or n_options"
+        )
+    some = np.isnan(array) & ~beyond & ~gone.all(axis=2, keepdims=True)
+    if some.any():
+        observer, question, _ = np.argwhere(some)[0]
+        raise ValueError(
+            f"logits of observer {observer} for question {question} have NaN among them; give all "
+            "options, or NaN for all of them"
+        )
+    absent = gone.all(axis=2)
+    array[np.broadcast_to(beyond, array.shape)] = -np.inf
+    array[absent] = np.nan
+    return softmax(array)
+
+
+def _looked_at(
+    array: NDArray[Any], options: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Who has probabilities of which trial, and the likeliest option; block by block."""
+    n, n_trials, k = array.shape
+    given, likeliest = np.zeros((n, n_trials), dtype=bool), np.zeros((n, n_trials), dtype=np.intp)
+    # Options of a table are any of the classes: then none is beyond.
+    step = max(1, CHUNK // (n * k))
+    for start in range(0, n_trials, step):
+        part = slice(start, start + step)
+        values = array[:, part]
+        given[:, part] = check_probabilities(values, np.full(values.shape[1], k), part)
+        likeliest[:, part] = np.where(np.isnan(values), -1, values).argmax(axis=2)
+    return given, likeliest
+
+
+def _of_table(
+    data: xr.Dataset, source: Source, scale: str
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Probabilities of a long table: a row for each observer, trial and option."""
+    value = "probability" if scale == "probabilities" else "logit"
+    observer, trial = _rows_of(data, source)
+    option = source.read("option")
+    names = data["class"].values.tolist()
+    code = {name: i for i, name in enumerate(names)}
+    for old, text in enumerate(option.labels):
+        if text not in code:
+            row = int(np.argmax(option.codes == old))
+            raise ValueError(outside(f"column 'option', {source.where(row)}", text, names))
+    chosen = np.array([code[text] for text in option.labels])[option.codes]
+    shape = (data.sizes["observer"], data.sizes["trial"], len(names))
+    at = np.ravel_multi_index((observer, trial, chosen), shape)
+    if len(np.unique(at)) < len(at):
+        row = int(np.flatnonzero(pd.Series(at).duplicated())[0])
+        raise ValueError(f"{source.where(row)} repeats an option of an earlier row")
+    array = np.full(shape, np.nan)
+    array.ravel()[at] = source.numbers(value)
+    possible = np.zeros(shape[1:], dtype=bool)
+    possible[trial, chosen] = True
+    answers, truth = data["response"].values, data["truth"].values
+    asked = possible.any(axis=1)
+    for what, codes in (("truth", np.broadcast_to(truth, answers.shape)), ("answer", answers)):
+        foreign = (codes >= 0) & asked & ~possible[np.arange(shape[1]), np.maximum(codes, 0)]
+        if foreign.any():
+            i, t = np.argwhere(foreign)[0]
+            raise ValueError(
+                f"{_place(data, i, t)} has the {what} {names[codes[i, t]]!r}, which is none of the "
+                f"options in the table: {listed(np.array(names)[possible[t]])}"
+            )
+    absent = np.isnan(array)
+    some = (absent & possible).any(axis=2) & ~absent.all(axis=2)
+    if some.any():
+        i, t = np.argwhere(some)[0]
+        lacks = names[int(np.argmax(absent[i, t] & possible[t]))]
+        raise ValueError(f"{_place(data, i, t)} has no {value} of option {lacks!r}")
+    options = possible.sum(axis=1)
+    # A question that nobody has probabilities of has the options that are known of it, if any.
+    known = data.coords.get(N_OPTIONS)
+    options[~asked] = len(names) if known is None else known.values[~asked]
+    check_options(np.zeros(shape[1], int), options, shape[1])
+    if scale == "logits":
+        array = softmax(np.where(absent & ~absent.all(axis=2, keepdims=True), -np.inf, array))
+    else:
+        array[absent & ~absent.all(axis=2, keepdims=True)] = 0.0
+    return array, options
+
+
+def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Observer and trial of each row of a table, by their labels."""
+    observers = source.read("observer")
+    keys: dict[str, Any] = {"item": _texts(source.read("item"))}
+    for role in OF_TRIAL:
+        if source.has(role):
+            keys[role] = (
+                read_repeat(source, role) if role == "repeat" else _texts(source.read(role))
+            )
+    of_trials = pd.MultiIndex.from_arrays([data[role].values for role in keys], names=list(keys))
+    if not of_trials.is_unique:
+        lacking = [role for role in OF_TRIAL if role not in keys]
+        raise ValueError(
+            f"{', '.join(keys)} do not tell trials apart; the table of probabilities also needs "
+            f"{listed(lacking)}"
+        )
+    names = data["observer"].values.tolist()
+    at = pd.Index(names).get_indexer(_texts(observers))
+    if (at < 0).any():
+        name = observers.labels[observers.codes[int(np.argmax(at < 0))]]
+        raise ValueError(
+            f"no observer {name!r} in these trials ({source.where(int(np.argmax(at < 0)))}); there "
+            f"are: {listed(names)}{nearest(name, names)}"
+        )
+    trial = of_trials.get_indexer(pd.MultiIndex.from_arrays(list(keys.values())))
+    if (trial < 0).any():
+        row = int(np.argmax(trial < 0))
+        told = ", ".join(f"{role} {values[row]!r}" for role, values in keys.items())
+        raise ValueError(f"no trial of {told} ({source.where(row)})")
+    return at, trial
+
+
+def _texts(column: Column) -> NDArray[np.object_]:
+    return np.array(column.labels, dtype=object)[column.codes]
+
+
+def _place(data: xr.Dataset, observer: int, trial: int) -> str:
+    """Name an observer's trial for a message."""
+    who, item = data["observer"].values[observer], data["item"].values[trial]
+    return f"item {item!r} of observer {who!r}"

@@ -1,0 +1,129 @@
+"""Exact posterior draws of agreement on options.
+
+References
+----------
+.. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
+   doi:10.1214/aos/1176342360
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import Block, blocks
+from alikely.inference.conjugate import MASS, STICKS, stick_masses
+from alikely.inference.options import chosen
+from alikely.metrics import Metric
+from alikely.metrics.options import OptionSums
+
+__all__ = ["option_draws"]
+
+# Numbers held at a time by one worker.
+CHUNK = 8_000_000
+# Chains of a posterior, as all results have.
+CHAINS = 4
+
+
+def option_draws(
+    table: xr.Dataset, n_draws: int, metric: Metric, rng: RandomState = None
+) -> NDArray[np.float32]:
+    """Exact draws of one posterior of what all systems choose, for all entries of a table.
+
+    What all systems choose on a question gets a Dirichlet process prior [F73]_ of mass 2, around
+    systems that are right half of the time, each on its own, and else take any wrong option. Of
+    probabilities, these are as far from equal ones as those that the system gives. The four cells
+    of correctness of a pair then have the prior that they have in error consistency, a Dirichlet of
+    1/2 each, and its both-wrong part is split between the same and different answers as chance
+    does: of answers with a constant number of options the posterior of a pair is the Dirichlet of
+    five cells. Draws of different entries belong together, so that differences and means can be
+    taken draw by draw.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with ``labels="options"``.
+    n_draws : int
+        Number of draws, at least 1; rounded up to a multiple of 4.
+    metric : Metric
+        An estimand of options or of their probabilities.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same draws on any number of workers.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_draws, pair)
+        NaN for an entry without a common question.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is below 1, or the options are not known.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human").with_options("classes")
+    >>> table = al.data.joint_correctness(trials, no_response="drop", labels="options")
+    >>> option_draws(table, 1000, al.metrics.KAPPA_P_DISCRETE, rng=1).shape
+    (1000, 6)
+    """
+    if n_draws < 1:
+        raise ValueError(f"draws must be at least 1, got {n_draws}")
+    n_draws = CHAINS * -(-n_draws // CHAINS)
+    groups = list(blocks(table))
+    seeds = seed_sequence(rng).spawn(len(groups))
+    jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
+    out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
+    for block, drawn in zip(groups, in_parallel(_block_draws, jobs), strict=True):
+        out[:, block.rows] = drawn
+    return out
+
+
+def _block_draws(
+    block: Block, n_draws: int, metric: Metric, seed: np.random.SeedSequence
+) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    ready = chosen(block, metric.counts == "probabilities")
+    n_sums, n_pairs, n_trials = ready.each.shape
+    step = max(1, CHUNK // (n_trials + n_pairs * (n_sums + STICKS)))
+    out = np.empty((n_draws, n_pairs), dtype=np.float32)
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        data = ready.sums(rng.standard_exponential((size, n_trials)))
+        prior = _prior(rng, size, block, ready.sharpness)
+        out[start : start + size] = metric.value(
+            OptionSums(*(x + y for x, y in zip(data, prior, strict=True)))
+        )
+    # Without a common question the prior alone would speak.
+    out[:, ready.each[0].sum(axis=1) == 0] = np.nan
+    return out
+
+
+def _prior(rng: np.random.Generator, size: int, block: Block, sharpness: Floats) -> OptionSums:
+    """Sums over the pieces of the prior's part, each a question that everybody answers."""
+    pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
+    n_options = rng.choice(block.n_options, (size, 1, STICKS))
+    shape = (size, len(block.response), STICKS)
+    # Option 0 is the right one.
+    wrong = 1 + np.floor(rng.random(shape) * (n_options - 1)).astype(np.int64)
+    taken = np.where(rng.random(shape) < 0.5, 0, wrong)
+    # Of sharp probabilities an option has all, of others a share of each is spread over all.
+    a, b = taken[:, block.a], taken[:, block.b]
+    of_a, of_b = (sharpness[side, None] for side in (block.a, block.b))
+    equal = np.broadcast_to(1 / n_options, a.shape)
+
+    def weighed(hit: NDArray[np.bool_], share: Floats) -> Floats:
+        return np.asarray(equal + share * (hit - equal))
+
+    right_a, right_b = weighed(a == 0, of_a), weighed(b == 0, of_b)
+    sure = np.ones(a.shape, dtype=bool)
+    parts = (
+        np.ones(a.shape), weighed(a == b, of_a * of_b), right_a, right_b, weighed(sure, of_a**2),
+        weighed(sure, of_b**2), np.broadcast_to(1 / (n_options - 1.0), a.shape), right_a * right_b,
+    )  # fmt: skip
+    return OptionSums(*(np.einsum("dps,ds->dp", part, pieces) for part in parts))

@@ -1,0 +1,362 @@
+"""Chance-adjusted probabilistic agreement of systems that choose among options: kappa_p (CAPA).
+
+Of two systems and question i with K options, ``o`` is the chance that answers drawn from both agree
+(the sum over options of both probabilities), ``alpha`` and ``beta`` their probabilities of the
+right option, ``f = 1/(K - 1)``. With means O, A, B, F over questions chance agreement is
+``E = A B + (1 - A)(1 - B) F``: wrong answers fall on all wrong options alike, whichever are
+popular. Of answers alone, probabilities are 0 and 1.
+
+References
+----------
+.. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025). Great
+   models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
+.. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely.metrics.cells import divide
+from alikely.metrics.metric import TRUST, Metric, register
+
+__all__ = [
+    "KAPPA_P",
+    "KAPPA_P_DISCRETE",
+    "OPTION_CORRELATION",
+    "SAME_WRONG_ANSWER",
+    "OptionSums",
+    "chance_agreement",
+    "correlation_of_options",
+    "correlation_slopes",
+    "kappa_p",
+    "kappa_p_slopes",
+    "same_wrong",
+    "same_wrong_slopes",
+]
+
+# What rounding leaves of a difference that is 0.
+ROUNDING = 1e-12
+
+
+class OptionSums(NamedTuple):
+    """Sums over questions that every measure of agreement on options is a function of.
+
+    Attributes
+    ----------
+    number : ndarray, shape (...)
+        Questions that both answered.
+    same : ndarray, shape (...)
+        Chance that answers drawn from both are the same, summed over questions; of answers alone,
+        how many are.
+    right_a, right_b : ndarray, shape (...)
+        Probability of the right option.
+    self_a, self_b : ndarray, shape (...)
+        Chance that two answers drawn from one system are the same; of answers alone 1 a question.
+    chance : ndarray, shape (...)
+        One over the number of wrong options.
+    both_right : ndarray, shape (...)
+        Chance that both are right.
+    """
+
+    number: Floats
+    same: Floats
+    right_a: Floats
+    right_b: Floats
+    self_a: Floats
+    self_b: Floats
+    chance: Floats
+    both_right: Floats
+
+
+def _means(sums: OptionSums) -> OptionSums:
+    return OptionSums(*(divide(part, sums.number) for part in sums))
+
+
+def _by_sums(sums: OptionSums, by_means: dict[str, Floats]) -> OptionSums:
+    """Derivatives by sums, from those by means."""
+    mean, one = _means(sums), divide(1.0, sums.number)
+    slopes: dict[str, Any] = {name: np.zeros_like(one) for name in OptionSums._fields}
+    for name, change in by_means.items():
+        slopes[name] = change * one
+        slopes["number"] = slopes["number"] - change * getattr(mean, name) * one
+    return OptionSums(**slopes)
+
+
+def chance_agreement(right_a: Floats, right_b: Floats, chance: Floats) -> Floats:
+    """Agreement of independent systems whose errors fall on all wrong options alike [G25]_.
+
+    Parameters
+    ----------
+    right_a, right_b : ndarray, shape (...)
+        Mean probability of the right option, in [0, 1].
+    chance : ndarray, shape (...)
+        Mean over questions of one over the number of wrong options.
+
+    Returns
+    -------
+    ndarray, shape (...)
+
+    Examples
+    --------
+    >>> round(float(chance_agreement(0.7, 0.6, 1 / 3)), 2)
+    0.46
+    """
+    return np.asarray(right_a * right_b + (1 - right_a) * (1 - right_b) * chance)
+
+
+def _by_right(right: Floats, chance: Floats) -> Floats:
+    """Change of chance agreement with the accuracy of the other."""
+    return np.asarray(right - chance * (1 - right))
+
+
+def _rest(mean: OptionSums) -> Floats:
+    """One minus chance agreement, NaN where nothing else was possible."""
+    rest = 1 - chance_agreement(mean.right_a, mean.right_b, mean.chance)
+    return np.where(rest > ROUNDING, rest, np.nan)
+
+
+def kappa_p(sums: OptionSums) -> Floats:
+    """Chance-adjusted probabilistic agreement [G25]_.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``(O - E) / (1 - E)``: 1 where both always say the same, 0 as by chance; NaN without a
+        question, and where both are always right, or both always wrong with two options.
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(kappa_p(sums)), 3)
+    0.074
+    """
+    mean = _means(sums)
+    rest = _rest(mean)
+    return np.asarray(1 - (1 - mean.same) / rest)
+
+
+def kappa_p_slopes(sums: OptionSums) -> OptionSums:
+    """Derivatives of `kappa_p` by all sums: its influence function [H74]_.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    OptionSums
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(kappa_p_slopes(sums).same * 100), 3)
+    1.852
+    """
+    mean = _means(sums)
+    rest = _rest(mean)
+    a, b, f = mean.right_a, mean.right_b, mean.chance
+    less = -(1 - mean.same) / rest**2
+    return _by_sums(
+        sums,
+        {
+            "same": 1 / rest,
+            "right_a": less * _by_right(b, f),
+            "right_b": less * _by_right(a, f),
+            "chance": less * (1 - a) * (1 - b),
+        },
+    )
+
+
+def _beyond(mean: OptionSums) -> tuple[Floats, Floats, Floats]:
+    """Agreement beyond chance of both systems, and of each with itself; NaN unless above 0."""
+    a, b, f = mean.right_a, mean.right_b, mean.chance
+    own = (mean.self_a - chance_agreement(a, a, f), mean.self_b - chance_agreement(b, b, f))
+    of_a, of_b = (np.where(each > ROUNDING, each, np.nan) for each in own)
+    return np.asarray(mean.same - chance_agreement(a, b, f)), of_a, of_b
+
+
+def correlation_of_options(sums: OptionSums) -> Floats:
+    """Agreement beyond chance, over that of each system with itself: ``r_p``.
+
+    For a constant number of options agreement beyond chance is a covariance over questions and
+    options, and this its correlation: 1 of a system with itself, where soft `kappa_p` is not.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    ndarray, shape (...)
+        ``(O_ab - E_ab) / sqrt((O_aa - E_aa)(O_bb - E_bb))``; NaN where a system does not agree
+        with itself beyond chance.
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(correlation_of_options(sums)), 3)
+    0.075
+    """
+    beyond, of_a, of_b = _beyond(_means(sums))
+    return np.asarray(beyond / np.sqrt(of_a * of_b))
+
+
+def correlation_slopes(sums: OptionSums) -> OptionSums:
+    """Derivatives of `correlation_of_options` by all sums.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    OptionSums
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(correlation_slopes(sums).same * 100), 3)
+    1.884
+    """
+    mean = _means(sums)
+    beyond, of_a, of_b = _beyond(mean)
+    root = np.sqrt(of_a * of_b)
+    r = beyond / root
+    a, b, f = mean.right_a, mean.right_b, mean.chance
+    own = (1 - a) ** 2 / of_a + (1 - b) ** 2 / of_b
+    return _by_sums(
+        sums,
+        {
+            "same": 1 / root,
+            "right_a": -_by_right(b, f) / root + r * _by_right(a, f) / of_a,
+            "right_b": -_by_right(a, f) / root + r * _by_right(b, f) / of_b,
+            "self_a": -r / (2 * of_a),
+            "self_b": -r / (2 * of_b),
+            "chance": -(1 - a) * (1 - b) / root + r * own / 2,
+        },
+    )
+
+
+def _both_wrong(mean: OptionSums) -> Floats:
+    wrong = 1 - mean.right_a - mean.right_b + mean.both_right
+    return np.where(wrong > ROUNDING, wrong, np.nan)
+
+
+def same_wrong(sums: OptionSums) -> Floats:
+    """Share of the same wrong answer where both are wrong.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1]; by chance the mean of one over the number of wrong options. NaN where there is
+        no joint error.
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(same_wrong(sums)), 3)
+    0.333
+    """
+    mean = _means(sums)
+    return np.asarray((mean.same - mean.both_right) / _both_wrong(mean))
+
+
+def same_wrong_slopes(sums: OptionSums) -> OptionSums:
+    """Derivatives of `same_wrong` by all sums.
+
+    Parameters
+    ----------
+    sums : OptionSums
+
+    Returns
+    -------
+    OptionSums
+
+    Examples
+    --------
+    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
+    >>> round(float(same_wrong_slopes(sums).same * 100), 3)
+    6.667
+    """
+    mean = _means(sums)
+    wrong = _both_wrong(mean)
+    share = (mean.same - mean.both_right) / wrong
+    return _by_sums(
+        sums,
+        {
+            "same": 1 / wrong,
+            "right_a": share / wrong,
+            "right_b": share / wrong,
+            "both_right": -(1 + share) / wrong,
+        },
+    )
+
+
+def _reason(value: Any, other: str) -> Any:
+    def reason(sums: OptionSums) -> NDArray[Any]:
+        defined = np.isfinite(value(sums))
+        return np.select([np.asarray(sums.number) == 0, defined], ["no common question", ""], other)
+
+    return reason
+
+
+BESIDE = ("agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_chance")
+ALWAYS = "both are always right, or always wrong with one wrong option"
+NOT_ITSELF = "a system does not agree with itself beyond chance"
+
+
+def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **more: Any) -> Metric:
+    value, slopes, other = functions
+    return register(
+        Metric(
+            name,
+            counts,
+            value,
+            slopes,
+            _reason(value, other),
+            label=label,
+            short=short,
+            beside=BESIDE,
+            module=__name__,
+            **more,
+        )
+    )
+
+
+_KAPPA = (kappa_p, kappa_p_slopes, ALWAYS)
+KAPPA_P = _metric("kappa_p", "CAPA", "kappa_p of probabilities", "probabilities", _KAPPA)
+KAPPA_P_DISCRETE = _metric(
+    "kappa_p_discrete", "discrete CAPA", "kappa_p of answers", "options", _KAPPA
+)
+OPTION_CORRELATION = _metric(
+    "option_correlation",
+    "r_p",
+    "correlation of probabilities beyond chance",
+    "probabilities",
+    (correlation_of_options, correlation_slopes, NOT_ITSELF),
+)
+SAME_WRONG_ANSWER = _metric(
+    "same_wrong_answer",
+    "same wrong",
+    "share of the same wrong answer",
+    "options",
+    (same_wrong, same_wrong_slopes, "no joint error"),
+    bounds=(0.0, 1.0),
+    # Measured (`calibration.estimate_coverage`): on the plain scale intervals reach beyond 1.
+    scale="logit",
+    trust=TRUST["labels"],
+    rests_on=("n_joint_errors", "joint"),
+)

@@ -1,0 +1,53 @@
+"""Intervals of agreement on options: what they keep, and the truth they are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.calibration.coverage_estimates import STUDIES
+from alikely.calibration.coverage_options import GRID, NAMES, true_agreement_on_options
+
+METRICS = [m for m in al.metrics.metrics().values() if m.counts in ("options", "probabilities")]
+SETTINGS = {"options": (4_000, 0.7, 5, 0.3, 0.4), "probabilities": (4_000, 4, 0.4, 1.5)}
+# Coverage of 95 % intervals over 300 data sets in the fourth design: docs/option_probabilities.md.
+MEASURED = {"analytic": 0.947, "bca": 0.940, "bootstrap": 0.940, "posterior": 0.950}
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=repr)
+def test_the_truth_is_that_of_very_many_questions(metric: al.Metric) -> None:
+    """The population of probabilities has 125 times as many: its error adds half a percent."""
+    analysed = STUDIES[metric.counts][2]
+    options = {"n_resamples": 0, "n_draws": 0}
+    setting, rng = SETTINGS[metric.counts], np.random.default_rng(1)
+    result, truth, _ = analysed(metric, setting, 1, rng, options)
+    frame = result.summary()
+    assert frame["estimate"][0] == pytest.approx(truth[0], abs=4 * frame["se"][0])
+    assert frame["se"][0] < 0.02
+
+
+def test_the_truth_of_copies() -> None:
+    """Who always copies is the same; who never does, with errors at random, agrees as by chance."""
+    kappa = al.metrics.KAPPA_P_DISCRETE
+    assert true_agreement_on_options(kappa, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
+    assert true_agreement_on_options(kappa, 0.6, 4, 0.0, 0.0) == pytest.approx(0)
+    same = al.metrics.SAME_WRONG_ANSWER
+    assert true_agreement_on_options(same, 0.6, 4, 0.0, 0.0) == pytest.approx(1 / 3)
+
+
+@pytest.mark.slow
+def test_intervals_keep_what_the_page_says(figure: Callable[[str], None]) -> None:
+    """Other data sets than those of the page: both have a Monte-Carlo error."""
+    grid = pd.DataFrame([GRID[3]], columns=NAMES)
+    study = al.calibration.estimate_coverage(
+        "kappa_p_discrete", grid, n_datasets=200, n_draws=500, ci_probs=(0.95,), rng=2
+    ).set_index("method")
+    for method, known in MEASURED.items():
+        found = study.loc[method, "coverage"]
+        figure(f"kappa_p of answers, {method}: coverage {found:.3f}")
+        error = np.sqrt(known * (1 - known) * (1 / 200 + 1 / 300))
+        assert found == pytest.approx(known, abs=4 * error)

@@ -1,0 +1,199 @@
+"""Options of questions and their probabilities, as trials carry them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+
+CLASSES = list("ABC")
+
+
+def trials() -> al.Trials:
+    """Two models and three questions; of the last only one answered."""
+    response = np.ma.masked_array([["A", "B", "B"], ["B", "B", "A"]], [[0, 0, 0], [0, 0, 1]])
+    return al.Trials.from_arrays(
+        response, ["A", "B", "C"], observers=["x", "y"], item=["q1", "q2", "q3"], classes=CLASSES
+    )
+
+
+P = np.array(
+    [
+        [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.5, 0.3]],
+        [[0.3, 0.6, 0.1], [0.2, 0.5, 0.3], [np.nan] * 3],
+    ]
+)
+
+
+def table(values: Any = P, name: str = "probability") -> pd.DataFrame:
+    """The same as a long table, questions and options in another order."""
+    at = [(i, t, k) for t in (2, 0, 1) for i in (1, 0) for k in (2, 0, 1)]
+    rows = [
+        {"observer": "xy"[i], "item": f"q{t + 1}", "option": CLASSES[k], name: values[i, t, k]}
+        for i, t, k in at
+        if not np.isnan(values[i, t, k])
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_arrays_and_tables_are_one() -> None:
+    of_array = trials().with_probabilities(P).data
+    of_table = trials().with_probabilities(table()).data
+    np.testing.assert_array_equal(of_array["probability"], P)
+    np.testing.assert_array_equal(of_table["probability"], P)
+    assert of_table["n_options"].values.tolist() == [3, 3, 3]
+    assert of_array["probability"].dims == ("observer", "trial", "class")
+
+
+def test_logits_are_made_probabilities() -> None:
+    logits = np.log(P) + 3.0
+    found = trials().with_probabilities(logits, scale="logits").data["probability"]
+    np.testing.assert_allclose(found, P, atol=1e-15)
+    found = trials().with_probabilities(table(logits, "logit"), scale="logits").data["probability"]
+    np.testing.assert_allclose(found, P, atol=1e-15)
+
+
+def test_questions_with_fewer_options() -> None:
+    two = P.copy()
+    two[:, 1] = [[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]
+    found = trials().with_probabilities(two, n_options=[3, 2, 3]).data
+    assert found["n_options"].values.tolist() == [3, 2, 3]
+    rows = table(two)
+    rows = rows[(rows["item"] != "q2") | (rows["option"] != "C")]
+    of_table = trials().with_probabilities(rows).data
+    np.testing.assert_array_equal(of_table["probability"], two)
+    assert of_table["n_options"].values.tolist() == [3, 2, 3]
+    with np.errstate(divide="ignore"):
+        logits = np.log(two)
+    of_logits = trials().with_probabilities(logits, n_options=[3, 2, 3], scale="logits").data
+    np.testing.assert_allclose(of_logits["probability"], two, atol=1e-15)
+
+
+def test_what_is_said_of_answers() -> None:
+    """The third answer of x is B, and likeliest is B; the first of y is B; all agree here."""
+    assert trials().with_probabilities(P).notes == []
+    other = P[:, :, [1, 0, 2]]
+    assert trials().with_probabilities(other).notes == [
+        "5 of 5 answers are not the likeliest option"
+    ]
+    gone = P.copy()
+    gone[0, 0] = np.nan
+    assert trials().with_probabilities(gone).notes == ["1 of 5 trials shown have no probabilities"]
+
+
+def test_probabilities_stay_on_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", P.astype(np.float32))
+    on_disk = np.load(tmp_path / "p.npy", mmap_mode="r")
+    found = trials().with_probabilities(on_disk)
+    assert np.shares_memory(found.data["probability"].values, on_disk)
+    assert found.data["probability"].dtype == np.float32
+
+
+def test_they_go_where_trials_go() -> None:
+    part = trials().with_probabilities(P).select(observer="x")
+    np.testing.assert_array_equal(part.data["probability"], P[:1])
+    assert part.data["n_options"].values.tolist() == [3, 3, 3]
+
+
+def test_numbers_of_options() -> None:
+    assert trials().with_options("classes").data["n_options"].values.tolist() == [3, 3, 3]
+    assert trials().with_options([2, 2, 3]).data["n_options"].values.tolist() == [2, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("n_options", "message"),
+    [
+        ([3, 1, 3], "question 1 has one option"),
+        (4, "question 0 has 4 options, and there are 3 classes"),
+        ([3, 3, 2], "the right option of question 2 is 2"),
+        ([3, 3], "n_options must be 3 whole numbers"),
+        ("all", "or 'classes', got 'all'"),
+        (2.5, "n_options must be whole numbers"),
+    ],
+)
+def test_bad_numbers_of_options(n_options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        trials().with_options(n_options)
+
+
+def test_an_answer_outside_its_options() -> None:
+    found = al.Trials.from_arrays([["A", "C"]], ["A", "B"], classes=CLASSES)
+    with pytest.raises(ValueError, match="observer 0 chose option 2 of question 1, whose 2 opti"):
+        found.with_options(2)
+
+
+def test_correctness_has_no_options() -> None:
+    with pytest.raises(ValueError, match="correctness only, and options are classes"):
+        al.Trials.from_correct([[1, 0]]).with_options(2)
+
+
+FEW = P.copy()
+FEW[0, 0, 0] = np.nan
+BELOW = P.copy()
+BELOW[0, 0] = [1.2, -0.2, 0]
+STRAY = np.where(np.isnan(P), 1 / 3, P)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        (P[..., :2], {}, r"shape \(observer, trial, class\) = \(2, 3, 3\), classes in the order"),
+        (P * 1.01, {}, "observer 0 for question 0 have the sum 1.01, not 1"),
+        (FEW, {}, "have NaN among them"),
+        (BELOW, {}, "have a negative one"),
+        (STRAY, {}, "item 'q3' of observer 'y' was not shown, and has probabilities"),
+        (P, {"scale": "odds"}, "scale must be one of 'probabilities', 'logits', got 'odds'"),
+        (P, {"n_options": 1}, "question 0 has one option"),
+        (FEW, {"scale": "logits"}, "logits of observer 0 for question 0 have NaN among them"),
+        (np.where(P == 0.7, np.inf, P), {"scale": "logits"}, "logits must be below infinity"),
+        (
+            np.zeros((2, 3, 3)), {"scale": "logits", "n_options": [3, 2, 3]},
+            "question 1 has 2 options, and a logit beyond them",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_arrays(values: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        trials().with_probabilities(values, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.replace({"option": {"C": "D"}}), "'D' .* is not among the 3 classes"),
+        (lambda t: t.replace({"observer": {"y": "z"}}), "no observer 'z' in these trials"),
+        (lambda t: t.replace({"item": {"q3": "q9"}}), "no trial of item 'q9'"),
+        (lambda t: pd.concat([t, t.tail(1)]), "row 15 repeats an option of an earlier row"),
+        (lambda t: t.drop(index=t.index[-1]), "item 'q2' of observer 'x' has no probability of"),
+        (lambda t: t[t["option"] == "A"], "'B', which is none of the options in the table: A"),
+        (lambda t: t.drop(columns="option"), "no column 'option'"),
+        (lambda t: t.assign(probability=0.3), "have the sum 0.9, not 1"),
+    ],
+)
+def test_bad_tables(change: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        trials().with_probabilities(change(table()))
+
+
+def test_tables_tell_trials_apart() -> None:
+    twice = al.Trials.from_arrays(
+        [["A", "B"]], ["A", "B"], item=["q", "q"], condition=["c", "d"], observers=["x"]
+    )
+    rows = pd.DataFrame(
+        {"observer": "x", "item": "q", "condition": ["c", "c", "d", "d"], "option": list("ABAB"),
+         "probability": [0.9, 0.1, 0.4, 0.6]}
+    )  # fmt: skip
+    found = twice.with_probabilities(rows).data["probability"].values
+    np.testing.assert_array_equal(found, [[[0.9, 0.1], [0.4, 0.6]]])
+    with pytest.raises(ValueError, match=r"item do not tell trials apart; .* dataset, condition"):
+        twice.with_probabilities(rows.drop(columns="condition"))
+
+
+def test_a_table_says_its_options_itself() -> None:
+    with pytest.raises(ValueError, match="leave n_options out"):
+        trials().with_probabilities(table(), n_options=3)

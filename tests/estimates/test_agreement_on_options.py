@@ -1,0 +1,129 @@
+"""Agreement on options at the front doors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+
+CLASSES = list("ABCD")
+FEW: dict[str, Any] = {"n_resamples": 50, "n_draws": 40, "rng": 1}
+METRICS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]
+
+
+def models(n: int = 5, n_questions: int = 120, seed: int = 1) -> al.Trials:
+    rng = np.random.default_rng(seed)
+    logits = 2 * rng.normal(size=(n, n_questions, 4)) + 2 * rng.normal(size=(1, n_questions, 4))
+    p = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    truth = np.array([rng.choice(4, p=q) for q in p.mean(axis=0)])
+    names = np.array(CLASSES, dtype=object)
+    return al.Trials.from_arrays(
+        names[p.argmax(axis=2)], names[truth], classes=CLASSES,
+        kind=["human"] * (n - 2) + ["model"] * 2, observers=[f"m{i}" for i in range(n)],
+    ).with_probabilities(p)  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
+    result = al.compare(models(), metric, **FEW)
+    frame = result.summary()
+    assert len(frame) == 10
+    assert {"agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong_chance"} <= set(frame)
+    low, high = frame["posterior_eti95_lb"], frame["posterior_eti95_ub"]
+    assert (low < high).all()
+    table = al.difference(result, "m0 x m1", "m0 x m2")
+    assert list(table.index) == ["analytic", "bootstrap", "posterior"]
+    assert al.mean(result)["se"].gt(0).all()
+    result.save(tmp_path / "result.nc")
+    again = al.Result.load(tmp_path / "result.nc")
+    np.testing.assert_array_equal(again.estimates["estimate"], result.estimates["estimate"])
+    assert again.metric.name == metric
+
+
+@pytest.mark.parametrize("metric", ["kappa_p", "kappa_p_discrete"])
+def test_benchmarks_take_them(metric: str) -> None:
+    scores = al.benchmark_scores(models(6), metric=metric, **FEW)
+    result = al.compare(models(6), metric, n_resamples=0, n_draws=0)
+    frame = result.summary().set_index(["observer_a", "observer_b"])
+    mean = np.mean([frame.loc[(f"m{i}", "m5"), "estimate"] for i in range(4)])
+    summary = scores.summary("images").set_index("system")
+    assert summary.loc["m5", "estimate"] == pytest.approx(mean)
+    assert summary.loc["m5", "posterior_eti95_lb"] < mean < summary.loc["m5", "posterior_eti95_ub"]
+
+
+def test_what_stands_beside_the_estimate() -> None:
+    trials = models()
+    p, truth = trials.data["probability"].values, trials.data["truth"].values
+    found = al.metrics.capa_matrices(p, truth, 4)
+    frame = al.compare(trials, "kappa_p", n_resamples=0, n_draws=0).summary()
+    a, b = np.triu_indices(5, 1)
+    for name, matrix in (
+        ("agreement", found.observed), ("chance_agreement", found.expected), ("r_p", found.r_p),
+        ("r_p_se", found.r_p_se), ("same_wrong", found.same_wrong),
+        ("same_wrong_chance", found.same_wrong_chance),
+    ):  # fmt: skip
+        np.testing.assert_allclose(frame[name], matrix[a, b], atol=1e-12)
+
+
+def test_questions_without_probabilities_are_told() -> None:
+    trials = models(3)
+    p = trials.data["probability"].values.copy()
+    p[0, :7] = np.nan
+    frame = al.compare(trials.with_probabilities(p), "kappa_p", n_resamples=0, n_draws=0).summary()
+    assert frame["note"].str.contains("7 questions without probabilities").tolist() == [
+        True, True, False,
+    ]  # fmt: skip
+
+
+def example() -> al.Trials:
+    """Answers without options."""
+    return al.Trials.from_arrays([["A", "B"], ["A", "A"]], ["A", "B"])
+
+
+def twice() -> al.Trials:
+    """Items that come back."""
+    return al.Trials.from_arrays(
+        [["A", "B", "A", "B"], ["A", "A", "A", "A"]], ["A", "B", "A", "B"], item=["x", "y"] * 2,
+        repeat=[0, 0, 1, 1],
+    ).with_options(2)  # fmt: skip
+
+
+def silent() -> al.Trials:
+    """One answer is missing."""
+    return al.Trials.from_arrays([["A", "B", None], ["A", "A", "B"]], list("ABB")).with_options(2)
+
+
+@pytest.mark.parametrize(
+    ("trials", "metric", "options", "message"),
+    [
+        (example, "kappa_p", {}, "have no probabilities of options; add them"),
+        (example, "kappa_p_discrete", {}, "do not say how many options each"),
+        (models, "kappa_p", {"sampler": "nuts"}, "agreement on options has exact draws only"),
+        (twice, "kappa_p_discrete", {}, "items came back, and agreement on options"),
+        (silent, "kappa_p_discrete", {}, "some trials have no response, which is none"),
+    ],
+)
+def test_refusals(trials: Any, metric: str, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        al.compare(trials(), metric, **options)
+
+
+def test_ways_out_of_refusals() -> None:
+    few = {"n_resamples": 0, "n_draws": 0}
+    apart = al.compare(twice(), "kappa_p_discrete", cluster="trial", **few).summary()
+    assert apart["n_trials"].tolist() == [4]
+    dropped = al.compare(silent(), "kappa_p_discrete", no_response="drop", **few).summary()
+    assert dropped["n_trials"].tolist() == [2]
+
+
+def test_benchmarks_refuse_items_that_come_back() -> None:
+    people = al.Trials.from_arrays(
+        [["A", "B", "A", "B"]] * 3, ["A", "B", "A", "B"], item=["x", "y"] * 2, repeat=[0, 0, 1, 1],
+        kind=["human", "human", "model"],
+    ).with_options(2)  # fmt: skip
+    with pytest.raises(ValueError, match="takes one answer of an observer to an item"):
+        al.benchmark_scores(people, metric="kappa_p_discrete", **FEW)

@@ -1,0 +1,211 @@
+"""Agreement on options at weighted questions: matrices, conjugate posteriors, symmetries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.inference import option_limits
+from alikely.inference.influence import estimate
+from alikely.inference.option_draws import option_draws
+from alikely.inference.resampling import bootstrap
+from alikely.metrics import capa_matrices
+
+CLASSES = list("ABCD")
+METRICS = [m for m in al.metrics.metrics().values() if m.counts in ("options", "probabilities")]
+SOFT = [m for m in METRICS if m.counts == "probabilities"]
+
+
+def leaderboard(
+    seed: int, n: int, n_questions: int, vary: bool = False, missing: float = 0.0
+) -> tuple[al.Trials, Any, Any, Any]:
+    """Trials with probabilities, which are given beside them with the truth and numbers."""
+    rng = np.random.default_rng(seed)
+    n_options = rng.integers(2, 5, n_questions) if vary else np.full(n_questions, 4)
+    logits = 2 * rng.normal(size=(n, n_questions, 4)) + 2 * rng.normal(size=(1, n_questions, 4))
+    logits[:, np.arange(4) >= n_options[:, None]] = -np.inf
+    p = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    truth = np.array([rng.choice(4, p=q) for q in p.mean(axis=0)])
+    gone = rng.random((n, n_questions)) < missing
+    names = np.array(CLASSES, dtype=object)
+    trials = al.Trials.from_arrays(
+        np.ma.masked_array(names[p.argmax(axis=2)], gone), names[truth], classes=CLASSES
+    )
+    p[gone] = np.nan
+    return trials.with_probabilities(p, n_options=n_options), p, truth, n_options
+
+
+@pytest.mark.parametrize("vary", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_the_table_finds_what_matrices_find(missing: float, vary: bool) -> None:
+    trials, p, truth, n_options = leaderboard(1, 4, 80, vary, missing)
+    table = al.data.joint_correctness(trials, labels="options")
+    a, b = table["first"].values, table["second"].values
+    answers = np.where(np.isnan(p).all(axis=2), -1, np.nan_to_num(p, nan=-1.0).argmax(axis=2))
+    soft, hard = capa_matrices(p, truth, n_options), capa_matrices(answers, truth, n_options)
+    for metric, value, se in (
+        ("kappa_p", soft.estimate, soft.se),
+        ("option_correlation", soft.r_p, soft.r_p_se),
+        ("kappa_p_discrete", hard.estimate, hard.se),
+        ("same_wrong_answer", hard.same_wrong, None),
+    ):
+        found = estimate(table, al.metrics.get_metric(metric))
+        np.testing.assert_allclose(found["estimate"], value[a, b], atol=1e-12)
+        if se is not None:
+            np.testing.assert_allclose(found["se"], se[a, b], atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=repr)
+def test_errors_are_those_of_the_bootstrap(metric: al.Metric) -> None:
+    """Of 400 questions, within the Monte-Carlo error of 2,000 replicates and what 1/n leaves."""
+    trials, *_ = leaderboard(2, 3, 400, vary=True)
+    table = al.data.joint_correctness(trials, labels="options")
+    se = estimate(table, metric)["se"].values
+    spread = bootstrap(table, metric, 2_000, rng=1).std("resample").values
+    np.testing.assert_allclose(spread / se, 1, atol=4 / np.sqrt(2 * 2_000) + 0.02)
+
+
+def test_questions_that_hang_together() -> None:
+    """Each question twice: by clusters the error is that of the questions once."""
+    trials, p, _, _ = leaderboard(3, 2, 60)
+    answers = np.array(CLASSES, dtype=object)[p.argmax(axis=2)]
+    truth = np.array(CLASSES, dtype=object)[trials.data["truth"].values]
+    twice = al.Trials.from_arrays(
+        np.tile(answers, 2), np.tile(truth, 2), classes=CLASSES, item=[*range(60)] * 2,
+        condition=["c"] * 60 + ["d"] * 60,
+    ).with_probabilities(np.tile(p, (1, 2, 1)))  # fmt: skip
+    table = al.data.joint_correctness(twice, by=None, labels="options")
+    once = estimate(al.data.joint_correctness(trials, labels="options"), al.metrics.KAPPA_P)
+    found = estimate(table, al.metrics.KAPPA_P, cluster="item")
+    np.testing.assert_allclose(found["estimate"], once["estimate"], atol=1e-12)
+    np.testing.assert_allclose(found["se"], once["se"], atol=1e-12)
+    assert al.compare(twice, "kappa_p", by=None, n_resamples=0, n_draws=0).data.attrs[
+        "cluster"
+    ] == ("item")
+
+
+def test_draws_of_answers_are_those_of_five_cells() -> None:
+    """Marginally a Dirichlet: 1/2 for each cell of correctness, the last split as by chance."""
+    trials, *_ = leaderboard(4, 3, 25)
+    table = al.data.joint_correctness(trials, labels="options")
+    n = 20_000
+    found = option_draws(table, n, al.metrics.KAPPA_P_DISCRETE, rng=1)
+    response, truth = trials.data["response"].values, trials.data["truth"].values
+    rng = np.random.default_rng(2)
+    for pair, (a, b) in enumerate(zip(table["first"].values, table["second"].values, strict=True)):
+        right, same = response == truth, response[a] == response[b]
+        cells = [
+            right[a] & right[b], right[a] & ~right[b], ~right[a] & right[b],
+            ~right[a] & ~right[b] & same, ~right[a] & ~right[b] & ~same,
+        ]  # fmt: skip
+        counts = np.array([cell.sum() for cell in cells])
+        x = rng.dirichlet(counts + [0.5, 0.5, 0.5, 0.5 / 3, 1 / 3], n)
+        of_a, of_b, agree = x[:, 0] + x[:, 1], x[:, 0] + x[:, 2], x[:, 0] + x[:, 3]
+        expected = of_a * of_b + (1 - of_a) * (1 - of_b) / 3
+        kappa = (agree - expected) / (1 - expected)
+        # 4 Monte-Carlo errors of a quantile of 20,000 draws on each side, as tail probability.
+        for q in (0.025, 0.25, 0.5, 0.75, 0.975):
+            below = (found[:, pair] < np.quantile(kappa, q)).mean()
+            assert below == pytest.approx(q, abs=4 * np.sqrt(2 * q * (1 - q) / n))
+
+
+@pytest.mark.parametrize("metric", SOFT, ids=repr)
+def test_draws_of_sharp_probabilities_are_those_of_answers(metric: al.Metric) -> None:
+    """Probabilities 0 and 1 are answers, in the prior too."""
+    trials, p, *_ = leaderboard(5, 2, 30)
+    sharp = trials.with_probabilities(np.eye(4)[p.argmax(axis=2)])
+    table = al.data.joint_correctness(sharp, labels="options")
+    draws = option_draws(table, 400, metric, rng=1)
+    if metric is al.metrics.KAPPA_P:
+        hard = option_draws(table, 400, al.metrics.KAPPA_P_DISCRETE, rng=1)
+        np.testing.assert_allclose(draws, hard, atol=1e-6)
+    assert np.isfinite(draws).all()
+
+
+def test_few_questions_with_equal_probabilities() -> None:
+    """The prior is no sharper than the systems: it adds no spread that they cannot have."""
+    p = np.full((2, 6, 4), 0.25) + 0.01 * np.array([1, -1, 1, -1])
+    trials = al.Trials.from_arrays([["A"] * 6] * 2, ["A"] * 6, classes=CLASSES)
+    table = al.data.joint_correctness(trials.with_probabilities(p), labels="options")
+    draws = option_draws(table, 400, al.metrics.KAPPA_P, rng=1)
+    # Agreement 1/4 + 4 * .01^2, by chance hardly less.
+    assert np.abs(draws).max() < 0.01
+
+
+def test_draws_without_a_common_question() -> None:
+    answers = np.ma.masked_array([["A", "B", "A"], ["A", "B", "A"], ["B", "A", "B"]],
+                                 [[0, 0, 1], [1, 1, 0], [0, 0, 0]])  # fmt: skip
+    trials = al.Trials.from_arrays(answers, ["A", "B", "B"]).with_options(2)
+    table = al.data.joint_correctness(trials, labels="options", disjoint=True)
+    draws = option_draws(table, 8, al.metrics.KAPPA_P_DISCRETE, rng=1)
+    empty = table["cells"].values.sum(axis=1) == 0
+    assert empty.any()
+    assert np.isnan(draws[:, empty]).all()
+    assert np.isfinite(draws[:, ~empty]).all()
+
+
+def test_no_draws() -> None:
+    trials, *_ = leaderboard(5, 2, 30)
+    table = al.data.joint_correctness(trials, labels="options")
+    with pytest.raises(ValueError, match="draws must be at least 1"):
+        option_draws(table, 0, al.metrics.KAPPA_P)
+
+
+# Both right, the first, the second, both wrong and the same, and different; options.
+TABLES = [
+    ((300, 60, 50, 40, 30), 4),
+    ((30, 9, 6, 5, 5), 4),
+    ((30, 9, 6, 15, 0), 2),
+    ((4_000, 1_500, 1_200, 2_100, 700), 10),
+    ((12, 2, 0, 1, 3), 3),
+]
+
+
+@pytest.mark.parametrize(("cells", "n_options"), TABLES)
+def test_limits_are_those_of_draws(cells: tuple[int, ...], n_options: int) -> None:
+    """Tail probabilities, of 50,000 draws with the standard error of the page's figure besides."""
+    f, n, q = 1 / (n_options - 1), 50_000, np.array([0.025, 0.975])
+    prior = np.array([0.5, 0.5, 0.5, f / 2, (1 - f) / 2])
+    gamma = np.random.default_rng(1).standard_gamma(np.array(cells) + prior, size=(n, 5))
+    x = gamma / gamma.sum(axis=1, keepdims=True)
+    a, b, same = x[:, 0] + x[:, 1], x[:, 0] + x[:, 2], x[:, 0] + x[:, 3]
+    expected = a * b + (1 - a) * (1 - b) * f
+    kappa = (same - expected) / (1 - expected)
+    limits = option_limits(cells, n_options, q)
+    below = (kappa[:, None] < limits).mean(axis=0)
+    np.testing.assert_allclose(below, q, atol=4 * np.sqrt(q[0] * q[1] * (1 / n + 1 / 40_000)))
+
+
+def test_limits_of_matrices() -> None:
+    """Of all pairs at once as of each; turned around the same."""
+    _, p, truth, _ = leaderboard(6, 4, 300)
+    found = capa_matrices(p.argmax(axis=2), truth, 4)
+    cells = found.cells()
+    assert (cells.sum(axis=2) == 300).all()
+    assert (cells == np.rint(cells)).all()
+    limits = option_limits(cells, 4)
+    assert limits.shape == (4, 4, 3)
+    np.testing.assert_allclose(option_limits(cells[0, 1], 4), limits[0, 1], atol=1e-12)
+    a, b = np.triu_indices(4, 1)
+    # Which of the two comes first is no matter but for what the expansion leaves.
+    width = limits[a, b, 2] - limits[a, b, 0]
+    assert (np.abs(limits[a, b] - limits[b, a]).max(axis=1) < 0.01 * width).all()
+    assert (limits[a, b, 0] < found.estimate[a, b]).all()
+    assert (found.estimate[a, b] < limits[a, b, 2]).all()
+
+
+@pytest.mark.parametrize(
+    ("cells", "n_options", "message"),
+    [
+        ([1, 2, 3, 4], 4, "cells must be five counts"),
+        ([1, 2, 3, 4, -1], 4, "none negative"),
+        ([1, 2, 3, 4, 5], 1, "n_options must be at least 2"),
+        ([1, 2, 3, 4, 5], 2, "with two options joint errors are the same"),
+    ],
+)
+def test_bad_cells(cells: Any, n_options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        option_limits(cells, n_options)

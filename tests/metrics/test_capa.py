@@ -1,0 +1,325 @@
+"""kappa_p: another package, brute force, numerical derivatives, closed forms, bad input."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alikely.metrics import options
+from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
+from alikely.metrics.options import OptionSums
+
+FUNCTIONS = [
+    (options.kappa_p, options.kappa_p_slopes),
+    (options.correlation_of_options, options.correlation_slopes),
+    (options.same_wrong, options.same_wrong_slopes),
+]
+
+
+def leaderboard(
+    seed: int, n: int, n_questions: int, k: int, vary: bool, missing: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities, answers, truth and numbers of options of models that err alike."""
+    rng = np.random.default_rng(seed)
+    n_options = rng.integers(2, k + 1, n_questions) if vary else np.full(n_questions, k)
+    logits = rng.normal(size=(n, n_questions, k)) + rng.normal(size=(1, n_questions, k))
+    logits *= rng.uniform(0.5, 3, size=(n, 1, 1))
+    logits[:, np.arange(k) >= n_options[:, None]] = -np.inf
+    p = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    p /= p.sum(axis=-1, keepdims=True)
+    answers = p.argmax(axis=-1)
+    gone = rng.random((n, n_questions)) < missing
+    p[gone], answers[gone] = np.nan, -1
+    truth = np.array([rng.integers(own) for own in n_options])
+    return p, answers, truth, n_options
+
+
+def by_hand(p: Any, q: Any, truth: Any, n_options: Any) -> tuple[list[float], list[float]]:
+    """One pair, question by question; errors by numerical derivatives of weights."""
+    keep = [i for i in range(len(truth)) if not np.isnan([*p[i], *q[i]]).any()]
+    each = np.array(
+        [
+            (
+                sum(p[i, m] * q[i, m] for m in range(n_options[i])), p[i, truth[i]],
+                q[i, truth[i]], 1 / (n_options[i] - 1), p[i] @ p[i], q[i] @ q[i],
+            )
+            for i in keep
+        ]
+    )  # fmt: skip
+
+    def values(w: np.ndarray) -> np.ndarray:
+        o, a, b, f, u, v = (w @ each) / w.sum()
+        expected = a * b + (1 - a) * (1 - b) * f
+        own = (u - a * a - (1 - a) ** 2 * f) * (v - b * b - (1 - b) ** 2 * f)
+        wrong = (w * (1 - each[:, 1]) * (1 - each[:, 2])).sum()
+        same = (w * (each[:, 0] - each[:, 1] * each[:, 2])).sum()
+        chance = (w * each[:, 3] * (1 - each[:, 1]) * (1 - each[:, 2])).sum()
+        return np.array(
+            [(o - expected) / (1 - expected), (o - expected) / np.sqrt(own), same / wrong,
+             chance / wrong]
+        )  # fmt: skip
+
+    n, h = len(each), 1e-4
+    psi = [
+        (
+            values(np.ones(n) + h * (np.arange(n) == i))
+            - values(np.ones(n) - h * (np.arange(n) == i))
+        )
+        / (2 * h)
+        for i in range(n)
+    ]
+    return values(np.ones(n)).tolist(), np.sqrt((np.array(psi)[:, :2] ** 2).sum(axis=0)).tolist()
+
+
+def package() -> Any:
+    """kappa_p as its authors compute it, pair by pair and question by question."""
+    with warnings.catch_warnings():
+        # Its docstrings have escapes that are none.
+        warnings.simplefilter("ignore")
+        from lmsim.metrics import CAPA
+    return CAPA
+
+
+@pytest.mark.parametrize("vary", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("soft", [False, True])
+def test_matrices_are_what_is_found_by_hand(soft: bool, missing: float, vary: bool) -> None:
+    p, answers, truth, n_options = leaderboard(3, 4, 40, 4, vary, missing)
+    hot = np.where((answers < 0)[..., None], np.nan, np.eye(4)[answers])
+    found = capa_matrices(p if soft else answers, truth, n_options)
+    array = p if soft else hot
+    for a in range(4):
+        for b in range(4):
+            values, se = by_hand(array[a], array[b], truth, n_options)
+            got = (found.estimate, found.r_p, found.same_wrong, found.same_wrong_chance)
+            assert [m[a, b] for m in got] == pytest.approx(values, abs=1e-12)
+            # Central differences of step 1e-4 err by 1e-8 of a third derivative below 10.
+            assert [found.se[a, b], found.r_p_se[a, b]] == pytest.approx(se, abs=1e-7)
+            assert found.n_questions[a, b] == (~np.isnan(array[[a, b]]).any(axis=(0, 2))).sum()
+
+
+def test_the_published_influence() -> None:
+    """The influence of a question, written out, where the number of options varies."""
+    p, _, truth, n_options = leaderboard(5, 2, 60, 5, True)
+    o, (alpha, beta) = (p[0] * p[1]).sum(axis=1), p[:, np.arange(60), truth]
+    f = 1 / (n_options - 1)
+    big_a, big_b, big_f = alpha.mean(), beta.mean(), f.mean()
+    e = big_a * big_b + (1 - big_a) * (1 - big_b) * big_f
+    kappa = (o.mean() - e) / (1 - e)
+    psi = (
+        o - o.mean()
+        - (1 - kappa) * (
+            (big_b - big_f * (1 - big_b)) * (alpha - big_a)
+            + (big_a - big_f * (1 - big_a)) * (beta - big_b)
+            + (1 - big_a) * (1 - big_b) * (f - big_f)
+        )
+    ) / (1 - e)  # fmt: skip
+    found = capa_matrices(p, truth, n_options)
+    assert found.estimate[0, 1] == pytest.approx(kappa, abs=1e-14)
+    assert found.se[0, 1] == pytest.approx(np.sqrt((psi**2).sum()) / 60, abs=1e-14)
+
+
+def test_the_package_of_its_authors_finds_the_same(figure: Callable[[str], None]) -> None:
+    """1,035 pairs, of probabilities and of answers, with two to five options."""
+    capa_of = package()
+    p, answers, truth, n_options = leaderboard(1, 46, 20, 5, True)
+    start = time.perf_counter()
+    soft, hard = (capa_matrices(values, truth, n_options) for values in (p, answers))
+    ours = time.perf_counter() - start
+    of_soft = [[row[:k] for row, k in zip(each, n_options, strict=True)] for each in p]
+    of_hard = [[np.eye(k)[c] for c, k in zip(each, n_options, strict=True)] for each in answers]
+    start, theirs = time.perf_counter(), np.zeros((2, 46, 46))
+    for a in range(46):
+        for b in range(a):
+            theirs[0, a, b] = capa_of().compute_k(of_soft[a], of_soft[b], truth)
+            theirs[1, a, b] = capa_of(prob=False).compute_k(of_hard[a], of_hard[b], truth)
+    ratio = (time.perf_counter() - start) / ours
+    lower = np.tril_indices(46, -1)
+    for own, other in zip((soft.estimate, hard.estimate), theirs, strict=True):
+        np.testing.assert_allclose(own[lower], other[lower], rtol=0, atol=1e-6)
+    figure(f"kappa_p of 1,035 pairs and 20 questions, with errors: {ratio:,.0f} times as fast")
+
+
+@pytest.mark.parametrize(("value", "slopes"), FUNCTIONS)
+def test_slopes_are_derivatives(value: Any, slopes: Any) -> None:
+    sums = OptionSums(*np.array([50.0, 27.0, 26.0, 31.0, 32.0, 30.0, 19.0, 18.0]))
+    found = slopes(sums)
+    for i, name in enumerate(OptionSums._fields):
+        step = 1e-4 * (np.arange(8) == i)
+        moved = [value(OptionSums(*(np.array(sums) + sign * step))) for sign in (1, -1)]
+        numerical = (moved[0] - moved[1]) / 2e-4
+        assert getattr(found, name) == pytest.approx(numerical, abs=1e-9)
+    # Twice the questions of each kind are no other systems.
+    assert sum(s * d for s, d in zip(sums, found, strict=True)) == pytest.approx(0, abs=1e-13)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    a=st.floats(0.05, 0.95),
+    b=st.floats(0.05, 0.95),
+    k=st.integers(2, 6),
+)
+def test_independent_systems_with_errors_at_random_have_0(a: float, b: float, k: int) -> None:
+    """The mean over all answers of both: each wrong option has its share."""
+    p = np.tile(np.full(k, (1 - a) / (k - 1)), (1, 1))
+    p[0, 0] = a
+    q = np.full((1, k), (1 - b) / (k - 1))
+    q[0, 0] = b
+    found = capa_matrices(np.stack([p, q]), [0])
+    assert found.estimate[0, 1] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_same_answers_have_1_and_no_error() -> None:
+    _, answers, truth, n_options = leaderboard(2, 2, 30, 4, True)
+    found = capa_matrices(answers[[0, 0]], truth, n_options)
+    assert (found.estimate == 1).all()
+    assert (found.se == 0).all()
+    np.testing.assert_allclose(found.r_p, 1, atol=1e-14)
+
+
+def test_constant_answers() -> None:
+    """Both always choose option 0, one of four, which is right in half of the questions."""
+    found = capa_matrices(np.zeros((2, 8), int), [0, 1, 0, 2, 0, 3, 0, 1], 4)
+    assert found.expected[0, 1] == pytest.approx(1 / 4 + 1 / 12)
+    assert found.estimate[0, 1] == 1
+    # Options that differ are never the same.
+    apart = capa_matrices([[0] * 8, [1] * 8], [2, 3, 2, 3, 2, 3, 2, 3], 4)
+    assert apart.estimate[0, 1] == pytest.approx((0 - 1 / 3) / (1 - 1 / 3))
+    assert apart.same_wrong[0, 1] == 0
+    assert apart.same_wrong_chance[0, 1] == pytest.approx(1 / 3)
+
+
+def test_two_options_are_error_consistency() -> None:
+    """With one wrong option a joint error is the same answer."""
+    from alikely.metrics import error_consistency
+
+    _, answers, truth, _ = leaderboard(4, 2, 80, 2, False)
+    right = answers == truth
+    pattern = [(right[0] == x) & (right[1] == y) for x in (True, False) for y in (True, False)]
+    cells = np.array([each.sum() for each in pattern])
+    found = capa_matrices(answers, truth, 2)
+    assert found.estimate[0, 1] == pytest.approx(float(error_consistency(cells)), abs=1e-13)
+    assert found.same_wrong[0, 1] == 1
+
+
+def test_correlation_of_a_system_with_itself() -> None:
+    p, _, truth, n_options = leaderboard(6, 5, 200, 4, False)
+    found = capa_matrices(p, truth, n_options)
+    np.testing.assert_allclose(np.diag(found.r_p), 1, atol=1e-13)
+    assert (np.diag(found.r_p_se) < 1e-7).all()
+    assert (np.abs(found.r_p) <= 1 + 1e-12).all()
+    # Two answers drawn from one system agree less often.
+    assert (np.diag(found.estimate) < 1).all()
+    np.testing.assert_array_equal(found.estimate, found.estimate.T)
+
+
+def test_single_questions_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However questions are taken together."""
+    p, answers, truth, n_options = leaderboard(7, 4, 50, 4, True, 0.1)
+    whole = [capa_matrices(values, truth, n_options) for values in (p, answers)]
+    monkeypatch.setattr("alikely.metrics.option_matrices.CHUNK", 300)
+    parts = [capa_matrices(values, truth, n_options) for values in (p, answers)]
+    for one, other in zip(whole, parts, strict=True):
+        for left, right in zip(one, other, strict=True):
+            np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
+
+
+def test_wrong_answers_by_number_of_options() -> None:
+    p, answers, truth, n_options = leaderboard(8, 3, 90, 4, True)
+    for values in (p, answers):
+        found = same_wrong_answers(values, truth, n_options)
+        assert sorted(found) == [2, 3, 4]
+        for k, (both_wrong, share, chance) in found.items():
+            own = n_options == k
+            alone = capa_matrices(values[:, own], truth[own], n_options[own])
+            np.testing.assert_allclose(share, alone.same_wrong, atol=1e-12)
+            assert chance == pytest.approx(1 / (k - 1))
+            np.testing.assert_allclose(alone.same_wrong_chance, chance, atol=1e-12)
+            assert (both_wrong <= own.sum()).all()
+        every = capa_matrices(values, truth, n_options)
+        n = sum(both_wrong for both_wrong, _, _ in found.values())
+        same = sum(both_wrong * share for both_wrong, share, _ in found.values())
+        np.testing.assert_allclose(same / n, every.same_wrong, atol=1e-12)
+
+
+def test_undefined_values() -> None:
+    """No common question; always right; always wrong, of two options."""
+    answers = np.array([[0, -1, 0, -1], [-1, 0, -1, 0]])
+    found = capa_matrices(answers, [0, 0, 0, 0], 2)
+    assert found.n_questions[0, 1] == 0
+    assert np.isnan(found.estimate).all()
+    assert np.isnan(found.se).all()
+    assert np.isnan(capa_matrices([[1, 1], [1, 1]], [0, 0], 2).estimate).all()
+
+
+P = np.full((2, 3, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "truth", "n_options", "message"),
+    [
+        ([[0, 1, 0]], [0, 0, 1], None, "answers do not say how many options there were"),
+        ([[0, 1, 0]], [0, 0, 1], [2, 1, 2], "question 1 has one option"),
+        ([[0, 1, 0]], [0, 0, 1], [2, 0, 2], "question 1 has 0 options"),
+        ([[0, 1, 3]], [0, 0, 1], 3, "observer 0 chose option 3 of question 2, whose 3 options"),
+        ([[0, 1, -2]], [0, 0, 1], 3, "observer 0 chose option -2 of question 2"),
+        ([[0, 1, 1]], [0, 2, 1], 2, "the right option of question 1 is 2"),
+        ([[0, 1, 1]], [0, 1], 2, "truth must be 3 whole numbers"),
+        ([[0, 1, 1]], [0.0, 1, 0], 2, "truth must be whole numbers"),
+        ([0, 1], [0, 1], 2, "got shape"),
+        (P * 1.00001, [0, 0, 1], None, "observer 0 for question 0 have the sum 1.00001, not 1"),
+        (P - [1.5, -1.5], [0, 0, 1], None, "a negative one; logits and log likelihoods need"),
+        (np.where([True, False], P, np.nan), [0, 0, 1], None, "NaN among them"),
+        (P, [0, 0, 1], 3, "a question has 3 options, and probabilities are of 2"),
+        (np.pad(P, [(0, 0), (0, 0), (1, 0)]), [0, 0, 1], 2, "beyond the 2 options"),
+        (np.ones((2, 3, 2), int), [0, 0, 1], 2, "probabilities must be floats"),
+    ],
+)  # fmt: skip
+def test_bad_input(values: Any, truth: Any, n_options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        capa_matrices(values, truth, n_options)
+
+
+def test_answers_that_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="answers must be numbers of options"):
+        capa_matrices([[0.0, 1.0]], [0, 1], 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_rounding_of_half_precision_is_admitted(dtype: Any) -> None:
+    p, _, truth, n_options = leaderboard(9, 3, 200, 5, False)
+    exact = capa_matrices(p, truth, n_options)
+    coarse = capa_matrices(p.astype(np.float16).astype(dtype), truth, n_options)
+    # Each probability is off by up to 2**-11 of itself: agreement by twice that.
+    assert np.abs(coarse.observed - exact.observed).max() < 2 * 2**-11
+
+
+@pytest.mark.slow
+def test_the_size_of_a_leaderboard(figure: Callable[[str], None], tmp_path: Any) -> None:
+    """79,800 pairs of 400 models, 12,000 questions on disk."""
+    rng = np.random.default_rng(1)
+    p = np.lib.format.open_memmap(tmp_path / "p.npy", "w+", np.float32, (400, 12_000, 4))
+    for row in p:
+        logits = rng.normal(size=(12_000, 4))
+        row[:] = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    truth = rng.integers(0, 4, 12_000)
+    start = time.process_time()
+    found = capa_matrices(np.load(tmp_path / "p.npy", mmap_mode="r"), truth)
+    ours, start = time.process_time() - start, time.process_time()
+    theirs = package()().compute_k(list(p[0].astype(float)), list(p[1].astype(float)), truth)
+    ratio = 79_800 * (time.process_time() - start) / ours
+    assert found.estimate[0, 1] == pytest.approx(theirs, abs=1e-6)
+    figure(
+        f"soft kappa_p of 79,800 pairs with errors, 12,000 questions: {ours:.1f} CPU s; a pair by "
+        f"the package of its authors takes {ratio:,.0f} times as long"
+    )
+    few = capa_matrices(np.asarray(p[:3]), truth)
+    np.testing.assert_allclose(found.estimate[:3, :3], few.estimate, atol=1e-12)
+    np.testing.assert_allclose(found.se[:3, :3], few.se, atol=1e-12)
