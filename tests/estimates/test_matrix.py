@@ -48,6 +48,10 @@ def test_entries_are_those_of_the_general_door(
     pd.testing.assert_frame_equal(found[ALIKE], table[ALIKE], rtol=1e-12, atol=1e-14)
     p = 10 ** found["log10_p"]
     np.testing.assert_allclose(p, table["p_fisher"], rtol=1e-9)
+    if metric == "error_consistency":
+        # Where observers answered once, tables have the same limits without draws.
+        shown = ["posterior_eti95_lb", "posterior_eti95_ub"]
+        pd.testing.assert_frame_equal(found[shown], table[shown])
 
 
 @pytest.mark.parametrize("no_response", ["error", "drop"])
@@ -66,6 +70,23 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
         result.mean(names)
     with pytest.raises(TypeError, match="give Trials"):
         al.matrix(trials.data["correct"], "MA")
+
+
+@pytest.mark.parametrize("metric", ["kappa_p", "kappa_p_discrete", "option_correlation"])
+def test_options(metric: str) -> None:
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(5, 150, 4)) + rng.normal(size=(150, 4))
+    letters = np.array(list("ABCD"))
+    chosen = letters[logits.argmax(axis=2)]
+    truth = letters[rng.integers(0, 4, 150)]
+    trials = al.Trials.from_arrays(chosen, truth, classes=list("ABCD"))
+    with pytest.raises(ValueError, match="options"):
+        al.matrix(trials, metric)
+    trials = trials.with_probabilities(logits, scale="logits")
+    found = _by_pair(al.matrix(trials, metric).to_frame())
+    table = _by_pair(al.compare(trials, metric, n_resamples=0, n_draws=0).summary())
+    shown = ["estimate", "se", "analytic_ci95_lb", "agreement", "chance_agreement", "same_wrong"]
+    pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-6)
 
 
 def test_missing_answers_leave_pairs_alone() -> None:

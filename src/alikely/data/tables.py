@@ -179,7 +179,7 @@ def joint_correctness(
         return table
     table = table.assign(found)
     if labels == "options":
-        table = table.assign(_options(data, table))
+        table = table.assign(option_variables(data, table["class"].values, table.attrs["repeats"]))
     return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
 
 
@@ -192,11 +192,33 @@ def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object
     return labels
 
 
-def _options(data: xr.Dataset, table: xr.Dataset) -> dict[str, Any]:
-    """What trials carry of the options of their questions."""
-    if table.attrs["repeats"] == "crossed":
+def option_variables(
+    data: xr.Dataset, classes: NDArray[np.object_], repeats: str = "paired"
+) -> dict[str, xr.Variable]:
+    """What trials carry of the options of their questions.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    classes : ndarray of str
+        Names of answers, as from `answers`.
+    repeats : str
+        As a table says how it took items that came back.
+
+    Returns
+    -------
+    dict
+        ``n_options`` (trial) and ``probability`` (observer, trial, class), where they are there.
+
+    Raises
+    ------
+    ValueError
+        If answers are crossed, or some are none of the options.
+    """
+    if repeats == "crossed":
         raise ValueError("agreement on options takes one answer to a question; repeats='paired'")
-    if SILENT in table["class"].values:
+    if SILENT in classes:
         raise ValueError(
             "some trials have no response, which is none of the options; leave them out with "
             "no_response='drop'"

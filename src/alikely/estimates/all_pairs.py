@@ -17,7 +17,7 @@ from alikely._base.steps import step
 from alikely.data.conditions import nested_labels
 from alikely.data.packed import Packed, all_cells, pack
 from alikely.data.repeats import presented, recurring
-from alikely.data.tables import By, answers, correctness, groups_of_trials
+from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
 from alikely.data.trials import Trials
 from alikely.estimates.matrix_result import ORDERS, MatrixResult
 from alikely.estimates.matrix_rows import POSTERIOR
@@ -127,7 +127,7 @@ def matrix(
         )
     with step("answers as bits"):
         names, parts, places = _answers(trials, by, no_response, cluster)
-        said = _said(trials, by, no_response) if found.all_pairs is not None else []
+        said = _said(trials, found, by, no_response) if found.all_pairs is not None else []
     n = len(names)
     if n < 2:
         raise ValueError(f"a matrix needs at least 2 observers, got {n}")
@@ -212,24 +212,25 @@ def _answers(
 
 
 def _said(
-    trials: Any, by: By, no_response: Literal["error", "drop"]
-) -> list[dict[str, NDArray[Any]]]:
+    trials: Any, metric: Metric, by: By, no_response: Literal["error", "drop"]
+) -> list[dict[str, Any]]:
     """What observers answered, place by place, for metrics that are not of correctness."""
     if not isinstance(trials, Trials):
         raise TypeError(
             "an array of right and wrong answers serves metrics of correctness; give Trials for "
-            "metrics of labels"
+            f"{metric.name}"
         )
     data = trials.data
-    response, truth, classes = answers(
-        data, correctness(data["correct"].values, no_response)
-    ).values()
+    said = answers(data, correctness(data["correct"].values, no_response))
+    classes = said.pop("class")
+    variables = {name: xr.Variable(*given) for name, given in said.items()}
+    if metric.labels == "options":
+        variables |= option_variables(data, classes)
     group, labels = groups_of_trials(data, by)
     return [
         {
-            "response": response[1][:, group == g],
-            "truth": truth[1][group == g],
-            "class": classes,
+            name: variable.isel(trial=np.flatnonzero(group == g)).data
+            for name, variable in variables.items()
         }
         for g in range(len(labels))
     ]

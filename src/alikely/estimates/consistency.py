@@ -249,7 +249,7 @@ def _closed(table: xr.Dataset, metric: Metric, ask: Ask) -> bool:
     """Whether the default posterior of every pair has limits without draws."""
     asked = ask.sampler != "nuts" and ask.ci_kind == "eti" and check_prior(ask.prior)
     plain = ask.options.get("model", "copying") == "copying" and not ask.options.get("include")
-    once = not _recurs(table, sampling_unit(table, ask))
+    once = not np.any(_recurs(table, sampling_unit(table, ask)))
     return bool(metric.limits and asked == DEFAULT_PRIOR and plain and once)
 
 

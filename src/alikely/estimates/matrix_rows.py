@@ -89,7 +89,9 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
     frame["note"] = joined(
         [
             np.where(defined, "", _reasons(metric, counts)),
-            scarcity(metric, {"cells": counts}, se, defined),
+            scarcity(
+                metric, {"cells": counts, "n_trials": frame["n_trials"].to_numpy()}, se, defined
+            ),
             cautions(metric, counts, defined),
         ]
     )

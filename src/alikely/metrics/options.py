@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -336,10 +337,43 @@ def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **mo
     )
 
 
+def _of_all(
+    name: str, estimate: str = "estimate", se: str = "se"
+) -> Callable[[Mapping[str, Any]], Mapping[str, NDArray[Any]]]:
+    """All pairs at once, of probabilities or answers, by this name."""
+
+    def all_pairs(answers: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
+        from alikely.metrics.option_matrices import capa_matrices
+
+        if name not in answers or "n_options" not in answers:
+            way = "with_probabilities" if name == "probability" else "with_options"
+            raise ValueError(f"these trials do not say their options; see Trials.{way}")
+        found = capa_matrices(answers[name], answers["truth"], answers["n_options"])._asdict()
+        shown = {"agreement": "observed", "chance_agreement": "expected", "r_p": "r_p",
+                 "r_p_se": "r_p_se", "same_wrong": "same_wrong",
+                 "same_wrong_chance": "same_wrong_chance"}  # fmt: skip
+        beside = {name: found[kept] for name, kept in shown.items()}
+        return {"estimate": found[estimate], "se": found[se], **beside}
+
+    return all_pairs
+
+
 _KAPPA = (kappa_p, kappa_p_slopes, ALWAYS)
-KAPPA_P = _metric("kappa_p", "CAPA", "kappa_p of probabilities", "probabilities", _KAPPA)
+KAPPA_P = _metric(
+    "kappa_p",
+    "CAPA",
+    "kappa_p of probabilities",
+    "probabilities",
+    _KAPPA,
+    all_pairs=_of_all("probability"),
+)
 KAPPA_P_DISCRETE = _metric(
-    "kappa_p_discrete", "discrete CAPA", "kappa_p of answers", "options", _KAPPA
+    "kappa_p_discrete",
+    "discrete CAPA",
+    "kappa_p of answers",
+    "options",
+    _KAPPA,
+    all_pairs=_of_all("response"),
 )
 OPTION_CORRELATION = _metric(
     "option_correlation",
@@ -347,6 +381,7 @@ OPTION_CORRELATION = _metric(
     "correlation of probabilities beyond chance",
     "probabilities",
     (correlation_of_options, correlation_slopes, NOT_ITSELF),
+    all_pairs=_of_all("probability", "r_p", "r_p_se"),
 )
 SAME_WRONG_ANSWER = _metric(
     "same_wrong_answer",
