@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely.estimates.remarks import cautions, joined, scarcity
+from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.inference.combined import combined_influence
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
@@ -86,6 +86,7 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
             grid = estimates[name].values
             frame[name] = grid[place, pair] if result.place else grid[pair]
     defined = np.isfinite(value)
+    bounds = limits.get("posterior", np.zeros((len(flat), 2)))
     frame["note"] = joined(
         [
             np.where(defined, "", _reasons(metric, counts)),
@@ -93,6 +94,7 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
                 metric, {"cells": counts, "n_trials": frame["n_trials"].to_numpy()}, se, defined
             ),
             cautions(metric, counts, defined),
+            wide(bounds[:, 1] - bounds[:, 0]),
         ]
     )
     return frame

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics import Metric
 
-__all__ = ["cautions", "joined", "scarcity"]
+__all__ = ["WIDE", "cautions", "joined", "scarcity", "wide"]
+
+# A posterior interval that spans this much says next to nothing.
+WIDE = 0.5
+
+
+def wide(width: Floats) -> NDArray[Any]:
+    """What is said of posterior intervals so wide, (pair,)."""
+    return np.where(width > WIDE, "these data cannot tell", "")
 
 
 def scarcity(

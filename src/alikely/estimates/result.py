@@ -19,7 +19,7 @@ from alikely._base.html import ROWS, html_of
 from alikely.data.repeats import NO_ROWS
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
-from alikely.estimates.remarks import cautions, joined, scarcity
+from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.estimates.sentences import (
     PLACES,
     chosen_interval,
@@ -46,8 +46,6 @@ TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
 School = Literal["analytic", "bootstrap", "bca", "posterior"]
 SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
 
-# A posterior interval that spans this much says next to nothing.
-WIDE = 0.5
 # What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
 CLUSTERS = {
     "moments": "",
@@ -395,7 +393,7 @@ class Result(Tree):
         if width is not None:
             if "posterior_remark" in estimates:
                 remarks.append(estimates["posterior_remark"].values)
-            remarks.append(np.where(width > WIDE, "these data cannot tell", ""))
+            remarks.append(wide(width))
             remarks.append(np.full(len(frame), few, dtype=object))
             remarks.append(np.where(self._recurring(), self.cluster_note(), "").astype(object))
         remarks.append(np.full(len(frame), self.repeats_note(), dtype=object))
