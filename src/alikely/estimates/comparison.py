@@ -264,9 +264,7 @@ def contrast(
             bounds[0]: lower,
             bounds[1]: upper,
             "p_value": 2 * stats.norm.sf(abs(estimate) / se) if se > 0 else np.nan,
-            "note": "; ".join(
-                filter(None, [_undefined_note(result, chosen), result.repeats_note()])
-            ),
+            "note": _joined(_undefined_note(result, chosen), result.repeats_note()),
         }
     }
     for school in ("bootstrap", "posterior"):
@@ -285,10 +283,7 @@ def contrast(
             draws, unbounded = result.draws(school)[:, chosen].astype(np.float64) @ w, ""
         center = None if school == "posterior" else estimate
         rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
-        if school == "bootstrap" and (note := result.repeats_note()):
-            rows[school]["note"] = "; ".join(
-                filter(None, [note, str(rows[school].get("note", ""))])
-            )
+        known = str(rows[school].get("note", ""))
         if school == "posterior":
             known = (
                 result.cluster_note()
@@ -298,7 +293,7 @@ def contrast(
                 or unbounded
                 or _scale_note(result, chosen)
             )
-            rows[school]["note"] = "; ".join(filter(None, [result.repeats_note(), known]))
+        rows[school]["note"] = _joined(result.repeats_note(), known)
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", "note"])
@@ -488,10 +483,14 @@ def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], st
     return weights, f"{lost} of {len(chosen)} entries have no common trial" if lost else ""
 
 
+def _joined(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
+
+
 def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     if not text:
         return frame
-    return frame.assign(note=["; ".join(filter(None, [text, note])) for note in frame["note"]])
+    return frame.assign(note=[_joined(text, note) for note in frame["note"]])
 
 
 def _analytic_bounds(
