@@ -103,3 +103,11 @@ def test_a_metric_says_which_limits_it_has(counts: Any, limits: Any) -> None:
 
     with pytest.raises(ValueError, match="limits of a metric must be 'kappa', of correctness"):
         al.metrics.Metric("odd_one", counts, nothing, nothing, nothing, limits=limits)
+
+
+def test_plots_draw_them() -> None:
+    one = al.error_consistency(al.load_example(), [("human_1", "model_4")], **QUIET)
+    legend = al.plot_intervals(one).get_legend_handles_labels()[1]
+    assert legend == ["posterior, 95 % ETI"]
+    legend = al.plot_intervals(one, ci_kind="hdi").get_legend_handles_labels()[1]
+    assert legend == ["analytic, 95 % CI"]

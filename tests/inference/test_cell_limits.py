@@ -146,6 +146,15 @@ def test_turning_a_pair_or_right_and_wrong_changes_nothing(way: str) -> None:
         np.testing.assert_allclose(turned, limits, rtol=0, atol=1e-12)
 
 
+def test_loops_end_where_the_numpy_code_does() -> None:
+    from alikely.inference import cell_loops, fisher, fisher_loops
+
+    for name in ("STEPS", "CLOSE", "NARROW", "TINY", "SLOPE", "STILL"):
+        assert getattr(cell_loops, name) == getattr(cell_limits, name)
+    for name in ("ROUNDING", "END"):
+        assert getattr(fisher_loops, name) == getattr(fisher, name)
+
+
 def test_shapes_types_and_workers(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and pieces of any size give the same; equal tables are integrated once."""
     tables = np.vstack([ODD, ODD]).reshape(2, len(ODD), 4)

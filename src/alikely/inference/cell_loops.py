@@ -14,7 +14,8 @@ from alikely._base.compiled import compiled
 
 __all__ = ["expanded", "solved"]
 
-# As in `cell_limits`, which may not be imported here: it imports this.
+# As in `cell_limits`. Not imported from there: what is kept on disk is made anew only when this
+# file changes.
 STEPS = 60
 CLOSE, NARROW, TINY = 1e-7, 1e-10, 1e-12
 SLOPE = 2.4

@@ -11,7 +11,8 @@ from alikely._base.compiled import compiled
 
 __all__ = ["log_tails"]
 
-# As in `alikely.inference.fisher`, whose NumPy code says the same of whole columns.
+# As in `alikely.inference.fisher`, whose NumPy code says the same of whole columns. Not imported
+# from there: what is kept on disk is made anew only when this file changes.
 ROUNDING = 1e-7
 END = 1e-17
 

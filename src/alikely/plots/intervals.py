@@ -79,7 +79,11 @@ def plot_intervals(
     >>> len(ax.get_yticks()), ax.get_title()
     (3, '3 of 6, by estimate')
     """
-    drawn = [name for name in intervals if name == "analytic" or name in result.data.children]
+    there = {"analytic", *result.data.children}
+    # Limits without draws are equal-tailed.
+    if result.without_draws and result.interval_options(ci_prob, ci_kind)[1] == "eti":
+        there.add("posterior")
+    drawn = [name for name in intervals if name in there]
     drawn = drawn or ["analytic"]
     frame = result.summary(ci_prob, ci_kind, intervals=drawn)
     frame.index = pd.Index(result.table["pair"].values.tolist())
