@@ -62,7 +62,7 @@ def test_without_a_tree_the_rest_is_told(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--by-family", "famly"], "did you mean 'family'"),
+        (["--by-family", "famil_y"], "did you mean 'family'"),
         (["--metric", "cles"], "metrics of correctness"),
         (["--top", "0"], "--top must be at least 1"),
         (["--ci-prob", "2"], "ci-prob"),

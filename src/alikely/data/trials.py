@@ -15,16 +15,12 @@ from alikely._base.html import ROWS, html_of
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import number
 from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
-from alikely.data.columns import (
-    ELSEWHERE,
-    NO_RESPONSE,
-    NOT_SHOWN,
-    NOTES,
-)
+from alikely.data.columns import ELSEWHERE, NO_RESPONSE, NOT_SHOWN, NOTES
 from alikely.data.files import Paths
 from alikely.data.ingest import label, open_tables
 from alikely.data.probabilities import with_options, with_probabilities
 from alikely.data.reading import read_trials, wide_trials
+from alikely.data.summaries import summary_of
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
 
@@ -569,25 +565,7 @@ class Trials:
             ``dataset, observer, kind, n_trials`` (shown), ``accuracy`` (no response counts as an
             error), ``no_response`` and ``not_shown`` (trials of the data set), as counts.
         """
-        correct = self.data["correct"].values
-        datasets = self.data["dataset"].values
-        rows = []
-        for name in pd.unique(datasets):
-            part = correct[:, datasets == name]
-            shown = part != NOT_SHOWN
-            for i in np.flatnonzero(shown.any(axis=1)):
-                rows.append(
-                    {
-                        "dataset": name,
-                        "observer": self.observers[i],
-                        "kind": str(self.data["kind"].values[i]),
-                        "n_trials": int(shown[i].sum()),
-                        "accuracy": float((part[i] == 1).sum() / shown[i].sum()),
-                        "no_response": int((part[i] == NO_RESPONSE).sum()),
-                        "not_shown": int((~shown[i]).sum()),
-                    }
-                )
-        return pd.DataFrame(rows)
+        return summary_of(self.data)
 
     def _repr_html_(self) -> str:
         """What notebooks show: what was guessed, and the first rows of the summary."""

@@ -19,7 +19,7 @@ from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import COPY_PROBABILITY, copy_probability
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY, margin_metric
-from alikely.metrics.metric import Metric, Trust, find_metric, get_metric, metrics, register
+from alikely.metrics.metric import Metric, find_metric, get_metric, metrics, register
 from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
 from alikely.metrics.option_matrices import CapaMatrices, capa_matrices, same_wrong_answers
 from alikely.metrics.options import (
@@ -37,6 +37,7 @@ from alikely.metrics.readings import (
     RAW_AGREEMENT,
 )
 from alikely.metrics.similarity import ERROR_SIMILARITY, error_similarity_metric
+from alikely.metrics.trust import Trust
 
 __all__ = [
     "BRENNAN_PREDIGER",

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
-from alikely.metrics.metric import TRUST, Metric, register
+from alikely.metrics.metric import Metric, register
+from alikely.metrics.trust import TRUST
 
 __all__ = [
     "KAPPA_P",

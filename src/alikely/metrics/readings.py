@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
-from alikely.metrics.metric import Metric, Trust, register
+from alikely.metrics.metric import Metric, register
+from alikely.metrics.trust import Trust
 
 __all__ = [
     "BRENNAN_PREDIGER",
