@@ -12,7 +12,13 @@ import alikely as al
 
 CLASSES = list("ABCD")
 FEW: dict[str, Any] = {"n_resamples": 50, "n_draws": 40, "rng": 1}
-METRICS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]
+METRICS = [
+    "kappa_p",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("kappa_p_discrete", "option_correlation", "same_wrong_answer")
+    ),
+]
 
 
 def models(n: int = 5, n_questions: int = 120, seed: int = 1) -> al.Trials:
@@ -44,7 +50,9 @@ def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
     assert again.metric.name == metric
 
 
-@pytest.mark.parametrize("metric", ["kappa_p", "kappa_p_discrete"])
+@pytest.mark.parametrize(
+    "metric", ["kappa_p", pytest.param("kappa_p_discrete", marks=pytest.mark.slow)]
+)
 def test_benchmarks_take_them(metric: str) -> None:
     scores = al.benchmark_scores(models(6), metric=metric, **FEW)
     result = al.compare(models(6), metric, n_resamples=0, n_draws=0)
