@@ -12,13 +12,18 @@ import alikely as al
 from alikely.calibration.coverage_estimates import STUDIES
 from alikely.calibration.coverage_options import GRID, NAMES, true_agreement_on_options
 
-METRICS = [m for m in al.metrics.metrics().values() if m.counts in ("options", "probabilities")]
+OF_ANSWERS, SOFT = (
+    [m for m in al.metrics.metrics().values() if m.counts == counts]
+    for counts in ("options", "probabilities")
+)
 SETTINGS = {"options": (4_000, 0.7, 5, 0.3, 0.4), "probabilities": (4_000, 4, 0.4, 1.5)}
 # Coverage of 95 % intervals over 300 data sets in the fourth design: docs/option_probabilities.md.
 MEASURED = {"analytic": 0.947, "bca": 0.940, "bootstrap": 0.940, "posterior": 0.950}
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=repr)
+@pytest.mark.parametrize(
+    "metric", [*OF_ANSWERS, *(pytest.param(m, marks=pytest.mark.slow) for m in SOFT)], ids=repr
+)
 def test_the_truth_is_that_of_very_many_questions(metric: al.Metric) -> None:
     """The population of probabilities has 125 times as many: its error adds half a percent."""
     analysed = STUDIES[metric.counts][2]

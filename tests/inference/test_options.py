@@ -91,7 +91,7 @@ def test_draws_of_answers_are_those_of_five_cells() -> None:
     """Marginally a Dirichlet: 1/2 for each cell of correctness, the last split as by chance."""
     trials, *_ = leaderboard(4, 3, 25)
     table = al.data.joint_correctness(trials, labels="options")
-    n = 20_000
+    n = 5_000
     found = option_draws(table, n, al.metrics.KAPPA_P_DISCRETE, rng=1)
     response, truth = trials.data["response"].values, trials.data["truth"].values
     rng = np.random.default_rng(2)
@@ -106,7 +106,7 @@ def test_draws_of_answers_are_those_of_five_cells() -> None:
         of_a, of_b, agree = x[:, 0] + x[:, 1], x[:, 0] + x[:, 2], x[:, 0] + x[:, 3]
         expected = of_a * of_b + (1 - of_a) * (1 - of_b) / 3
         kappa = (agree - expected) / (1 - expected)
-        # 4 Monte-Carlo errors of a quantile of 20,000 draws on each side, as tail probability.
+        # 4 Monte-Carlo errors of a quantile of 5,000 draws on each side, as tail probability.
         for q in (0.025, 0.25, 0.5, 0.75, 0.975):
             below = (found[:, pair] < np.quantile(kappa, q)).mean()
             assert below == pytest.approx(q, abs=4 * np.sqrt(2 * q * (1 - q) / n))
