@@ -18,7 +18,8 @@ from alikely.simulate import cell_probabilities
 PROMISE = 0.002
 
 
-@pytest.fixture(params=["compiled", "numpy"])
+# Where nothing is kept on disk yet, these loops take seconds to compile.
+@pytest.fixture(params=[pytest.param("compiled", marks=pytest.mark.slow), "numpy"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The same tests of the compiled loops and of the NumPy code."""
     if request.param == "compiled":
@@ -123,6 +124,7 @@ def test_means_are_those_of_draws(way: str) -> None:
     assert (np.abs(mean - draws.mean(axis=0)) < room).all()
 
 
+@pytest.mark.slow
 def test_both_ways_give_equal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     tables = np.vstack(
