@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import alikely as al
-from alikely.margins.importance import importance_draws
 from alikely.margins.laws import log_law_prior, paired, placed, strength_of
 from alikely.margins.likelihoods import GRID, item_likelihoods, log_likelihood
 from alikely.margins.strengths import (
@@ -25,6 +24,7 @@ from alikely.margins.strengths import (
 )
 from alikely.margins.ties import Influence, tied_ranks
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.stats.importance import importance_draws
 
 TAILS = [0.025, 0.5, 0.975]
 

@@ -1,3 +1,6 @@
+from .agreement import AgreementRegression as AgreementRegression
+from .agreement import agreement_regression as agreement_regression
+from .agreement import agreement_table as agreement_table
 from .benchmark import Benchmark as Benchmark
 from .by_metric import rank_by_metric as rank_by_metric
 from .ceilings import consensus_ceilings as consensus_ceilings
@@ -39,6 +42,7 @@ from .verdicts import EqualityTest as EqualityTest
 from .verdicts import Verdict as Verdict
 
 __all__ = [
+    "AgreementRegression",
     "Benchmark",
     "DrawnScores",
     "EqualityTest",
@@ -47,6 +51,8 @@ __all__ = [
     "ReaderStudy",
     "Reconstruction",
     "Verdict",
+    "agreement_regression",
+    "agreement_table",
     "benchmark_scores",
     "block_means",
     "cohort_check",

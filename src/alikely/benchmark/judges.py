@@ -49,8 +49,9 @@ def judge_agreement(
     matrix : MatrixResult
         As from `alikely.matrix`, of a symmetric metric of correctness; holds judges and candidates.
     scores : mapping of str to (mapping of str to float)
-        Judge to its score of each candidate; any scale. A judge's score of itself is left out, and
-        counted in `note`.
+        Judge to its score of each candidate, any scale, of other work than these questions: scores
+        of the same answers share their noise, which is then taken out wrongly. A judge's score of
+        itself is left out, and counted in `note`.
     ci_prob : float, optional
         As in the analysis if not given.
 
@@ -80,9 +81,10 @@ def judge_agreement(
     >>> import alikely as al
     >>> board = al.simulate.leaderboard(20, 4, 500, rng=1)
     >>> judge, *candidates = board.observers
-    >>> accuracy = board.data["correct"].mean("trial").to_series()
+    >>> answers = board.data["correct"].reset_coords(drop=True)
+    >>> other_work = answers[:, 250:].mean("trial").to_series()
     >>> table = al.benchmark.judge_agreement(
-    ...     al.matrix(board), {judge: {name: accuracy[name] for name in candidates}}
+    ...     al.matrix(answers[:, :250]), {judge: other_work[candidates].to_dict()}
     ... )
     >>> table.loc[judge, "n_candidates"].item()
     19
@@ -134,7 +136,7 @@ def _of_judge(
     if noise > MOST_NOISE:
         notes.append("mostly noise of questions: more questions, not more candidates, would help")
     if not np.isfinite(found):
-        notes.append("no variance is left beside the noise of questions")
+        notes.append("too little variance is left beside the noise of questions: see partial_raw")
     names_of_bounds = bound_names("analytic", "ci", prob)
     return {
         "n_candidates": n,
@@ -164,7 +166,7 @@ def partial_correlation(
     Returns
     -------
     partial : float
-        In [-1, 1]; NaN where no variance is left beside the noise.
+        In [-1, 1]; NaN where no variance is left beside the noise, or not enough for that.
     noise : float
         Share of the variance of agreements that is noise.
 
@@ -186,7 +188,8 @@ def partial_correlation(
     left_x, left_y = xx - xz**2 / zz, yy - zy**2 / zz
     if zz <= 0 or left_x <= 1e-12 * observed or left_y <= 1e-12 * yy:
         return float("nan"), noise
-    return float(np.clip((xy - xz * zy / zz) / np.sqrt(left_x * left_y), -1, 1)), noise
+    partial = float((xy - xz * zy / zz) / np.sqrt(left_x * left_y))
+    return partial if abs(partial) <= 1 + 1e-9 else float("nan"), noise
 
 
 def _known(

@@ -9,6 +9,8 @@ from .coverage_agreement import agreement_grid as agreement_grid
 from .coverage_benchmark import benchmark_coverage as benchmark_coverage
 from .coverage_benchmark import benchmark_summary as benchmark_summary
 from .coverage_estimates import estimate_coverage as estimate_coverage
+from .coverage_families import family_coverage as family_coverage
+from .coverage_families import family_coverage_summary as family_coverage_summary
 from .coverage_items import item_coverage as item_coverage
 from .coverage_items import item_coverage_summary as item_coverage_summary
 from .coverage_joint import joint_coverage as joint_coverage
@@ -43,6 +45,8 @@ __all__ = [
     "coverage_summary",
     "default_grid",
     "estimate_coverage",
+    "family_coverage",
+    "family_coverage_summary",
     "item_coverage",
     "item_coverage_summary",
     "joint_coverage",

@@ -17,7 +17,7 @@ from alikely.estimates import matrix
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.simulate import normal_consistency, random_tree, tree_answers
 
-__all__ = ["BINS", "branch_calibration", "branch_table"]
+__all__ = ["BINS", "branch_calibration", "branch_table", "true_consistency"]
 
 # Lower ends of classes of support.
 BINS = (0.0, 0.5, 0.8, 0.95)
@@ -77,7 +77,7 @@ def branch_calibration(
             n_resamples=n_resamples,
             rng=resampling,
         )
-        consistency = _true_consistency(correlation, accuracies)
+        consistency = true_consistency(correlation, accuracies)
         truth = Families(
             hierarchy.linkage(1 - consistency, "average"), found.observers,
             found.support, ERROR_CONSISTENCY, 0,
@@ -127,8 +127,26 @@ def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
     return table.assign(mcse=np.sqrt(table["right"] * (1 - table["right"]) / table["n"]))
 
 
-def _true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
-    """Error consistency of all pairs with infinitely many trials."""
+def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
+    """Error consistency of all pairs with infinitely many trials.
+
+    Parameters
+    ----------
+    correlation : ndarray, shape (observer, observer)
+        Of the latent parts of their answers, in (-1, 1) off the diagonal.
+    accuracy : ndarray, shape (observer,)
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray, shape (pair,)
+        Pairs in the order of the upper triangle, row by row.
+
+    Examples
+    --------
+    >>> true_consistency(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0.8, 0.7])).round(3)
+    array([0.291])
+    """
     i, j = np.triu_indices(len(accuracy), k=1)
     ability = special.ndtri(accuracy)
     return normal_consistency(correlation[i, j], ability[i], ability[j])

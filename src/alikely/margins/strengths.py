@@ -21,14 +21,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.margins.importance import (
-    Mode,
-    Weighted,
-    importance_draws,
-    log_items,
-    posterior_mode,
-    scores_of_items,
-)
+from alikely.margins.importance import Mode, log_items, posterior_mode, scores_of_items
 from alikely.margins.laws import (
     NODES,
     OUTER_NODES,
@@ -42,6 +35,7 @@ from alikely.margins.laws import (
 from alikely.margins.likelihoods import ItemLikelihoods, item_likelihoods
 from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import normal_scores, repeated
+from alikely.stats.importance import Weighted, importance_draws
 
 __all__ = [
     "MOST_INFLATED",

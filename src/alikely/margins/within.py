@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
 from alikely._base.arrays import Floats
-from alikely.margins.importance import positive, scores_of_items, second_derivatives
+from alikely.margins.importance import scores_of_items
 from alikely.margins.laws import strength_of
 from alikely.margins.likelihoods import log_likelihood
 from alikely.margins.moments import FEWEST_CLASSES, same_correlation
@@ -31,6 +31,7 @@ from alikely.margins.strengths import (
     StrengthFit,
     standard_scores,
 )
+from alikely.stats.importance import positive, second_derivatives
 
 __all__ = ["WithinClasses", "classes_differ", "varied_within", "within_classes"]
 

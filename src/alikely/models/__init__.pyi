@@ -1,5 +1,6 @@
 from ._given_priors import prior_texts as prior_texts
 from ._given_priors import with_priors as with_priors
+from .agreements import agreement_regression as agreement_regression
 from .cohorts import cohort as cohort
 from .copies import copying as copying
 from .criteria import class_criteria as class_criteria
@@ -13,6 +14,7 @@ from .pairs import pooled_pairs as pooled_pairs
 from .spectra import spectrum as spectrum
 
 __all__ = [
+    "agreement_regression",
     "class_copying",
     "class_criteria",
     "cohort",

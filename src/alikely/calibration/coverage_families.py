@@ -1,0 +1,175 @@
+"""Does the interval of the family effect hold: other families, other models, other questions.
+
+References
+----------
+.. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
+   doi:10.1002/sim.8086
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark import agreement_regression
+from alikely.calibration.branches import true_consistency
+from alikely.estimates import matrix
+from alikely.simulate import tree_answers
+
+__all__ = ["family_coverage", "family_coverage_summary"]
+
+# Correlation of models with the difficulty of questions, least and greatest.
+LOADINGS = (0.5, 0.8)
+# Normal quantile of accuracies: mean, spread between and within families.
+ABILITY, BETWEEN, WITHIN = 0.5, 0.5, 0.2
+# Worlds over which the effect is averaged that intervals are to hold.
+N_TRUE = 2_000
+
+
+def family_coverage(
+    n_worlds: int = 200,
+    n_observers: int = 30,
+    n_families: int = 6,
+    n_trials: int = 2_000,
+    *,
+    shared: tuple[float, float] = (0.0, 0.6),
+    confounded: bool = True,
+    n_draws: int = 2_000,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Simulate leaderboards of new families, and see whether the interval has the mean effect.
+
+    Latent parts of answers correlate by difficulty (every model has its own loading) and, within a
+    family, by a share of what is left, another for each family. True is what the shares add to
+    error consistency at the same accuracies: the mean over pairs of one family of the difference
+    between their error consistency and that without shares, over 2,000 worlds, exactly.
+
+    Parameters
+    ----------
+    n_worlds : int
+        How many.
+    n_observers, n_families, n_trials : int
+        Families are of about equal size.
+    shared : (float, float)
+        Least and greatest share of a family, in [0, 1); the same twice: families are alike.
+    confounded : bool
+        Families differ in accuracy; otherwise models differ as much, whatever their family.
+    n_draws : int
+        Of the posterior.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per world: ``estimate, sd, lower, upper`` of the family effect (95 %), ``truth``,
+        ``covered``, and ``pareto_k``.
+
+    Examples
+    --------
+    >>> worlds = family_coverage(1, 8, 2, 300, n_draws=100, rng=1)
+    >>> worlds.columns.tolist()
+    ['estimate', 'sd', 'lower', 'upper', 'truth', 'covered', 'pareto_k']
+    """
+    of_truth, *seeds = seed_sequence(rng).spawn(n_worlds + 1)
+    family = np.arange(n_observers) * n_families // n_observers
+    generator = np.random.default_rng(of_truth)
+    i, j = np.triu_indices(n_observers, k=1)
+    same = family[i] == family[j]
+    effects = []
+    for _ in range(N_TRUE):
+        accuracy, apart, together = _world(family, shared, confounded, generator)
+        gain = true_consistency(together, accuracy) - true_consistency(apart, accuracy)
+        effects.append(gain[same].mean())
+    truth = float(np.mean(effects))
+    names = [f"observer_{k}" for k in range(n_observers)]
+    labels = {name: str(of) for name, of in zip(names, family, strict=True)}
+    rows = []
+    for seed in seeds:
+        of_world, of_answers, of_draws = seed.spawn(3)
+        accuracy, _, together = _world(family, shared, confounded, np.random.default_rng(of_world))
+        correct = tree_answers(together, accuracy, n_trials, of_answers)
+        pairs = matrix(
+            xr.DataArray(correct, dims=("observer", "trial"), coords={"observer": names}),
+            tests=False,
+            intervals=(),
+        )
+        found = agreement_regression(pairs, labels=labels, n_draws=n_draws, rng=of_draws)
+        draws = found.data["posterior"]["b"].sel(predictor="same_family").values.ravel()
+        lower, upper = np.quantile(draws, [0.025, 0.975])
+        rows.append(
+            {
+                "estimate": draws.mean(),
+                "sd": draws.std(),
+                "lower": lower,
+                "upper": upper,
+                "truth": truth,
+                "covered": bool(lower <= truth <= upper),
+                "pareto_k": found.data.attrs["pareto_k"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def family_coverage_summary(worlds: pd.DataFrame) -> pd.Series:
+    """Share of intervals that have the truth, bias, and width.
+
+    Parameters
+    ----------
+    worlds : pandas.DataFrame
+        As from `family_coverage`.
+
+    Returns
+    -------
+    pandas.Series
+        ``n``, ``truth``, ``bias`` and its Monte-Carlo error ``bias_mcse``, ``coverage`` and its
+        ``mcse`` [MWC19]_, mean ``width``, ``sd`` (mean of the posterior) and ``spread`` (of the
+        estimates over worlds).
+
+    Examples
+    --------
+    >>> worlds = pd.DataFrame(
+    ...     {"estimate": [0.1, 0.3], "sd": 0.1, "lower": 0.0, "upper": 0.4, "truth": 0.2,
+    ...      "covered": True}
+    ... )
+    >>> float(family_coverage_summary(worlds)["coverage"])
+    1.0
+    """
+    n, covered = len(worlds), worlds["covered"].mean()
+    spread = worlds["estimate"].std(ddof=1)
+    return pd.Series(
+        {
+            "n": n,
+            "truth": worlds["truth"].iloc[0],
+            "bias": (worlds["estimate"] - worlds["truth"]).mean(),
+            "bias_mcse": spread / np.sqrt(n),
+            "coverage": covered,
+            "mcse": np.sqrt(covered * (1 - covered) / n),
+            "width": (worlds["upper"] - worlds["lower"]).mean(),
+            "sd": worlds["sd"].mean(),
+            "spread": spread,
+        }
+    )
+
+
+def _world(
+    family: Floats, shared: tuple[float, float], confounded: bool, generator: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
+    """Accuracies, and correlations without and with what families share."""
+    n, n_families = len(family), int(family.max()) + 1
+    between = generator.normal(0, BETWEEN, n_families)[family]
+    if not confounded:
+        between = generator.normal(0, BETWEEN, n)
+    accuracy = special.ndtr(ABILITY + between + generator.normal(0, WITHIN, n))
+    loading = generator.uniform(*LOADINGS, n)
+    share = generator.uniform(*shared, n_families)[family]
+    apart = np.outer(loading, loading)
+    own = np.sqrt(1 - loading**2)
+    together = apart + np.where(family[:, None] == family, share * np.outer(own, own), 0.0)
+    np.fill_diagonal(apart, 1.0)
+    np.fill_diagonal(together, 1.0)
+    return accuracy, apart, together

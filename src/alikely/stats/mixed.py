@@ -1,0 +1,345 @@
+"""Regression of pairs: effects of both members and of groups, integrated out exactly.
+
+References
+----------
+.. [BFB01] Browne, Goldstein, Rasbash (2001). Multiple membership multiple classification (MMMC)
+   models. Statistical Modelling 1, 103-124. doi:10.1177/1471082X0100100202
+.. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models.
+   Bayesian Analysis 1, 515-534. doi:10.1214/06-BA117A
+.. [V24] Vehtari, Simpson, Gelman, Yao, Gabry (2024). Pareto smoothed importance sampling. Journal
+   of Machine Learning Research 25(72), 1-58.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from arviz_stats.base import array_stats
+from numpy.typing import NDArray
+from scipy import linalg, optimize, sparse, special
+
+from alikely._base.arrays import Floats
+from alikely.stats.importance import importance_draws, positive, second_derivatives
+
+__all__ = ["MixedDraws", "PairDesign", "coefficient_weights", "mixed_draws", "pair_priors"]
+
+# Standard deviation of the prior of coefficients, in units of the spread of the values over that of
+# the predictor.
+SLOPE = 2.5
+# Points of the scales at which all else is worked out.
+N_POINTS = 1_024
+# Above so many effects half as many points do: each takes long.
+MANY = 150
+# Numbers that are held at a time: 64 MB.
+HELD = 8_000_000
+# Where, in the coordinate of importance draws, a spread is where its density is greatest.
+MIDDLE = 0.3375
+# Draws have so many times the variance that curvature tells: spreads of few groups have long tails.
+WIDER = 2.5
+# Logarithms of scales, in units of the spread of the values, beyond which there is no mass.
+REACH = (-15.0, 4.0)
+
+
+class PairDesign(NamedTuple):
+    """Pairs with values, and what may explain these.
+
+    Attributes
+    ----------
+    value, se : ndarray, shape (pair,)
+        Estimates and their standard errors, from 0.
+    columns : ndarray, shape (pair, predictor)
+        Predictors; the first is 1, the others are centred unless they are 0 or 1.
+    first, second : ndarray of int, shape (pair,)
+        Positions of both members.
+    groups : ndarray of int, shape (label, pair)
+        Number of the group of this label that both members are of; -1 where they are of different
+        ones. Groups of all labels are numbered together.
+    label : ndarray of int, shape (group,)
+        Which label each group belongs to.
+    """
+
+    value: Floats
+    se: Floats
+    columns: Floats
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    groups: NDArray[np.intp]
+    label: NDArray[np.intp]
+
+    @property
+    def n_members(self) -> int:
+        """How many members the pairs have."""
+        return int(max(self.first.max(), self.second.max())) + 1
+
+
+class PairPriors(NamedTuple):
+    """Priors relative to the spread of the values.
+
+    Attributes
+    ----------
+    mean, sd : ndarray, shape (predictor,)
+        Normal, of coefficients.
+    scales : ndarray, shape (2 + label,)
+        Half-normal, of the spread of members, of what is left, and of the groups of each label.
+    """
+
+    mean: Floats
+    sd: Floats
+    scales: Floats
+
+
+class MixedDraws(NamedTuple):
+    """Draws of a posterior.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (draw, predictor)
+    members : ndarray, shape (draw, member)
+    groups : ndarray, shape (draw, group)
+    scales : ndarray, shape (draw, 2 + label)
+        Spread of members, of what is left, and of the groups of each label.
+    n_effective : float
+        Effective number of the points that the scales are drawn from.
+    pareto_k : float
+        Of their weights; above .7 draws of scales are not to be trusted [V24]_.
+    """
+
+    coefficients: Floats
+    members: Floats
+    groups: Floats
+    scales: Floats
+    n_effective: float
+    pareto_k: float
+
+
+def pair_priors(design: PairDesign) -> PairPriors:
+    """Choose priors by the spread of the values and of the predictors.
+
+    Parameters
+    ----------
+    design : PairDesign
+
+    Returns
+    -------
+    PairPriors
+        Normal of coefficients, half-normal of spreads [G06]_.
+
+    Examples
+    --------
+    >>> columns = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> first, second, none = np.array([0, 0, 1]), np.array([1, 2, 2]), np.full((0, 3), -1)
+    >>> value = np.array([0.1, 0.2, 0.6])
+    >>> design = PairDesign(value, value / 9, columns, first, second, none, np.array([], int))
+    >>> [part.round(2).tolist() for part in pair_priors(design)]
+    [[0.3, 0.0], [0.54, 1.15], [0.22, 0.22]]
+    """
+    unit = design.value.std()
+    spread = design.columns.std(axis=0)
+    spread[0] = 1.0
+    mean = np.zeros(len(spread))
+    mean[0] = design.value.mean()
+    within = [design.value[numbers >= 0] for numbers in design.groups]
+    # Of groups the spread of the pairs that have one: these may be few, and differ more.
+    groups = [max(unit, part.std()) for part in within]
+    return PairPriors(mean, SLOPE * unit / spread, np.array([unit, unit, *groups]))
+
+
+def mixed_draws(design: PairDesign, n_draws: int, rng: np.random.Generator) -> MixedDraws:
+    """Draw from the posterior of a regression with effects of both members of a pair [BFB01]_.
+
+    Given the spreads all else is normal, and is integrated out and drawn exactly. Spreads are drawn
+    by importance.
+
+    Parameters
+    ----------
+    design : PairDesign
+        The values may not all be equal.
+    n_draws : int
+        How many.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    MixedDraws
+    """
+    system = _System(design)
+    unit, n_scales = np.log(design.value.std()), 2 + len(design.groups)
+    start = unit - np.full(n_scales, 0.7)
+    climbed = optimize.minimize(
+        lambda x: -max(system.log_density(x[None])[0], -1e300), start, method="Nelder-Mead",
+        options={"xatol": 0.02, "fatol": 0.02, "maxiter": 200 * n_scales},
+    )  # fmt: skip
+
+    def density(x: Floats) -> Floats:
+        log_scales, log_slope = _spreads(x, climbed.x)
+        return np.asarray(system.log_density(log_scales) + log_slope)
+
+    middle = np.full(n_scales, MIDDLE)
+    second = second_derivatives(density, middle, np.full(n_scales, 0.2))
+    covariance = WIDER * np.linalg.inv(
+        positive(-second, np.ones(n_scales)) + 0.3 * np.eye(n_scales)
+    )
+    n_points = N_POINTS if system.n_effects <= MANY else N_POINTS // 2
+    points = importance_draws(density, middle, covariance, n_points, rng)
+    places, _ = _spreads(points.values, climbed.x)
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(points.weights)
+    _, pareto_k = array_stats.psislw(-log_weights[np.isfinite(log_weights)])
+    # As often as the weights say, but for one.
+    ends = np.cumsum(points.weights)
+    chosen = np.searchsorted(ends / ends[-1], (np.arange(n_draws) + rng.random()) / n_draws)
+    used, times = np.unique(chosen, return_counts=True)
+    effects = np.concatenate(
+        [system.effects(places[k], n, rng) for k, n in zip(used, times.tolist(), strict=True)]
+    )
+    order = rng.permutation(n_draws)
+    scales = np.exp(places[np.repeat(used, times)])[order]
+    first, last = design.columns.shape[1], design.columns.shape[1] + design.n_members
+    coefficients, members, groups = np.split(effects[order], [first, last], axis=1)
+    return MixedDraws(
+        coefficients + system.priors.mean, members, groups, scales,
+        1 / float((points.weights**2).sum()), float(pareto_k),
+    )  # fmt: skip
+
+
+def coefficient_weights(design: PairDesign, scales: Floats) -> Floats:
+    """Weights that values have in the coefficients, given the spreads.
+
+    Parameters
+    ----------
+    design : PairDesign
+    scales : ndarray, shape (2 + label,)
+        Spread of members, of what is left, and of the groups of each label.
+
+    Returns
+    -------
+    ndarray, shape (predictor, pair)
+        The posterior mean of the coefficients is linear in the values.
+    """
+    system = _System(design)
+    n_columns = design.columns.shape[1]
+    root, _ = system.factor(np.log(scales))
+    unit = np.eye(len(root), n_columns)
+    inverse = linalg.cho_solve((root, True), unit)
+    return np.asarray((system.rows[:, :-1] @ inverse).T / (design.se**2 + scales[1] ** 2))
+
+
+def _spreads(x: Floats, middle: Floats) -> tuple[Floats, Floats]:
+    """Logarithms of spreads, of numbers in which their posterior is about normal.
+
+    A spread that may be 0 has a long tail in its logarithm. Here exponential ones would be
+    standard normal. Second: what densities of logarithms are to be multiplied by, as logarithms.
+    """
+    below = special.log_ndtr(-x)
+    with np.errstate(divide="ignore"):
+        log_scales = middle + np.log(-below)
+    log_slope = -(x**2) / 2 - below - log_scales
+    return log_scales, np.where(np.isfinite(log_slope), log_slope, 0.0).sum(axis=-1)
+
+
+class _System:
+    """Normal equations of all effects, for many values of the spreads at once."""
+
+    def __init__(self, design: PairDesign) -> None:
+        self.priors = pair_priors(design)
+        self.design = design
+        n_pairs, n_columns = design.columns.shape
+        pair = np.arange(n_pairs)
+        ends = sparse.csr_array(
+            (np.ones(2 * n_pairs), (np.tile(pair, 2), np.r_[design.first, design.second])),
+            shape=(n_pairs, design.n_members),
+        )
+        same = np.nonzero(design.groups >= 0)
+        of_group = sparse.csr_array(
+            (np.ones(len(same[0])), (same[1], design.groups[same])),
+            shape=(n_pairs, len(design.label)),
+        )
+        value = design.value - design.columns @ self.priors.mean
+        self.rows = sparse.hstack(
+            [sparse.csr_array(design.columns), ends, of_group, sparse.csr_array(value[:, None])],
+            format="csr",
+        )
+        self.variance = design.se**2
+        self.n_effects = self.rows.shape[1] - 1
+        self.kind = np.r_[
+            np.full(n_columns, -1), np.zeros(design.n_members, dtype=int), 2 + design.label
+        ]
+        self.prior_sd = np.zeros(self.n_effects)
+        self.prior_sd[:n_columns] = self.priors.sd
+        self.unit = np.log(design.value.std())
+        self.places, self.products = _products(self.rows)
+
+    def log_density(self, log_scales: Floats) -> Floats:
+        """Log posterior density (draw,) of logarithms of spreads (draw, scale), all else out."""
+        out = np.full(len(log_scales), -np.inf)
+        apart = log_scales - self.unit
+        inside = np.flatnonzero(((apart > REACH[0]) & (apart < REACH[1])).all(axis=1))
+        step = max(1, HELD // max((self.n_effects + 1) ** 2, len(self.variance)))
+        for start in range(0, len(inside), step):
+            part = inside[start : start + step]
+            out[part] = self._log_density(log_scales[part])
+        return out
+
+    def _log_density(self, log_scales: Floats) -> Floats:
+        roots, log_variance = self._factors(log_scales)
+        diagonal = np.diagonal(roots, axis1=1, axis2=2)
+        log_det = 2 * np.log(diagonal[:, :-1]).sum(axis=1)
+        # What the last row leaves: the squared residuals, of effects as far as priors let them.
+        fit = -(log_variance + log_det + diagonal[:, -1] ** 2) / 2
+        log_prior = log_scales - (np.exp(log_scales) / self.priors.scales) ** 2 / 2
+        return np.asarray(fit + log_prior.sum(axis=1))
+
+    def _factors(self, log_scales: Floats) -> tuple[Floats, Floats]:
+        """Cholesky factors with the values as last row, and log variances of all normals."""
+        scales = np.exp(log_scales)
+        variance = self.variance + scales[:, 1:2] ** 2
+        prior = np.where(self.kind < 0, self.prior_sd, scales[:, self.kind]) ** 2
+        n = self.n_effects + 1
+        matrix = np.zeros((len(scales), n * n))
+        matrix[:, self.places] = (self.products @ (1 / variance).T).T
+        matrix = matrix.reshape(-1, n, n)
+        own = np.arange(self.n_effects)
+        matrix[:, own, own] += 1 / prior
+        log_variance = np.log(variance).sum(axis=1) + np.log(prior).sum(axis=1)
+        return np.linalg.cholesky(matrix), log_variance
+
+    def factor(self, log_scales: Floats) -> tuple[Floats, Floats]:
+        """Cholesky factor of the effects, and the values in its terms."""
+        root = self._factors(log_scales[None])[0][0]
+        return root[:-1, :-1], root[-1, :-1]
+
+    def effects(self, log_scales: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draws (draw, effect) given the spreads."""
+        root, value = self.factor(log_scales)
+        noise = rng.standard_normal((self.n_effects, n_draws))
+        drawn = linalg.solve_triangular(root, value[:, None] + noise, lower=True, trans=1)
+        return np.asarray(drawn.T)
+
+
+def _products(rows: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
+    """Products of the entries of each row, by their place in the lower triangle.
+
+    The normal equations are linear in the weights of rows: a matrix, times these.
+    """
+    n_pairs, n = rows.shape
+    counts = np.diff(rows.indptr)
+    places: list[NDArray[np.intp]] = []
+    pairs: list[NDArray[np.intp]] = []
+    values: list[Floats] = []
+    for width in np.unique(counts):
+        pair = np.flatnonzero(counts == width)
+        at = rows.indptr[pair][:, None] + np.arange(width)
+        column, value = rows.indices[at].astype(np.intp), rows.data[at]
+        for a in range(width):
+            for b in range(a + 1):
+                low, high = np.sort([column[:, a], column[:, b]], axis=0)
+                places.append(high * n + low)
+                pairs.append(pair)
+                values.append(value[:, a] * value[:, b])
+    used, place = np.unique(np.concatenate(places), return_inverse=True)
+    table = sparse.csr_array(
+        (np.concatenate(values), (place, np.concatenate(pairs))), shape=(len(used), n_pairs)
+    )
+    return used, table

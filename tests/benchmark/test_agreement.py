@@ -1,0 +1,241 @@
+"""Regression of agreement: the door, its table, its words, and what hangs together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely import inference
+from alikely.benchmark import agreement
+from alikely.calibration.cases import agreement_regression as case
+from alikely.calibration.coverage_families import family_coverage, family_coverage_summary
+from alikely.estimates import MatrixResult
+from alikely.stats.mixed import coefficient_weights
+
+NAMES = [f"o{k}" for k in range(10)]
+FAMILY = dict(zip(NAMES, map(str, case.GROUP.tolist()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def board() -> al.Trials:
+    return al.simulate.leaderboard(24, 6, 400, shared=0.6, rng=2)
+
+
+@pytest.fixture(scope="module")
+def matrix(board: al.Trials) -> MatrixResult:
+    return al.matrix(board)
+
+
+@pytest.fixture(scope="module")
+def family(board: al.Trials) -> dict[str, str]:
+    return dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def found(matrix: MatrixResult, family: dict[str, str]) -> al.benchmark.AgreementRegression:
+    return al.benchmark.agreement_regression(matrix, labels=family, n_draws=1_000, rng=1)
+
+
+def table() -> pd.DataFrame:
+    truth = {"b": np.array([0.3, 0.2, 0.05]), "tau": 0.05, "sigma": 0.05, "omega": 0.1}
+    data = case._data(truth, np.random.default_rng(1))
+    return pd.DataFrame(
+        {
+            "observer_a": np.array(NAMES)[case.FIRST],
+            "observer_b": np.array(NAMES)[case.SECOND],
+            "estimate": data["estimate"],
+            "se": case.SE,
+            "size": case.X[:, 0],
+        }
+    )
+
+
+def test_a_family_that_shares_is_more_alike(found: al.benchmark.AgreementRegression) -> None:
+    summary = found.summary()
+    assert summary.index.tolist() == [
+        "intercept", "same_family", *agreement.ACCURACIES, "tau", "sigma", "omega_family",
+    ]  # fmt: skip
+    row = summary.loc["same_family"]
+    assert 0 < row["eti95_lb"] < row["estimate"] < row["eti95_ub"]
+    assert (summary["note"] == "").all()
+    wide, narrow = (found.summary(ci_prob=p).loc["same_family"] for p in (0.95, 0.5))
+    assert wide["eti95_ub"] > narrow["eti50_ub"]
+
+
+def test_arviz_reads_the_draws(found: al.benchmark.AgreementRegression, tmp_path: Any) -> None:
+    posterior = found.data["posterior"]
+    assert float(az.ess(posterior.to_dataset())["tau"]) > 100
+    assert posterior["u"].dims == ("chain", "draw", "observer")
+    assert posterior["label_of"].values.tolist() == ["family"] * 6
+    found.data.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "found.nc", engine="h5netcdf") as again:
+        xr.testing.assert_equal(again["posterior"]["b"], posterior["b"])
+
+
+def test_the_sentence_says_the_summary(found: al.benchmark.AgreementRegression) -> None:
+    row = found.summary().loc["same_family"]
+    text = found.sentence()
+    for name in ("estimate", "eti95_lb", "eti95_ub"):
+        assert f"{row[name]:.2f}".removeprefix("0") in text
+    assert "error consistency" in text
+    with pytest.raises(ValueError, match="no label 'kin'"):
+        found.sentence("kin")
+
+
+def test_errors_that_pairs_share_are_summed_by_influence(
+    matrix: MatrixResult, family: dict[str, str]
+) -> None:
+    """Against the covariance of all pairs with all, written out."""
+    part = matrix.select(matrix.observers[::3])
+    pairs = al.benchmark.agreement_table(part)
+    names = part.observers
+    groups = {"family": [family[name] for name in names]}
+    design, _, _ = agreement._design(pairs, names, groups, ["accuracy_gap"])
+    scales = np.array([[0.05, 0.02, 0.03]])
+    drawn: Any = type("Drawn", (), {"scales": scales})
+    root = agreement._shared_errors(part, design, drawn)
+    correct = part.answers()[0].unpacked(np.arange(len(names)))
+    cells = part.estimates["cells"].values.astype(float)
+    psi = part.metric.influence(cells)
+    which = 2 * (1 - correct[design.first]) + (1 - correct[design.second])
+    by_trial = np.take_along_axis(psi, which, axis=1) / correct.shape[1]
+    weights = coefficient_weights(design, scales[0])
+    extra = weights @ (by_trial @ by_trial.T - np.diag(design.se**2)) @ weights.T
+    values, _ = np.linalg.eigh(extra)
+    if (values > 0).all():
+        np.testing.assert_allclose(root @ root.T, extra, rtol=1e-9)
+    # Never less, in any direction.
+    assert np.linalg.eigvalsh(root @ root.T - extra).min() > -1e-12
+    assert np.trace(root @ root.T) > 0
+
+
+def test_a_matrix_is_its_table_and_the_errors_that_pairs_share(
+    matrix: MatrixResult, family: dict[str, str], found: al.benchmark.AgreementRegression
+) -> None:
+    labels = pd.DataFrame({"observer": list(family), "family": list(family.values())})
+    alone = al.benchmark.agreement_regression(
+        al.benchmark.agreement_table(matrix), labels=labels, predictors=agreement.ACCURACIES,
+        n_draws=1_000, rng=1,
+    )  # fmt: skip
+    xr.testing.assert_equal(alone.data["posterior"]["tau"], found.data["posterior"]["tau"])
+    assert (found.summary()["sd"] > 0.95 * alone.summary()["sd"]).all()
+
+
+def test_two_labels_have_spreads_of_their_own(board: al.Trials, matrix: MatrixResult) -> None:
+    labels = pd.DataFrame(
+        {name: board.data[name].values for name in ("family", "size")}, index=board.observers
+    )
+    found = al.benchmark.agreement_regression(
+        matrix, ("family", "size"), labels=labels, n_draws=100, rng=1
+    )
+    summary = found.summary()
+    assert {"same_family", "same_size", "omega_family", "omega_size"} <= set(summary.index)
+    assert "only 3 groups" in summary.loc["same_size", "note"]
+    assert summary.loc["same_family", "note"] == ""
+    assert "size: small" in found.data["posterior"]["group"].values.tolist()
+
+
+def test_conditions_are_averaged() -> None:
+    trials = al.load_example().select(condition=["noise", "blur"])
+    matrix = al.matrix(trials)
+    pairs = al.benchmark.agreement_table(matrix)
+    value = matrix.estimates["estimate"].values
+    np.testing.assert_allclose(pairs["estimate"], value.mean(axis=0))
+    variance = (matrix.estimates["se"].values ** 2).sum(axis=0) / 4
+    np.testing.assert_allclose(pairs["se"], np.sqrt(variance.mean()))
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ({}, {"labels": {"o1": "a"}}, "labels have no family of .*name every observer"),
+        ({}, {"labels": dict.fromkeys(NAMES, "a")}, "same_family is the same for all pairs"),
+        ({}, {"same": ("family", "size")}, "a mapping holds one label, and same names 2"),
+        ({}, {"labels": pd.DataFrame({"kin": NAMES}, index=NAMES)}, "no label 'family' in labels"),
+        ({}, {"predictors": ["sizes"]}, "no column 'sizes' in the pairs.*size"),
+        ({"se": -1.0}, {}, "se must be 0 or more, got -1"),
+        ({"estimate": np.nan}, {}, "estimate of 45 pairs is missing"),
+        ({"estimate": 0.5}, {}, "at least 3 pairs with different estimates"),
+        ({"observer_b": "o0"}, {}, "a pair is of two observers, got 'o0' twice"),
+        ({"double": 1.0}, {"predictors": ["double"]}, "double is the same for all pairs"),
+        ({}, {"predictors": ["size", "size"]}, "predictors say the same"),
+        ({}, {"n_draws": 1}, "n_draws must be at least 2, got 1"),
+    ],
+)
+def test_refusals(change: dict[str, Any], arguments: dict[str, Any], message: str) -> None:
+    given = {"labels": FAMILY, **arguments}
+    with pytest.raises(ValueError, match=message):
+        al.benchmark.agreement_regression(table().assign(**change), **given)
+
+
+def test_other_refusals() -> None:
+    pairs = table()
+    with pytest.raises(ValueError, match="the pair o0 x o1 stands in the table twice"):
+        al.benchmark.agreement_regression(pd.concat([pairs, pairs[:1]]), labels=FAMILY)
+    with pytest.raises(TypeError, match="expected a MatrixResult or a DataFrame, got int"):
+        al.benchmark.agreement_regression(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"write \('family',\)"):
+        al.benchmark.agreement_regression(pairs, "family", labels=FAMILY)
+    with pytest.raises(TypeError, match=r"labels must be a mapping .* got NoneType"):
+        al.benchmark.agreement_regression(pairs)
+    example = al.load_example()
+    with pytest.raises(ValueError, match="directed; take error_consistency"):
+        al.benchmark.agreement_table(al.matrix(example, "copy_probability", by=None))
+    with pytest.raises(ValueError, match="1 are undefined in some condition: model_4 x model_5"):
+        al.benchmark.agreement_table(al.matrix(example))
+
+
+@pytest.mark.slow
+def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
+    """Means and probabilities of both, within 4 Monte-Carlo errors of both."""
+    pairs = table()
+    model = al.models.agreement_regression(
+        pairs["estimate"], case.SE, case.FIRST, case.SECOND, case.GROUP, case.X
+    )
+    chains = inference.nuts(model, 2_000, tune=1_000, target_accept=0.95, rng=1)["posterior"]
+    fast = al.benchmark.agreement_regression(
+        pairs, labels=FAMILY, predictors=["size"], n_draws=8_000, rng=2
+    )
+    posterior, n = fast.data["posterior"], fast.data.attrs["n_effective"]
+    worst = 0.0
+    for name in ("b", "tau", "sigma", "omega", "u", "v"):
+        shape = (posterior.sizes["draw"], -1)
+        one, other = posterior[name].values.reshape(shape), chains[name].values
+        other = other.reshape(*other.shape[:2], -1)
+        for k in range(one.shape[1]):
+            # Probabilities at the quartiles, whatever the shape.
+            for level in (0.25, 0.5, 0.75):
+                below = other[..., k] <= np.quantile(one[:, k], level)
+                ess = float(az.ess(below.astype(float)))
+                mcse = np.sqrt(level * (1 - level) * (1 / ess + 1 / n))
+                worst = max(worst, abs(below.mean() - level) / mcse)
+    figure(f"regression of agreement: chains differ by at most {worst:.1f} Monte-Carlo errors")
+    assert worst < 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shared", "confounded"), [((0.0, 0.6), True), ((0.0, 0.6), False), ((0.0, 0.0), True)]
+)
+def test_intervals_hold_the_effect_of_families(
+    shared: tuple[float, float], confounded: bool, figure: Callable[[str], None]
+) -> None:
+    """Also of families that differ in accuracy alone."""
+    n = 16
+    worlds = family_coverage(
+        n, n_trials=400, shared=shared, confounded=confounded, n_draws=400, rng=3
+    )
+    summary = family_coverage_summary(worlds)
+    said = f"shared {shared[0]:g} to {shared[1]:g}, {'' if confounded else 'not '}confounded"
+    figure(f"family effect, {said}: {summary['coverage']:.2f} of {n} intervals")
+    # As often as .92 allows, but for 4 Monte-Carlo errors.
+    assert summary["coverage"] >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)
+    # Accuracies left out would give .03 where nothing is shared.
+    assert abs(summary["bias"]) < 4 * summary["bias_mcse"] + 0.003

@@ -1,0 +1,124 @@
+"""Regression of pairs: against dense normal algebra, quadrature and symmetries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from alikely.stats import mixed
+from alikely.stats.mixed import PairDesign, coefficient_weights, mixed_draws, pair_priors
+
+N = 8
+FIRST, SECOND = np.triu_indices(N, k=1)
+GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])
+# Another label, of two groups that lie across.
+HALF = np.arange(N) % 2
+
+
+def made(labels: int = 2) -> PairDesign:
+    rng = np.random.default_rng(4)
+    same = [GROUP[FIRST] == GROUP[SECOND], HALF[FIRST] == HALF[SECOND]][:labels]
+    numbers = [np.where(same[0], GROUP[FIRST], -1)]
+    if labels == 2:
+        numbers.append(np.where(same[1], 4 + HALF[FIRST], -1))
+    extra = rng.normal(size=len(FIRST))
+    columns = np.column_stack([np.ones(len(FIRST)), *same, extra - extra.mean()])
+    u = 0.1 * rng.normal(size=N)
+    value = 0.3 + 0.2 * same[0] + u[FIRST] + u[SECOND] + 0.1 * rng.normal(size=len(FIRST))
+    se = rng.uniform(0.02, 0.1, len(FIRST))
+    label = np.array([0, 0, 0, 0, 1, 1][: 4 if labels == 1 else 6])
+    return PairDesign(value, se, columns, FIRST, SECOND, np.array(numbers), label)
+
+
+def dense(design: PairDesign, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean and covariance of the values, and covariance of values with coefficients."""
+    priors = pair_priors(design)
+    ends = np.zeros((len(design.value), N))
+    pair = np.arange(len(design.value))
+    ends[pair, design.first] = ends[pair, design.second] = 1
+    matrix = scales[0] ** 2 * ends @ ends.T + np.diag(design.se**2 + scales[1] ** 2)
+    for numbers, omega in zip(design.groups, scales[2:], strict=True):
+        shared = (numbers[:, None] == numbers) & (numbers >= 0)
+        matrix += omega**2 * shared
+    with_b = design.columns * priors.sd**2
+    return design.columns @ priors.mean, matrix + with_b @ design.columns.T, with_b
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_the_density_of_spreads_is_that_of_a_dense_normal(labels: int) -> None:
+    design = made(labels)
+    system, priors = mixed._System(design), pair_priors(design)
+    log_scales = np.log(np.random.default_rng(1).uniform(0.01, 0.4, (6, 2 + labels)))
+    expected = []
+    for x in log_scales:
+        mean, covariance, _ = dense(design, np.exp(x))
+        normal = stats.multivariate_normal(mean, covariance).logpdf(design.value)
+        prior = stats.halfnorm(scale=priors.scales).logpdf(np.exp(x)) + x
+        expected.append(normal + prior.sum())
+    found = system.log_density(log_scales)
+    np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], atol=1e-8)
+
+
+def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
+    design, scales = made(), np.array([0.1, 0.05, 0.2, 0.02])
+    mean, covariance, with_b = dense(design, scales)
+    gain = np.linalg.solve(covariance, with_b).T
+    np.testing.assert_allclose(coefficient_weights(design, scales), gain, atol=1e-10)
+    system, priors = mixed._System(design), pair_priors(design)
+    rng = np.random.default_rng(1)
+    drawn = system.effects(np.log(scales), 40_000, rng)[:, : len(priors.sd)]
+    exact = gain @ (design.value - mean)
+    spread = np.diag(priors.sd**2) - gain @ with_b
+    sd = np.sqrt(np.diag(spread))
+    # 4 Monte-Carlo errors of means, and of variances and covariances of normals.
+    assert (np.abs(drawn.mean(axis=0) - exact) < 4 * sd / np.sqrt(len(drawn))).all()
+    error = np.abs(np.cov(drawn.T) - spread) / np.outer(sd, sd)
+    assert error.max() < 4 * np.sqrt(2 / len(drawn))
+
+
+def test_turning_and_sorting_pairs_changes_nothing() -> None:
+    design = made()
+    order = np.random.default_rng(2).permutation(len(FIRST))
+    turned = PairDesign(
+        design.value[order], design.se[order], design.columns[order], design.second[order],
+        design.first[order], design.groups[:, order], design.label,
+    )  # fmt: skip
+    log_scales = np.log([[0.1, 0.2, 0.1, 0.3], [0.02, 0.3, 0.01, 0.2]])
+    np.testing.assert_allclose(
+        mixed._System(turned).log_density(log_scales), mixed._System(design).log_density(log_scales)
+    )
+
+
+def test_draws_of_spreads_are_those_of_quadrature() -> None:
+    design = made(1)
+    design = design._replace(groups=np.empty((0, len(FIRST)), dtype=int), label=np.array([], int))
+    system = mixed._System(design)
+    unit = np.log(design.value.std())
+    axis = unit + np.linspace(-9, 2.5, 100)
+    grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    density = system.log_density(grid)
+    weight = np.exp(density - density.max())
+    weight /= weight.sum()
+    drawn = mixed_draws(design, 8_000, np.random.default_rng(1))
+    assert drawn.pareto_k < 0.7
+    n = min(drawn.n_effective, 8_000)
+    for k in range(2):
+        values = np.exp(grid[:, k])
+        mean = weight @ values
+        sd = np.sqrt(weight @ (values - mean) ** 2)
+        assert abs(drawn.scales[:, k].mean() - mean) < 4 * sd / np.sqrt(n)
+        for level in (0.025, 0.5, 0.975):
+            at = np.quantile(drawn.scales[:, k], level)
+            room = 4 * np.sqrt(level * (1 - level) / n)
+            assert weight @ (values <= at) == pytest.approx(level, abs=room + weight.max() * 100)
+
+
+def test_spreads_in_other_numbers_are_the_same_spreads() -> None:
+    """Exponential spreads are standard normal there, and slopes those of differences."""
+    x = np.linspace(-5, 3, 9)[:, None]
+    log_scales, log_slope = mixed._spreads(x, np.zeros(1))
+    np.testing.assert_allclose(np.exp(log_scales), -np.log(stats.norm.sf(x)))
+    above, below = (mixed._spreads(x + d, np.zeros(1))[0] for d in (1e-5, -1e-5))
+    constant = log_slope - np.log((above - below)[:, 0] / 2e-5)
+    np.testing.assert_allclose(constant, constant[0], atol=1e-6)
