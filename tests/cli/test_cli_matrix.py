@@ -75,3 +75,13 @@ def test_one_line_says_what_is_wrong(
     told = capsys.readouterr().err.strip()
     assert said in told
     assert len(told.splitlines()) == 1
+
+
+def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = ["matrix", str(file), "--metric", "kappa_p_discrete", "--resamples", "0"]
+    assert main(plain) == 2
+    assert "with_options" in capsys.readouterr().err
+    assert main([*plain, "--n-options", "4"]) == 0
+    assert "kappa_p_discrete" in capsys.readouterr().out
+    assert main([*plain, "--n-options", "four"]) == 2
+    assert "--n-options must be a whole number or classes" in capsys.readouterr().err

@@ -64,6 +64,12 @@ def add_reading_options(parser: Parser) -> None:
         "--score", metavar="NAME", help="which score of a log that has several, such as acc"
     )
     group.add_argument("--filter", metavar="NAME", help="which filter of a log that has several")
+    group.add_argument(
+        "--n-options",
+        metavar="N",
+        help="options of each question, for agreement on options: a number, or classes (as many as "
+        "there are)",
+    )
 
 
 def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trials:
@@ -92,6 +98,10 @@ def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trial
             **columns,
             **more,
         )
+    if (given := options.n_options) is not None:
+        if given != "classes" and not given.isdigit():
+            raise ValueError(f"--n-options must be a whole number or classes, got {given!r}")
+        trials = trials.with_options(given if given == "classes" else int(given))
     LOG.info("%s", " ".join(str(trials).split()))
     options.notes = trials.notes  # printed below whatever the verb prints
     return trials

@@ -161,16 +161,19 @@ def _pair_table(result: MatrixResult, top: int) -> str:
     school, kind = ("posterior", "eti") if posterior else ("analytic", "ci")
     lower, upper = bound_names(school, kind, prob)
     heading = f"{school} {percent(prob)}"
+    tested = "log10_p" in frame
     lines = [
         repr(result)[1:-1],
         "",
-        f"{'condition':<10} {'one':<16} {'other':<16} {'trials':>6} {'':>5} {heading:>14} log10 p",
+        f"{'condition':<10} {'one':<16} {'other':<16} {'trials':>6} {'':>5} {heading:>14}"
+        + " log10 p" * tested,
     ]
     for _, row in frame.iterrows():
+        test = f" {row['log10_p']:>7.1f}" if tested else ""
         lines.append(
             f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<16} "
             f"{told[row['observer_b']]:<16} {row['n_trials']:>6} {number(row['estimate'])} "
-            f"{span(row[lower], row[upper])} {row['log10_p']:>7.1f}" + "!" * bool(row["note"])
+            f"{span(row[lower], row[upper])}{test}" + "!" * bool(row["note"])
         )
     n_rows = result.estimates["estimate"].size
     if n_rows > top:
