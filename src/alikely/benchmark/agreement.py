@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
@@ -32,7 +33,7 @@ from alikely.stats.mixed import MixedDraws, PairDesign, coefficient_weights, mix
 
 __all__ = ["AgreementRegression", "agreement_regression", "agreement_table"]
 
-Labels = Mapping[str, Any] | pd.DataFrame
+type Labels = Mapping[str, Any] | pd.DataFrame
 COLUMNS = ("observer_a", "observer_b", "estimate", "se")
 # Of a matrix: what the accuracies of both let expect.
 ACCURACIES = ("accuracy", "accuracy_squared", "accuracy_gap")
@@ -58,7 +59,7 @@ class AgreementRegression:
     data: xr.DataTree
 
     def __repr__(self) -> str:
-        posterior, attrs = self.data["posterior"], self.data.attrs
+        posterior, attrs = self.data["posterior"].to_dataset(), self.data.attrs
         n_pairs = self.data["observed_data"].sizes["pair"]
         return (
             f"<AgreementRegression of {attrs['metric_label']}: {posterior.sizes['observer']:,} "
@@ -132,7 +133,8 @@ class AgreementRegression:
             If there is no such label, or `ci_prob` is out of range.
         """
         attrs = self.data.attrs
-        labels = [str(name) for name in self.data["posterior"]["label"].values]
+        posterior = self.data["posterior"].to_dataset()
+        labels = [str(name) for name in posterior["label"].values]
         if label is None and labels:
             label = labels[0]
         if label not in labels:
@@ -142,7 +144,7 @@ class AgreementRegression:
             row[name] for name in bound_columns("", "eti", ci_prob, np.zeros(2))
         )  # fmt: skip
         others = [
-            str(name) for name in self.data["posterior"]["predictor"].values[1:]
+            str(name) for name in posterior["predictor"].values[1:]
             if name != f"same_{label}"
         ]  # fmt: skip
         beyond = f", other things equal ({listed(others)})" if others else ""
@@ -159,7 +161,7 @@ class AgreementRegression:
         n_effective, pareto_k = (self.data.attrs[name] for name in ("n_effective", "pareto_k"))
         poor = pareto_k > WORST_K or n_effective < FEWEST_POINTS
         rest = f"draws rest on {n_effective:.0f} effective points (k-hat {pareto_k:.2f})"
-        posterior = self.data["posterior"]
+        posterior = self.data["posterior"].to_dataset()
         found = {"": rest if poor else ""}
         of = posterior["label_of"].values.tolist()
         for label in map(str, posterior["label"].values):
@@ -426,7 +428,9 @@ def _design(
         table[name].map(position).to_numpy(np.intp) for name in ("observer_a", "observer_b")
     )
     columns, titles = [np.ones(len(table))], ["intercept"]
-    of_pair, group_names, label_of = [], [], []
+    of_pair: list[NDArray[np.intp]] = []
+    group_names: list[str] = []
+    label_of: list[int] = []
     for k, (label, group) in enumerate(groups.items()):
         code = np.array(group, dtype=object)
         equal = code[first] == code[second]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
@@ -99,7 +100,8 @@ def family_coverage(
             intervals=(),
         )
         found = agreement_regression(pairs, labels=labels, n_draws=n_draws, rng=of_draws)
-        draws = found.data["posterior"]["b"].sel(predictor="same_family").values.ravel()
+        posterior = found.data["posterior"].to_dataset()
+        draws = posterior["b"].sel(predictor="same_family").values.ravel()
         lower, upper = np.quantile(draws, [0.025, 0.975])
         rows.append(
             {
@@ -157,7 +159,10 @@ def family_coverage_summary(worlds: pd.DataFrame) -> pd.Series:
 
 
 def _world(
-    family: Floats, shared: tuple[float, float], confounded: bool, generator: np.random.Generator
+    family: NDArray[np.intp],
+    shared: tuple[float, float],
+    confounded: bool,
+    generator: np.random.Generator,
 ) -> tuple[Floats, Floats, Floats]:
     """Accuracies, and correlations without and with what families share."""
     n, n_families = len(family), int(family.max()) + 1
