@@ -51,13 +51,16 @@ def test_bad_studies() -> None:
 
 @pytest.mark.slow(first=True)
 def test_coverage_width_and_checks_in_all_worlds(
-    figure: Callable[[str], None], sets: Callable[..., int]
+    figure: Callable[[str], None], sets: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a machine, within classes, of differences of machines, and of two groups.
 
     With 25 data sets of each world a coverage of .72 in one of them is seen, and of .85 in all.
     """
     n = sets(100)
+    # Truths from a quarter of 600,000 items, to .004, take less time than the sets.
+    monkeypatch.setattr("alikely.simulate.margins.CLASSES", sets(12_000))
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     table = al.calibration.margin_coverage(n_datasets=n, rng=20)
     figure(table.round(3).to_string())
     # Not significantly below .92, one-sided at .05 for one world; of 108 rows none is to be further
@@ -65,7 +68,10 @@ def test_coverage_width_and_checks_in_all_worlds(
     error = np.sqrt(0.92 * 0.08 / n)
     assert (table["coverage"] > 0.92 - 3.1 * error).all()
     assert (table["coverage"] > 0.92 - 1.645 * error).mean() > 0.95
-    assert (table["width_ratio"] <= 1.5).all()
+    # Over the spread of the estimates, which of a part of 100 sets is off that of all by so much.
+    room = 1 + 4 * np.sqrt((1 / n - 1 / 100) / 2)
+    assert (table["width_ratio"] <= 1.5 * room).all()
+    assert table["width_ratio"].mean() <= 1.5
     # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0: in one of six.
     small = table["world"].str.contains("40 items")
     assert (table["unbounded"][~small] == 0).all()
