@@ -53,6 +53,39 @@ FITTED = (
 DRAWN = 400
 
 
+# Of the data sets of a study, what is simulated unless --studies=full.
+SHARE = 4
+
+
+# Of PyTensor: no compiling of what runs a few times, and no stack kept for every node.
+QUICKER = "mode=FAST_COMPILE,cxx=,traceback__limit=0"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Studies in full, as before a release, or a share of each, as in each check."""
+    parser.addoption(
+        "--studies",
+        choices=["share", "full"],
+        default=os.environ.get("ALIKELY_STUDIES", "share"),
+        help="data sets of simulation studies: a quarter (share), or all (full)",
+    )
+
+
+@pytest.fixture(scope="session")
+def sets(pytestconfig: pytest.Config) -> Callable[..., int]:
+    """How many data sets a study simulates, of so many in full.
+
+    A quarter of them, or as many as it says that it needs. Tolerances are worked out from the
+    number returned, so that a test has the same level either way, and more power in full.
+    """
+    full = pytestconfig.getoption("studies") == "full"
+
+    def number(in_full: int, least: int = 1) -> int:
+        return in_full if full else max(-(-in_full // SHARE), least)
+
+    return number
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Interpret what is evaluated a few times, as densities at a point, and draws of the prior.
 
@@ -61,7 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if not config.getoption("nbmake", default=False):
         given = os.environ.get("PYTENSOR_FLAGS")
-        os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, ["mode=FAST_COMPILE,cxx=", given]))
+        os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [QUICKER, given]))
 
 
 def once(factory: pytest.TempPathFactory, name: str, fit: Callable[[], Any]) -> Any:

@@ -272,9 +272,11 @@ def simulated(
 
 
 @pytest.mark.slow(first=True)
-def test_coverage_of_scores_differences_and_ranks(figure: Callable[[str], None]) -> None:
+def test_coverage_of_scores_differences_and_ranks(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
     """The same people in all conditions of a data set, other items in each."""
-    n, levels = 50, (1.2, 2.0)
+    n, levels = sets(50), (1.2, 2.0)
     rho = {"a": 0.9, "b": 0.7, "c": 0.7, "perfect": 1.0}
     truth = {
         name: np.mean(
@@ -312,8 +314,9 @@ def test_coverage_of_scores_differences_and_ranks(figure: Callable[[str], None])
         hits["ranks"].append(((ranks["rank_lb"] <= best) & (ranks["rank_ub"] >= worst)).all())
     figure(f"coverage of scores of margins: { {k: np.mean(v) for k, v in hits.items()} }")
     error = np.sqrt(0.95 * 0.05 / n)
-    # Not significantly below .92 of single ones, .95 of all at once.
-    assert np.mean(hits["scores"]) > 0.92
-    assert np.mean(hits["one by one"]) > 0.92
+    # Of single ones, of which each set has several, by one error (.92 in full); of all at once, by
+    # three.
+    assert np.mean(hits["scores"]) > 0.95 - error
+    assert np.mean(hits["one by one"]) > 0.95 - error
     assert np.mean(hits["all"]) > 0.95 - 3 * error
     assert np.mean(hits["ranks"]) > 0.95 - 3 * error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -112,12 +114,12 @@ def test_bad_levels(trials: Trials, options: dict[str, object], message: str) ->
 
 
 @pytest.mark.slow
-def test_intervals_of_regimes_hold() -> None:
+def test_intervals_of_regimes_hold(sets: Callable[..., int]) -> None:
     """Conditions of two data sets with the same people in two regimes: scores and differences."""
     design = BenchmarkDesign("probit", 5, 2, 3, 120, pool=5)
     truth = population_scores(design).machines
     levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}
-    rng, n_sets, hits = np.random.default_rng(1), 150, []
+    rng, n_sets, hits = np.random.default_rng(1), sets(150), []
     for _ in range(n_sets):
         trials, _ = simulated_benchmark(design, rng)
         scores = al.benchmark_scores(

@@ -65,11 +65,13 @@ def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
 
 
 @pytest.mark.slow
-def test_coverage_of_within_minus_between(figure: Callable[[str], None]) -> None:
+def test_coverage_of_within_minus_between(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
     """12 observers of 4 families; truth from 200,000 items."""
     truth = _excess(group_scores(families(np.random.default_rng(0), 200_000), "family", **POINT))
     hits: dict[str, list[bool]] = {"analytic": [], "bootstrap": [], "posterior": []}
-    n_sets = 100
+    n_sets = sets(100)
     for seed in range(n_sets):
         options = {"n_resamples": 500, "n_draws": 500, "n_null": 0, "bayes_factor": False}
         trials = families(np.random.default_rng([1, seed]))

@@ -155,9 +155,11 @@ def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
-def test_bias_and_coverage_of_benchmarks(rho: float, figure: Figure) -> None:
+def test_bias_and_coverage_of_benchmarks(
+    rho: float, figure: Figure, sets: Callable[..., int]
+) -> None:
     """Trials of 20 machines and 6 people in each of two data sets."""
-    rng, times = np.random.default_rng(6), 60
+    rng, times = np.random.default_rng(6), sets(60)
     rows, truths = [], []
     for _ in range(times):
         trials, truth = two_datasets(rng, rho)

@@ -9,8 +9,10 @@ from alikely.calibration import item_coverage, item_coverage_summary
 
 
 @pytest.mark.slow
-def test_items_are_the_unit_that_holds(figure: Callable[[str], None]) -> None:
-    n_sets = 100
+def test_items_are_the_unit_that_holds(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    n_sets = sets(100, 50)
     table = item_coverage_summary(item_coverage(n_sets, n_draws=500, rng=2))
     for row in table.itertuples():
         name = f"{row.design}, {row.n_repeats} answers, within {row.within}, {row.unit}"

@@ -50,9 +50,17 @@ def test_bad_studies() -> None:
 
 
 @pytest.mark.slow(first=True)
-def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) -> None:
-    """Of a machine, within classes, of differences of machines, and of two groups."""
-    n = 100
+def test_coverage_width_and_checks_in_all_worlds(
+    figure: Callable[[str], None], sets: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a machine, within classes, of differences of machines, and of two groups.
+
+    With 25 data sets of each world a coverage of .72 in one of them is seen, and of .85 in all.
+    """
+    n = sets(100)
+    # Truths from a quarter of 600,000 items, to .004, take less time than the sets.
+    monkeypatch.setattr("alikely.simulate.margins.CLASSES", sets(12_000))
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     table = al.calibration.margin_coverage(n_datasets=n, rng=20)
     figure(table.round(3).to_string())
     # Not significantly below .92, one-sided at .05 for one world; of 108 rows none is to be further
@@ -60,16 +68,21 @@ def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) 
     error = np.sqrt(0.92 * 0.08 / n)
     assert (table["coverage"] > 0.92 - 3.1 * error).all()
     assert (table["coverage"] > 0.92 - 1.645 * error).mean() > 0.95
-    assert (table["width_ratio"] <= 1.5).all()
+    # Over the spread of the estimates, which of a part of 100 sets is off that of all by so much.
+    room = 1 + 4 * np.sqrt((1 / n - 1 / 100) / 2)
+    assert (table["width_ratio"] <= 1.5 * room).all()
+    assert table["width_ratio"].mean() <= 1.5
     # Of 2 or 3 people and 40 items, 2.5 a class, the reliability may be 0: in one of six.
     small = table["world"].str.contains("40 items")
     assert (table["unbounded"][~small] == 0).all()
     assert (table["unbounded"][small] <= 1 / 6 + 4 * np.sqrt(1 / 6 * 5 / 6 / n)).all()
     total = table[table["scope"] == "total"].set_index("world")
-    assert total.loc[LINEAR, "p_bend"].mean() == pytest.approx(0.05, abs=0.03)
-    rest = total.drop(CLASSES_DIFFER)["p_classes"]
-    assert rest.mean() == pytest.approx(0.05, abs=0.03)
+    # Four errors of a mean over worlds: of the ten lines .028 in full.
     four = 4 * np.sqrt(0.05 * 0.95 / n)
+    mean = four / np.sqrt(len(LINEAR))
+    assert total.loc[LINEAR, "p_bend"].mean() == pytest.approx(0.05, abs=mean)
+    rest = total.drop(CLASSES_DIFFER)["p_classes"]
+    assert rest.mean() == pytest.approx(0.05, abs=mean)
     assert (total.loc[LINEAR, "p_bend"] < 0.05 + four).all()
     assert (rest < 0.05 + four).all()
     assert total.loc["10 people twice, alike", "p_repeats"] == pytest.approx(0.05, abs=four)
@@ -81,9 +94,11 @@ def test_coverage_width_and_checks_in_all_worlds(figure: Callable[[str], None]) 
 
 
 @pytest.mark.slow(first=True)
-def test_strengths_within_classes_and_what_notes_say(figure: Callable[[str], None]) -> None:
+def test_strengths_within_classes_and_what_notes_say(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
     """Classes with biases of their own, and worlds in which all holds."""
-    n, holds = 60, ["10 people", "10 people, perfect"]
+    n, holds = sets(60), ["10 people", "10 people, perfect"]
     worlds = {name: al.simulate.MARGIN_WORLDS[name] for name in [*CLASSES_DIFFER, *holds]}
     table = al.calibration.margin_coverage(worlds, n_datasets=n, strengths=True, rng=20)
     figure(table.round(3).to_string())

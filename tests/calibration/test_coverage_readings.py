@@ -32,14 +32,17 @@ def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURED)
-def test_intervals_keep_what_the_page_says(name: str, figure: Callable[[str], None]) -> None:
+def test_intervals_keep_what_the_page_says(
+    name: str, figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
     """Other data sets than those of the page: both have a Monte-Carlo error."""
     grid = pd.DataFrame([GRID[4]], columns=NAMES)
+    n = sets(200)
     study = al.calibration.estimate_coverage(
-        name, grid, n_datasets=200, n_draws=500, ci_probs=(0.95,), rng=2
+        name, grid, n_datasets=n, n_draws=500, ci_probs=(0.95,), rng=2
     ).set_index("method")
     for method, known in MEASURED[name].items():
         found = study.loc[method, "coverage"]
         figure(f"{name}, {method}: coverage {found:.3f}")
-        error = np.sqrt(known * (1 - known) * (1 / 200 + 1 / 500))
+        error = np.sqrt(known * (1 - known) * (1 / n + 1 / 500))
         assert found == pytest.approx(known, abs=4 * error)

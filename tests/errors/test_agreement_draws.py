@@ -229,25 +229,33 @@ def test_study_of_pairs_and_of_four_observers() -> None:
         np.testing.assert_allclose(total, 1)
 
 
-def least(n: int) -> float:
-    """Where coverage of .93 or more is left, by so many data sets, once in a thousand settings."""
-    return float(stats.binom(n, 0.93).ppf(0.001) / n)
+def holds(coverage: Any, n: int) -> None:
+    """Of settings, by so many data sets of each: .93 or more, in each and in all together.
+
+    Each is left once in a thousand times. Of 25 data sets, .6 of one setting is seen, or .75 of
+    four; of 100, .8 and .87.
+    """
+    for least, total in ((coverage.min(), n), (coverage.mean(), n * len(coverage))):
+        assert least >= stats.binom(total, 0.93).ppf(0.001) / total
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_joint_errors", [5, 10, 20, 40, 80])
 @pytest.mark.parametrize("copy_probability", [0.0, 0.5, 0.8])
 def test_coverage_of_pairs(
-    n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
+    n_joint_errors: int,
+    copy_probability: float,
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
 ) -> None:
-    n = 100
+    n = sets(100)
     grid = agreement_grid([n_joint_errors], [copy_probability], [4, 16])
     grid = grid[grid["random"] & grid["population"].isin(["skewed", "invited apart"])]
     found = agreement_coverage(grid, n_datasets=n, n_draws=800, rng=10)
     by_method = found.groupby("method")["coverage"].agg(["min", "mean", "max"])
     figure(f"{n_joint_errors} joint errors, copying {copy_probability}:\n{by_method.round(3)}")
     held = found[found["method"] == "auto"]
-    assert held["coverage"].min() >= least(n)
+    holds(held["coverage"], n)
     assert held["width"].max() < 1.6
 
 
@@ -255,17 +263,19 @@ def test_coverage_of_pairs(
 @pytest.mark.parametrize("n_joint_errors", [10, 40])
 @pytest.mark.parametrize("copy_probability", [0.0, 0.5, 0.8])
 def test_coverage_of_means_over_four_observers(
-    n_joint_errors: int, copy_probability: float, figure: Callable[[str], None]
+    n_joint_errors: int,
+    copy_probability: float,
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
 ) -> None:
-    n = 100
+    n = sets(100)
     grid = agreement_grid([n_joint_errors], [copy_probability], [8])
     grid = grid[grid["random"] & grid["population"].isin(["uniform", "different"])]
     found = agreement_coverage(grid, n_observers=4, n_datasets=n, n_draws=800, rng=11)
     found = found[found["of"] == "mean"]
     by_method = found.groupby("method")["coverage"].agg(["min", "mean", "max"])
     figure(f"{n_joint_errors} joint errors, copying {copy_probability}:\n{by_method.round(3)}")
-    held = found[found["method"] == "auto"]
-    assert held["coverage"].min() >= least(n)
+    holds(found.loc[found["method"] == "auto", "coverage"], n)
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(3, 50), (3, 200), (16, 200)])

@@ -171,9 +171,11 @@ def test_halves_of_an_incomplete_table_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_coverage_of_the_reliability_of_lists(figure: Callable[[str], None]) -> None:
-    """300 experiments: two lists, unequal repeats, gaps, people of unequal levels."""
-    n_sets, n = 300, 12
+def test_coverage_of_the_reliability_of_lists(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    """300 experiments in full: two lists, unequal repeats, gaps, people of unequal levels."""
+    n_sets, n = sets(300), 12
     # Of one to three answers of six people an item: the mean of 1 / answers is that of the noise.
     rng = np.random.default_rng(17)
     counts = rng.integers(1, 4, (200_000, n // 2)).sum(axis=1)
@@ -229,9 +231,11 @@ def test_self_consistency_of_trials() -> None:
 
 
 @pytest.mark.slow
-def test_coverage_of_the_reliability(figure: Callable[[str], None]) -> None:
-    """300 experiments with new people and items; the t-interval over splits beside it."""
-    n_sets, n = 300, 6
+def test_coverage_of_the_reliability(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    """300 experiments in full, of new people and items; the t-interval over splits beside it."""
+    n_sets, n = sets(300), 6
     between, within = 2 / (9 * 4), 2 / 9
     truth = n * between / (within + (n - 1) * between)
     covered = published = 0
@@ -286,9 +290,11 @@ def test_disattenuation_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_correction_finds_the_noise_free_correlation(figure: Callable[[str], None]) -> None:
-    """200 experiments: how often the interval holds the correlation with an endless group."""
-    n_sets, covered, naive, corrected = 200, 0, [], []
+def test_correction_finds_the_noise_free_correlation(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    """How often the interval holds the correlation with an endless group: 200 times in full."""
+    n_sets, covered, naive, corrected = sets(200), 0, [], []
     rng = np.random.default_rng(12)
     for s in range(n_sets):
         ease = rng.beta(2, 1, 120)

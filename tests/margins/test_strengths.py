@@ -262,7 +262,7 @@ def test_equal_to_chains(features: dict[str, object]) -> None:
     model = al.models.item_margins(right, shown, data.margins, m=16, law="sinh_arcsinh")
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, plain=True, n_points=8_192, rng=1)
-    assert_equal_to_chains(fit, model, 8_000)
+    assert_equal_to_chains(fit, model, 4_000)
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_two_groups_equal_to_chains() -> None:
     model = al.models.item_margins(right, shown, m=16, law="sinh_arcsinh")
     groups = [group_strengths(*part, 16) for part in parts]
     fit = fit_groups(*groups, plain=True, n_points=8_192, rng=1)
-    assert_equal_to_chains(fit, model, 8_000)
+    assert_equal_to_chains(fit, model, 4_000)
 
 
 def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:

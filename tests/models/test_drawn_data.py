@@ -244,6 +244,12 @@ def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
     # Of so many conditions that weights say as much as refits; one is left out.
     counts = humans(20, 8)
     model = population(counts)
+    weighted = population(counts)
+    totals = weighted["human_totals"].get_value()
+    with weighted:
+        # One model for both fits: takes the likelihood of one condition away again, or nothing.
+        without = pm.Data("without", 0.0)
+        pm.Potential("left_out", -without * pm.logp(weighted["who_was_right"], totals)[0])
 
     def likelihood(tree: xr.DataTree) -> xr.Dataset:
         return pm.compute_log_likelihood(
@@ -251,15 +257,11 @@ def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
             progressbar=False,
         )  # fmt: skip
 
-    tree = al.inference.nuts(model, 2_000, rng=1, target_accept=0.99)
+    tree, again = al.inference.nuts_many(
+        weighted, [{"without": 0.0}, {"without": 1.0}], 2_000, rng=1, target_accept=0.99
+    )
     tree["log_likelihood"] = likelihood(tree)
     found = float(azs.loo(tree, var_name="who_was_right", pointwise=True).elpd_i[0])
-    refit = population(counts)
-    totals = refit["human_totals"].get_value()
-    with refit:
-        # Takes the likelihood of one condition away again.
-        pm.Potential("left_out", -pm.logp(refit["who_was_right"], totals)[0])
-    again = al.inference.nuts(refit, 2_000, rng=2, target_accept=0.99)
     elpd, error = left_out(
         likelihood(again)["who_was_right"].isel(condition=0).reset_coords(drop=True)
     )

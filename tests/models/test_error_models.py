@@ -13,6 +13,7 @@ from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws, replicated_agreement
+from alikely.inference import ready
 from alikely.metrics.dense_rows import ROW_DIMS, drop_true, insert_true
 from alikely.metrics.errors import jensen_shannon_divergence, misclassification_agreement
 
@@ -36,11 +37,11 @@ def errors_of(trials: Any) -> np.ndarray:
 
 
 def chains(model: Any, data: dict[str, Any], rng: int) -> xr.DataTree:
-    """Draws of a compiled model for other data of its shape."""
+    """Draws of a model made ready, for other data of its shape."""
     import nutpie
 
     return nutpie.sample(
-        model.with_data(**data), draws=300, tune=500, chains=4, seed=rng, target_accept=0.95,
+        model(data), draws=300, tune=500, chains=4, seed=rng, target_accept=0.95,
         progress_bar=False,
     )  # fmt: skip
 
@@ -155,12 +156,10 @@ def test_learned_concentration_equals_quadrature() -> None:
 
 @pytest.mark.slow
 def test_equal_systems_reach_zero_and_different_ones_their_divergence() -> None:
-    import nutpie
-
     n_sets, n_classes, rng = 10, 6, np.random.default_rng(1)
     shape = (2, n_classes)
     blank = np.ones((*shape, n_classes), dtype=int)
-    model = nutpie.compile_pymc_model(al.models.error_distributions(blank))
+    model = ready.compiled(al.models.error_distributions(blank))
     near, covered, independent_near = 0, 0, 0
     for s in range(n_sets):
         base = rng.dirichlet(np.full(n_classes - 1, 0.3), n_classes)
@@ -220,7 +219,7 @@ def copied_labels(
 def copied() -> tuple[np.ndarray, np.ndarray, xr.DataTree]:
     truth = np.array([0.05, 0.3, 0.7])
     tables = copied_labels(truth, 400, 8, np.random.default_rng(3))
-    return truth, tables, al.inference.nuts(al.models.class_copying(tables), n_draws=8000, rng=1)
+    return truth, tables, al.inference.nuts(al.models.class_copying(tables), n_draws=6000, rng=1)
 
 
 @pytest.mark.slow

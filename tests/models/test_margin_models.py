@@ -15,6 +15,7 @@ from pytensor.compile.mode import Mode
 from scipy import integrate, special, stats
 
 import alikely as al
+from alikely.inference import ready
 from alikely.margins.laws import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
 from alikely.models._strengths import GRID, Bent, log_odds
@@ -47,12 +48,6 @@ def halves(correct: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, n
     return right, np.stack([np.full(N_ITEMS, part[:, 0].size) for part in parts])
 
 
-def compiled(model: pm.Model) -> Any:
-    import nutpie
-
-    return nutpie.compile_pymc_model(model)
-
-
 def chains(model: Any, rng: int) -> xr.DataTree:
     import nutpie
 
@@ -65,7 +60,7 @@ def chains(model: Any, rng: int) -> xr.DataTree:
 def machine_model() -> Any:
     x, correct = simulated(0.5, np.random.default_rng(0))
     shown = np.full(N_ITEMS, N_OBSERVERS * N_REPEATS)
-    return compiled(al.models.item_margins(correct.sum(axis=(0, 2)), shown, x, m=M))
+    return ready.compiled(al.models.item_margins(correct.sum(axis=(0, 2)), shown, x, m=M))
 
 
 def function_of(part: Any, x: Any) -> Any:
@@ -145,8 +140,7 @@ def test_rho_is_recovered_where_observers_differ(machine_model: Any) -> None:
         x, correct = simulated(rho, np.random.default_rng([1, seed]))
         right = correct.sum(axis=(0, 2))
         # Margins are logits, of any scale.
-        data = machine_model.with_data(right=right, shown=shown, margins=20 * x + 5)
-        tree = chains(data, seed)
+        tree = chains(machine_model({"right": right, "shown": shown, "margins": 20 * x + 5}), seed)
         assert int(tree["sample_stats"]["diverging"].sum()) == 0
         draws = tree["posterior"]["rho"].values
         low, high = np.quantile(draws, [0.05, 0.95])
@@ -164,7 +158,7 @@ def test_rho_is_recovered_where_observers_differ(machine_model: Any) -> None:
 def test_two_halves_of_a_group_find_the_same_items_easy() -> None:
     rng = np.random.default_rng(3)
     right, shown = halves(simulated(0, rng)[1], rng)
-    tree = chains(compiled(al.models.item_margins(right, shown, m=M)), 1)
+    tree = chains(ready.compiled(al.models.item_margins(right, shown, m=M))({}), 1)
     assert int(tree["sample_stats"]["diverging"].sum()) == 0
     draws = tree["posterior"]["rho"].values
     # Their shares of right answers correlate with .93: as far off 1 as their noise makes them.

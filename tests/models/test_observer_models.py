@@ -307,9 +307,9 @@ def foreign_answers(rng: np.random.Generator) -> tuple[al.Trials, np.ndarray]:
 
 
 @pytest.mark.slow(first=True)
-def test_variance_shares_of_answers_of_another_make(figure: Any) -> None:
-    """Four experiments of a world that is not the model's: how far its shares are off."""
-    n_sets = 4
+def test_variance_shares_of_answers_of_another_make(figure: Any, sets: Any) -> None:
+    """Experiments of a world that is not the model's: how far its shares are off."""
+    n_sets = sets(4, 2)
     found, inside = [], np.zeros(3)
     for seed in range(n_sets):
         trials, truth = foreign_answers(np.random.default_rng(seed))

@@ -129,14 +129,16 @@ def test_few_people_have_wide_intervals_whatever_the_error(known: pd.DataFrame) 
 
 
 @pytest.mark.slow
-def test_components_of_small_pilots_are_right_on_average(known: pd.DataFrame) -> None:
+def test_components_of_small_pilots_are_right_on_average(
+    known: pd.DataFrame, sets: Callable[..., int]
+) -> None:
     rng, names = np.random.default_rng(3), list(COMPONENTS)
     pilots = np.array(
         [
             al.planning.variance_components(as_trials(*experiment(10, 160, 2, rng), 2))[
                 names
             ].to_numpy()
-            for _ in range(120)
+            for _ in range(sets(120))
         ]
     )
     error = pilots.std(axis=0) / np.sqrt(len(pilots))

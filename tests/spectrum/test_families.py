@@ -83,7 +83,7 @@ def test_families_are_observer_labels() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("over", [0.0, 2.0])
-def test_level(over: float, figure: Callable[[str], None]) -> None:
+def test_level(over: float, figure: Callable[[str], None], sets: Callable[..., int]) -> None:
     """Shuffled families: p <= .05 in .05 of runs, which 199 permutations attain exactly.
 
     Families that are shuffled within real super-families add nothing to them: there the test
@@ -91,7 +91,7 @@ def test_level(over: float, figure: Callable[[str], None]) -> None:
     """
     rng = np.random.default_rng(5)
     strata = SUPER if over else dict.fromkeys(SYSTEMS, "all")
-    n_runs = 2_000
+    n_runs = sets(2_000)
     p = np.empty((n_runs, 3))
     for run in range(n_runs):
         table = shuffled(rng, profiles(rng, family=1, over=over), strata)

@@ -123,9 +123,8 @@ def is_of(evidence: dict[str, Any], name: str, branch: str = DEFAULT) -> bool:
 
 def _densities(model: pm.Model) -> list[float]:
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
-    # Compiled at each call: once.
-    start = model.initial_point()
-    shapes = [np.shape(start[value.name]) for value in values]
+    sizes = model.eval_rv_shapes()
+    shapes = [tuple(map(int, sizes[value.name])) for value in values]
     # One by one: of their sum PyTensor would make a node with too many inputs for its Python.
     terms = [term.sum() for term in model.logp(sum=False)]
     log_density = model.compile_fn(

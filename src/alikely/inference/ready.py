@@ -207,7 +207,7 @@ def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
             number[variable] = len(number)
     labels = repr((model.coords, sorted(model.named_vars_to_dims.items()), model.check_bounds))
     names = tuple(variable.name for variable in [*saved, *model.free_RVs, *model.deterministics])
-    shapes = tuple(value.shape for value in model.initial_point().values())
+    shapes = tuple(tuple(map(int, shape)) for shape in model.eval_rv_shapes().values())
     return (*steps, shapes, tuple(number[variable] for variable in outputs), names, labels)
 
 
