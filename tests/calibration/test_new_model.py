@@ -229,12 +229,15 @@ def test_the_recipe_to_its_end(house: House, figure: Callable[[str], None]) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["new", "copyng"], r"has no 'copyng'; did you mean copying\?; expected one of class_c"),
-        (["run", "nothing"], "alikely.models has no 'nothing'; expected one of class_copying, "),
+        (["new", "copyng"], r"has no 'copyng'; did you mean copying\?; expected one of agreem"),
+        (
+            ["run", "nothing"],
+            "alikely.models has no 'nothing'; expected one of agreement_regression, ",
+        ),
         (["new", "copying", "--catalogue", "nowhere"], "nowhere is no folder; expected that of"),
         (["new", "copying", "--catalogue", str(CARDS)], "copying has a README.md; what people"),
         (["run", "copying"], "no README.md; make it first, python -m alikely.calibration new copy"),
-        (["index"], "without model.json; make it first, python -m alikely.calibration new class_"),
+        (["index"], "without model.json; make it first, python -m alikely.calibration new agreem"),
     ],
 )
 def test_bad_input_gets_one_line(

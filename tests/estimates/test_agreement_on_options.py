@@ -133,5 +133,5 @@ def test_benchmarks_refuse_items_that_come_back() -> None:
         [["A", "B", "A", "B"]] * 3, ["A", "B", "A", "B"], item=["x", "y"] * 2, repeat=[0, 0, 1, 1],
         kind=["human", "human", "model"],
     ).with_options(2)  # fmt: skip
-    with pytest.raises(ValueError, match="takes one answer of an observer to an item"):
+    with pytest.raises(ValueError, match="takes one answer to each item"):
         al.benchmark_scores(people, metric="kappa_p_discrete", **FEW)

@@ -301,7 +301,7 @@ def test_items_that_come_back_are_refused() -> None:
         }
     )
     trials = al.Trials.from_table(table)
-    with pytest.raises(ValueError, match="items come back"):
+    with pytest.raises(ValueError, match="items came back"):
         al.matrix(trials)
     assert al.matrix(trials, cluster="trial").to_frame()["n_trials"].item() == 4
 

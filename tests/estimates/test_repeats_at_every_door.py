@@ -157,6 +157,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
 }  # fmt: skip
 # Doors that refuse, in one line that names the way out.
 REFUSED: dict[str, Callable[[al.Trials], Any]] = {
+    "matrix": al.matrix,
     "agreement": al.agreement,
     "agreement_table": lambda t: al.estimates.agreement_table(t, **NONE),
     "benchmark_scores of readings": scored("cohen_kappa"),

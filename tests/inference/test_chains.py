@@ -109,7 +109,17 @@ def paired(seed: int) -> pm.Model:
     return al.models.paired_errors(agreed, apart, apart, alone_a, alone_b)
 
 
+def agreement(seed: int) -> pm.Model:
+    first, second = np.triu_indices(6, k=1)
+    estimate = np.random.default_rng(seed).normal(0.3, 0.1, len(first))
+    groups = np.array([0, 0, 1, 1, 2, 2])
+    return al.models.agreement_regression(
+        estimate, np.full(len(first), 0.05), first, second, groups
+    )
+
+
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
+    "agreement_regression": agreement,
     "class_copying": lambda seed: al.models.class_copying(counts(seed, 2, 4, 4, 4)),
     "class_criteria": criteria,
     "copying": lambda seed: al.models.copying(cells(seed)),

@@ -69,7 +69,9 @@ def margins_of(groups: int, link: str) -> pm.Model:
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{
         name: CASES[name].example
-        for name in ("copying", "independence", "class_copying", "paired_errors")
+        for name in (
+            "copying", "independence", "class_copying", "paired_errors", "agreement_regression"
+        )
     },
     "copying, prior on copying": lambda: al.models.copying(
         [[30, 5, 5, 10], [9, 1, 2, 8]], priors={"copy_probability": (1.0, 1.0)}
@@ -151,7 +153,8 @@ def densities(model: pm.Model, point: dict[str, np.ndarray]) -> dict[str, np.nda
 
 # One of each model; the others take three times as long.
 QUICK = {
-    "copying", "independence", "class_copying", "pooled_pairs", "paired_errors",
+    "agreement_regression", "copying", "independence", "class_copying", "pooled_pairs",
+    "paired_errors",
     "cohort, alike, line", "class_criteria, margins", "error_distributions, shared, None",
     "item_margins, 1 groups, m_afc", "observer_margins, shared, probit, alone", "spectrum, k = 1",
 }  # fmt: skip

@@ -105,8 +105,8 @@ def matrix(
     >>> result = al.matrix(al.load_example(), by=None)
     >>> result.to_frame(top=2)[["observer_a", "observer_b", "estimate", "se"]].round(3)
       observer_a observer_b  estimate     se
-    0    model_5    model_6     0.392  0.042
-    1    human_1    human_3     0.383  0.047
+    0    model_2    model_3     0.617  0.044
+    1    model_1    model_2     0.580  0.042
     """
     found = get_metric(get_metric(metric), **options)
     if found.counts != "correctness" and found.all_pairs is None:
@@ -187,7 +187,7 @@ def _answers(
         again = presented(data) is not None or (by != "condition" and recurring(data).shared)
         if again:
             raise ValueError(
-                "items come back, and their answers are not independent: compare(trials, pairs) "
+                "items came back, and their answers are not independent: compare(trials, pairs) "
                 "takes items as units; cluster='trial' takes every answer for a trial of its own"
             )
     group, labels = groups_of_trials(data, by)

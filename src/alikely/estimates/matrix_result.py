@@ -54,7 +54,7 @@ class MatrixResult(Tree):
     >>> result
     <MatrixResult error_consistency: 10 observers, 45 pairs, 480 trials>
     >>> result["estimate"].sel(observer="model_1", observer_other="model_2").round(3).item()
-    0.273
+    0.58
     """
 
     SCHEMA = MappingProxyType(
