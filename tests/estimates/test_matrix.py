@@ -282,6 +282,14 @@ def test_refusals(trials: al.Trials, by_condition: MatrixResult) -> None:
         by_condition.select(places="nois")
 
 
+def test_tables_of_many_pairs_point_here(
+    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alikely.estimates.doors.MANY", 100)
+    with pytest.warns(UserWarning, match=r"135 pairs: al\.matrix\(trials\)"):
+        al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
+
+
 def test_too_many_rows_are_refused_with_the_way_out(
     by_condition: MatrixResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

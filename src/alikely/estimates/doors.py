@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -32,6 +33,8 @@ from alikely.stats.intervals import CiKind, check_interval
 __all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers", "model_name"]
 
 
+# Of more pairs tables take minutes, and replicates gigabytes.
+MANY = 20_000
 # A model that its user gave no name.
 OWN = "own"
 
@@ -135,6 +138,12 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
         table = kind.count(trials, metric, ask)
         cluster = kind.cluster(table, ask)
         estimates = estimate(table, metric, cluster)
+    if table.sizes["pair"] > MANY:
+        warnings.warn(
+            f"{table.sizes['pair']:,} pairs: al.matrix(trials) has estimates, errors, limits and "
+            "tests of so many in seconds",
+            stacklevel=3,
+        )
     with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
         found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
