@@ -66,9 +66,14 @@ def test_two_lists_are_analysed_with_one_call() -> None:
 
 
 @pytest.mark.slow
-def test_coverage_of_two_lists_from_the_door(figure: Callable[[str], None]) -> None:
-    """100 experiments: correlations with two machines, their difference, and the reliability."""
-    n_sets = 100
+def test_coverage_of_two_lists_from_the_door(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    """Correlations with two machines, their difference, and the reliability.
+
+    A coverage of .65 is seen by a quarter of the 100 experiments, of .78 by all.
+    """
+    n_sets = sets(100)
     world = al.simulate.MARGIN_WORLDS["two lists, accuracy .80"]
     truth = {
         name: al.simulate.true_margin_consistency(
@@ -99,7 +104,7 @@ def test_coverage_of_two_lists_from_the_door(figure: Callable[[str], None]) -> N
         inside["reliability"] += low <= truth["reliability"] <= high
         row = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"}).loc["posterior"]
         inside["gap"] += row["eti95_lb"] <= truth["gap"] <= row["eti95_ub"]
-    figure(f"two lists, 100 data sets: truths {truth}, covered {inside}")
+    figure(f"two lists, {n_sets} data sets: truths {truth}, covered {inside}")
     for count in inside.values():
         assert count / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
 
