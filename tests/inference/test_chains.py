@@ -119,7 +119,6 @@ def agreement(seed: int) -> pm.Model:
 
 
 ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
-    "agreement_regression": agreement,
     "class_copying": lambda seed: al.models.class_copying(counts(seed, 2, 4, 4, 4)),
     "class_criteria": criteria,
     "copying": lambda seed: al.models.copying(cells(seed)),
@@ -138,6 +137,7 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
 }
 # Models that work out numbers from their data: other data, another model.
 ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {
+    "agreement_regression": agreement,
     "spectrum": spectrum,
 }
 
