@@ -68,6 +68,7 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
     names = trials.observers
     with pytest.raises(ValueError, match="metrics of correctness; analyse"):
         result.mean(names)
+    assert len(result.nearest(names[0], 3)) == 3
     with pytest.raises(TypeError, match="give Trials"):
         al.matrix(trials.data["correct"], "MA")
 
@@ -86,7 +87,22 @@ def test_options(metric: str) -> None:
     found = _by_pair(al.matrix(trials, metric).to_frame())
     table = _by_pair(al.compare(trials, metric, n_resamples=0, n_draws=0).summary())
     shown = ["estimate", "se", "analytic_ci95_lb", "agreement", "chance_agreement", "same_wrong"]
+    assert not found["note"].str.contains("rests on").any()
     pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-6)
+
+
+def test_questions_without_probabilities_are_counted() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.ones(3), (3, 60))
+    letters = np.array(list("ABC"))
+    trials = al.Trials.from_arrays(
+        letters[p.argmax(axis=2)], letters[rng.integers(0, 3, 60)], classes=list("ABC")
+    )
+    p[0, :20] = np.nan
+    notes = al.matrix(trials.with_probabilities(p), "kappa_p").to_frame()
+    notes = notes.set_index(["observer_a", "observer_b"])["note"]
+    assert "rests on 40 of 60 trials" in notes["observer_0", "observer_1"]
+    assert "rests on" not in notes["observer_1", "observer_2"]
 
 
 def test_missing_answers_leave_pairs_alone() -> None:
@@ -183,6 +199,12 @@ def test_nearest_and_top(by_condition: MatrixResult) -> None:
     expected = mean.drop_sel(observer_other="model_1").to_series().nlargest(4)
     np.testing.assert_allclose(table["estimate"], expected)
     assert table.index.tolist() == expected.index.tolist()
+    for other, row in table.iterrows():
+        mean = by_condition.mean(["model_1"], [str(other)]).drop(["p", "n_pairs"])
+        np.testing.assert_allclose(row, mean[row.index].to_numpy(float), rtol=1e-12)
+    one = by_condition.select(places="noise").nearest("model_1", 1)
+    entry = by_condition.select(places="noise").mean(["model_1"], one.index.tolist())
+    np.testing.assert_allclose(one.iloc[0], entry[one.columns].to_numpy(float), rtol=1e-12)
     frame, top = by_condition.to_frame(), by_condition.to_frame(top=5)
     pd.testing.assert_frame_equal(frame.head(5), top)
     assert frame["estimate"].dropna().is_monotonic_decreasing

@@ -72,7 +72,7 @@ def judge_agreement(
     Notes
     -----
     The interval is that of the jackknife over candidates on Fisher's z scale, with Student's t of
-    one degree of freedom for each candidate beyond three. Error consistency of candidates with
+    one degree of freedom for each candidate beyond four. Error consistency of candidates with
     unlike accuracies is bounded by these: a partial correlation given accuracy removes what is
     linear in it.
 

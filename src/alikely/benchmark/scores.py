@@ -452,37 +452,20 @@ def _of_cells(
     return by_level(layout, nested_scores(layout, drawn))
 
 
-def _of_labels(
-    table: xr.Dataset,
-    layout: Layout,
-    metric: Metric,
-    n_draws: int,
-    seed: np.random.SeedSequence,
-    _images: NDArray[np.intp],
-) -> Floats:
-    return by_level(layout, nested_scores(layout, agreement_draws(table, n_draws, metric, seed)))
+def _of_entries(draw: Callable[..., NDArray[np.floating]]) -> Callable[..., Floats]:
+    """Scores are nested means of draws of entries."""
 
+    def scores(
+        table: xr.Dataset,
+        layout: Layout,
+        metric: Metric,
+        n_draws: int,
+        seed: np.random.SeedSequence,
+        _images: NDArray[np.intp],
+    ) -> Floats:
+        return by_level(layout, nested_scores(layout, draw(table, n_draws, metric, seed)))
 
-def _of_readings(
-    table: xr.Dataset,
-    layout: Layout,
-    metric: Metric,
-    n_draws: int,
-    seed: np.random.SeedSequence,
-    _images: NDArray[np.intp],
-) -> Floats:
-    return by_level(layout, nested_scores(layout, readings_draws(table, n_draws, metric, seed)))
-
-
-def _of_options(
-    table: xr.Dataset,
-    layout: Layout,
-    metric: Metric,
-    n_draws: int,
-    seed: np.random.SeedSequence,
-    _images: NDArray[np.intp],
-) -> Floats:
-    return by_level(layout, nested_scores(layout, option_draws(table, n_draws, metric, seed)))
+    return scores
 
 
 def _of_rows(
@@ -504,9 +487,9 @@ def _of_rows(
 # Ways of drawing the scores of all systems together, by what entries are drawn of.
 DRAWN: Mapping[str, Callable[..., Floats]] = {
     "cells": _of_cells,
-    "labels": _of_labels,
-    "readings": _of_readings,
-    "options": _of_options,
+    "labels": _of_entries(agreement_draws),
+    "readings": _of_entries(readings_draws),
+    "options": _of_entries(option_draws),
     "rows": _of_rows,
 }
 

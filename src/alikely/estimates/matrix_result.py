@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import special
 
 from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
@@ -23,6 +24,8 @@ from alikely.data.packed import Packed
 from alikely.estimates.latex import printed
 from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
+from alikely.metrics.metric import analytic_interval
+from alikely.stats.intervals import bound_names
 
 __all__ = ["MatrixResult"]
 
@@ -240,15 +243,26 @@ class MatrixResult(Tree):
             If there is no such observer.
         """
         at = self._position(observer)
-        values = self["estimate"].values.reshape(-1, len(self.observers), len(self.observers))
-        row = values[:, at].copy()
-        row[:, at] = np.nan
-        n_defined = np.isfinite(row).sum(axis=0)
-        means = np.where(n_defined, np.nansum(row, axis=0), np.nan) / np.maximum(n_defined, 1)
-        order = np.argsort(-means, kind="stable")[: min(k, (n_defined > 0).sum())]
-        frames = [combined(self, {(at, int(j)): 1.0}) for j in order]
-        table = pd.DataFrame(frames, index=pd.Index(np.array(self.observers)[order], name="other"))
-        return table.drop(columns=["n_pairs", "p"])
+        n = len(self.observers)
+        row, error = (self[name].values.reshape(-1, n, n)[:, at] for name in ("estimate", "se"))
+        row = np.where(np.arange(n) == at, np.nan, row)
+        n_places = np.isfinite(row).sum(axis=0)
+        mean = np.where(n_places, np.nansum(row, axis=0), np.nan) / np.maximum(n_places, 1)
+        order = np.argsort(-mean, kind="stable")[: min(k, (n_places > 0).sum())]
+        # Conditions have trials of their own.
+        square = np.where(np.isfinite(row), error**2, 0.0).sum(axis=0)
+        value, se = mean[order], np.sqrt(square[order]) / n_places[order]
+        prob = float(self.data.attrs["ci_prob"])
+        z = special.ndtri((1 + prob) / 2)
+        plain = np.stack([value - z * se, value + z * se], axis=1)
+        own = analytic_interval(self.metric, value, se, z)
+        bounds = np.where((n_places[order] == 1)[:, None], own, plain)
+        lower, upper = bound_names("analytic", "ci", prob)
+        columns = {"estimate": value, "se": se, lower: bounds[:, 0], upper: bounds[:, 1]}
+        return pd.DataFrame(
+            columns | {"n_places": n_places[order]},
+            index=pd.Index(np.array(self.observers)[order], name="other"),
+        )
 
     def select(
         self, observers: Sequence[str] | None = None, places: Sequence[str] | str | None = None

@@ -95,9 +95,21 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
             ),
             cautions(metric, counts, defined),
             wide(bounds[:, 1] - bounds[:, 0]),
+            _left_out(estimates, flat, frame["n_trials"].to_numpy()),
         ]
     )
     return frame
+
+
+def _left_out(
+    estimates: xr.Dataset, flat: NDArray[np.intp], n_trials: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Which entries rest on fewer trials than both observers answered."""
+    if "n_used" not in estimates:
+        return np.full(len(flat), "", dtype=object)
+    used = estimates["n_used"].values.ravel()[flat]
+    texts = [f"rests on {n:,} of {m:,} trials" for n, m in zip(used, n_trials, strict=True)]
+    return np.where(used < n_trials, np.array(texts, dtype=object), "")
 
 
 def _reasons(metric: Metric, counts: Floats) -> NDArray[Any]:

@@ -13,9 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.parallel import in_parallel
-from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import Block, blocks
+from alikely._base.random import RandomState
+from alikely.data.blocks import Block
+from alikely.inference.by_block import draws_by_block
 from alikely.inference.conjugate import MASS, STICKS, stick_masses
 from alikely.inference.options import chosen
 from alikely.metrics import Metric
@@ -25,8 +25,6 @@ __all__ = ["option_draws"]
 
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
-# Chains of a posterior, as all results have.
-CHAINS = 4
 
 
 def option_draws(
@@ -72,16 +70,7 @@ def option_draws(
     >>> option_draws(table, 1000, al.metrics.KAPPA_P_DISCRETE, rng=1).shape
     (1000, 6)
     """
-    if n_draws < 1:
-        raise ValueError(f"draws must be at least 1, got {n_draws}")
-    n_draws = CHAINS * -(-n_draws // CHAINS)
-    groups = list(blocks(table))
-    seeds = seed_sequence(rng).spawn(len(groups))
-    jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
-    out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
-    for block, drawn in zip(groups, in_parallel(_block_draws, jobs), strict=True):
-        out[:, block.rows] = drawn
-    return out
+    return draws_by_block(table, n_draws, metric, rng, _block_draws)
 
 
 def _block_draws(

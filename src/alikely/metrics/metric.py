@@ -152,7 +152,8 @@ class Metric:
     all_pairs : callable, optional
         Of metrics that are not of correctness: answers of many observers, as
         `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
-        ``se`` and what stands beside them, for `alikely.matrix`.
+        ``se`` and what stands beside them, for `alikely.matrix`; ``n_used`` where they rest on
+        fewer trials than both observers answered.
     crosses_repeats : bool
         Whether it is of single answers where items came back, every answer of one observer
         meeting every answer of the other. If not, items that come back are refused, and it lists

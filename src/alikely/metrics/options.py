@@ -354,7 +354,8 @@ def _of_all(
                  "r_p_se": "r_p_se", "same_wrong": "same_wrong",
                  "same_wrong_chance": "same_wrong_chance"}  # fmt: skip
         beside = {name: found[kept] for name, kept in shown.items()}
-        return {"estimate": found[estimate], "se": found[se], **beside}
+        counted = {"n_used": found["n_questions"]}
+        return {"estimate": found[estimate], "se": found[se], **beside, **counted}
 
     return all_pairs
 
