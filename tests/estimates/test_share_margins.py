@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,14 +180,17 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 @pytest.mark.slow
-def test_differences_of_machines_cover() -> None:
-    """Two machines and the same people: the truth of each is known."""
+def test_differences_of_machines_cover(sets: Callable[..., int]) -> None:
+    """Two machines and the same people: the truth of each is known.
+
+    A coverage of .72 is seen by a quarter of the 200 sets, of .84 by all.
+    """
     world = al.simulate.MarginWorld(rho=0.9)
     truth = [
         al.simulate.true_margin_consistency(al.simulate.MarginWorld(rho=rho), 1)[0]
         for rho in (0.9, 0.9 * 0.8)
     ]
-    n_sets, inside = 200, 0
+    n_sets, inside = sets(200), 0
     rng = np.random.default_rng(12)
     for seed in range(n_sets):
         net = al.simulate.margin_data(world, seed).margins

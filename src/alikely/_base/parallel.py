@@ -60,6 +60,13 @@ def in_parallel(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -
     # One thread per product: the jobs themselves fill the cores.
     with threadpool_limits(limits=1, user_api="blas"):
         done = joblib.Parallel(n_jobs=_workers, prefer="threads", return_as="generator")(
-            joblib.delayed(function)(*job) for job in jobs
+            joblib.delayed(_called)(function, job) for job in jobs
         )
         yield from tracked(done, len(jobs))
+
+
+def _called(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
+    # Arguments as one tuple: joblib scatters large ones over a dask cluster, where they live on one
+    # worker alone, and with it all jobs that need them are lost; what is within a tuple stays with
+    # its job, which can be sent again.
+    return function(*job)
