@@ -94,6 +94,34 @@ def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.slow
+def test_several_humans_other_values_and_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = "--difference --accuracy .75 .75 .75 --ec .5 .3 .4 --n-humans 3 --ec-humans .5"
+    printed = printed_by(arguments, capsys)
+    expected = al.planning.trials_for_difference(
+        0.75, 0.75, 0.75, 0.5, 0.3, 0.4, n_humans=3, ec_humans=0.5, n_coverage=0, rng=1
+    )
+    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to all five: ")
+    assert "errs more like the humans (0.5 against 0.3)" in printed
+    arguments = "--accuracy .75 .75 --ec .5 --against .3 --alternative greater"
+    printed = printed_by(arguments, capsys)
+    expected = al.trials_for_power(
+        0.75, 0.75, 0.5, against=0.3, alternative="greater", n_coverage=0, rng=1
+    )
+    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both: ")
+    assert "by score test, that their error consistency is above 0.3." in printed
+
+
+def test_values_as_good_as_none(pilot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = f"--pilot {pilot} --pairs human-human --trials 400 --against .3 --rope -.1 .1"
+    printed = printed_by(arguments, capsys)
+    result = al.compare(al.Trials.read(pilot), "EC", "human-human", n_resamples=0, n_null=0, rng=1)
+    table = al.planning.plan_from(result, 400, against=0.3, rope=(-0.1, 0.1), rng=1)
+    assert "not 0.3" in printed
+    least = 100 * table["p_outside_rope"].min()
+    assert f"of intervals within, {least:.1f} % to 100 % outside" in printed
+
+
+@pytest.mark.slow
 def test_a_pilot(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--pilot {pilot} --pairs human-human"
     printed = printed_by(f"{arguments} --trials 400 --out {tmp_path}", capsys)
@@ -124,6 +152,10 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         "each condition"
     )
     assert (tmp_path / "plan.png").stat().st_size > 10_000
+    printed_by(f"{arguments} --most-images 30 --most-observers 20 --out {tmp_path}", capsys)
+    fewer = pd.read_csv(tmp_path / "plan.csv")
+    assert fewer["n_images"].max() <= 30 < table["n_images"].max()
+    assert fewer["n_observers"].max() <= 20 < table["n_observers"].max()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +165,7 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("--accuracy .7 --ec .5", "--accuracy must be two accuracies"),
         ("--accuracy .7 .7", "--ec must be one error consistency, such as .5; got nothing"),
         ("--accuracy .95 .5 --ec .5", "must lie in [-0.1000, 0.1000]"),
-        ("--accuracy 1 .5 --ec .5", "accuracy_a must lie strictly between 0 and 1"),
+        ("--accuracy 1 .5 --ec .5", "--accuracy must lie strictly between 0 and 1"),
         ("--accuracy .7 .7 --ec .5 --width 3", "width must lie in (0, 2]"),
         ("--accuracy .7 .7 --ec .5 --power 1", "power must lie strictly between 0 and 1"),
         ("--accuracy .7 .7 --ec 0", "a difference of zero"),
@@ -155,6 +187,14 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
             "--accuracy .7 .7 --ec .5 --width .2 --assurance 1",
             "assurance must lie strictly between 0 and 1, got 1; try 0.8",
         ),
+        ("--accuracy .7 .7 --ec .5 --n-humans 3", "--n-humans goes with --difference"),
+        ("--accuracy .7 .7 --ec .5 --rope -.1 .1", "--rope goes with --pilot"),
+        ("--pilot {pilot} --width .2 --most-images 40", "--most-images goes with --budget"),
+        (
+            "--difference --accuracy .7 .7 .7 --ec .5 .3 --n-humans 3",
+            "--ec-humans is needed with more than one human",
+        ),
+        ("--pilot {pilot} --budget 2000 --most-repeats 2", "without repeats in the pilot nobody"),
         ("--budget 100", "--budget needs --pilot FILE"),
         ("--pilot {pilot}", "--pilot needs --width W, --trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),

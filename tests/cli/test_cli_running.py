@@ -50,6 +50,19 @@ def test_verbose_tells_what_is_done_and_its_seconds(
     assert (quiet.out, quiet.err) == (told.out, "")
 
 
+def test_nobody_reads_on(noise: Path) -> None:
+    """As with ``| head -1``: no complaint, but no success either."""
+    code = "import sys; from alikely.cli import main; sys.exit(main(sys.argv[1:]))"
+    given = ["compare", str(noise), *QUICK, "--quiet"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, told = process.communicate()
+    assert (process.returncode, told) == (1, b"")
+
+
 def test_the_rest_is_foretold_from_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

@@ -67,6 +67,27 @@ def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
+def test_kinds_and_intervals_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = al.load_example().to_table()
+    frame["kind"] = frame["kind"].map({"human": "adult", "model": "child"})
+    path = tmp_path / "ours.csv"
+    frame.to_csv(path, index=False)
+    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--regimes", "2"]
+    kinds = ["--humans", "adult", "--models", "child"]
+    chosen = ["--ci-kind", "hdi", "--conditions", "representative", "--resamples", "50"]
+    printed_by([*arguments, *kinds, *chosen, "--out", str(tmp_path)], capsys)
+    machines = pd.read_csv(tmp_path / "machines.csv")
+    assert "ratio_of_means_hdi95_lb" in machines
+    spectrum = al.difficulty_spectrum(al.Trials.read(path), "clean", kind="adult", correction=0.5)
+    table = pd.read_csv(tmp_path / "spectrum.csv").set_index("condition")
+    np.testing.assert_allclose(table.loc[spectrum["condition"].values, "delta"], spectrum["delta"])
+    assert main(["spectrum", *arguments, "--quiet"]) == 2
+    assert "adult" in capsys.readouterr().err
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("chains")
 def test_with_the_generative_model(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -89,7 +110,10 @@ def test_with_the_generative_model(
     [
         (["--reference", "distortion_9:reference"], "no condition 'distortion_9:reference'"),
         (["--regimes", "some"], "--regimes must be a whole number or auto, got 'some'"),
-        (["--regimes", "25"], "k must lie between 1 and the number of conditions, 24; got 25"),
+        (
+            ["--regimes", "25"],
+            "--regimes must lie between 1 and the number of conditions, 24; got 25",
+        ),
         (["--exclude", "distortion_1"], "--exclude must list dataset:condition,..."),
         (["--chance", "1.5"], "chance must lie strictly between 0 and 1, got 1.5"),
     ],

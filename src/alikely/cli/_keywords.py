@@ -21,6 +21,17 @@ OPTIONS = {
     "bayes_factor": "--no-bayes-factor",
     "folder": "--keep-sweeps",
     "m": "--alternatives",
+    "k": "--regimes",
+    "metrics": "--metric",
+    "accuracy_a": "--accuracy",
+    "accuracy_b": "--accuracy",
+    "accuracy_human": "--accuracy",
+    "ec_a": "--ec",
+    "ec_b": "--ec",
+    "ec_models": "--ec",
+    "n_trials": "--trials",
+    "cost_per_trial": "--cost-trial",
+    "cost_per_observer": "--cost-observer",
     "rng": "--seed",
     "progressbar": "--quiet",
     "n_workers": "--jobs",
@@ -32,6 +43,10 @@ IN_PYTHON = {
     "log_likelihood": "an array by trial, for functions of ArviZ",
     "intervals": "limits of a matrix, all of which take seconds",
     "tests": "p-values of a matrix, likewise",
+    "n_starts": "starting points of a mixture, of which twenty agree",
+    "covariates": "tables of their own, of conditions and of people",
+    "n_datasets": "data sets that a plan is simulated with",
+    "n_coverage": "those that its intervals are judged with",
 }
 
 

@@ -43,12 +43,7 @@ type Verbs = argparse._SubParsersAction[Parser]
 
 def add_inference_options(parser: Parser, resamples: int = 10_000, ci_kind: bool = True) -> None:
     """Options of the verbs that read trials and infer from them."""
-    parser.add_argument(
-        "--no-response",
-        default="error",
-        choices=["error", "drop"],
-        help="count a missing response as an error (default), or drop the trial from the pair",
-    )
+    add_no_response(parser)
     parser.add_argument(
         "--resamples",
         type=int,
@@ -70,6 +65,29 @@ def add_inference_options(parser: Parser, resamples: int = 10_000, ci_kind: bool
             choices=["eti", "hdi"],
             help="equal-tailed intervals (default), or of highest density",
         )
+
+
+def add_no_response(parser: Parser) -> None:
+    """What becomes of a trial without an answer."""
+    parser.add_argument(
+        "--no-response",
+        default="error",
+        choices=["error", "drop"],
+        help="count a missing response as an error (default), or drop the trial from the pair",
+    )
+
+
+def add_kinds(parser: Parser) -> None:
+    """Kinds of observers on both sides of a comparison."""
+    parser.add_argument(
+        "--models", default="model", metavar="KIND", help="kind of what is scored (default model)"
+    )
+    parser.add_argument(
+        "--humans",
+        default="human",
+        metavar="KIND",
+        help="kind of what it is scored against (default human)",
+    )
 
 
 def add_cluster(parser: Parser) -> None:

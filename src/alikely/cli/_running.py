@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import os
 import sys
 import textwrap
 import warnings
@@ -19,7 +20,18 @@ from alikely.data.reading import ROLES
 
 
 def run(options: argparse.Namespace, verb: Parser) -> int:
-    """Run a verb; 0 if all went well, 2 on bad input."""
+    """Run a verb; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``."""
+    try:
+        code = _run(options, verb)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Or Python would complain once more when it closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(options: argparse.Namespace, verb: Parser) -> int:
     names = verb.names()
 
     def told(message: object) -> str:
@@ -35,6 +47,8 @@ def run(options: argparse.Namespace, verb: Parser) -> int:
     ):
         try:
             options.run(options)
+        except BrokenPipeError:
+            raise
         except (ValueError, TypeError, OSError) as error:
             print(f"alikely: {told(error)}", file=sys.stderr)
             return 2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import alikely as al
 from alikely._base.files import write_file
 from alikely._base.steps import step
-from alikely.cli._options import Parser, add_inference_options, add_output_options
+from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import note_lines, save_plot, told_apart
 from alikely.metrics import find_metric
@@ -87,15 +87,7 @@ def add_options(parser: Parser) -> None:
         choices=["error", "available"],
         help="refuse models that lack a data set (default), or average over what they have",
     )
-    parser.add_argument(
-        "--models", default="model", metavar="KIND", help="kind of what is scored (default model)"
-    )
-    parser.add_argument(
-        "--humans",
-        default="human",
-        metavar="KIND",
-        help="kind of what it is scored against (default human)",
-    )
+    add_kinds(parser)
     add_reading_options(parser)
     add_inference_options(parser)
     add_output_options(parser)

@@ -14,7 +14,8 @@ import pandas as pd
 import alikely as al
 from alikely._base.files import write_file
 from alikely._base.steps import step
-from alikely.cli._options import Parser, add_output_options
+from alikely.cli._keywords import option_of
+from alikely.cli._options import Parser, add_kinds, add_no_response, add_output_options
 from alikely.cli._reading import add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
@@ -36,6 +37,16 @@ type Kind = Callable[[argparse.Namespace, Metric], Answer]
 
 # What tests are planned of.
 TESTED = "error_consistency"
+# Options that say more of another one.
+NEEDS = {
+    "rope": "pilot",
+    "n_humans": "difference",
+    "ec_humans": "difference",
+    "interval": "assurance",
+    "most_images": "budget",
+    "most_observers": "budget",
+    "most_repeats": "budget",
+}
 # Beside the number asked for: one condition of a common benchmark, and rounder ones.
 USUAL = (160, 400, 1_000, 2_500)
 
@@ -84,15 +95,48 @@ def add_options(parser: Parser) -> None:
         help="probability to find a consistency or difference that is there (default 0.8)",
     )
     parser.add_argument(
-        "--difference", action="store_true", help="compare two models with the same human"
+        "--against",
+        type=float,
+        default=0.0,
+        metavar="EC",
+        help="consistency that a test is to rule out, or an interval to exclude (default 0: what "
+        "chance has)",
+    )
+    parser.add_argument(
+        "--alternative",
+        choices=["two-sided", "greater", "less"],
+        help="side of the test (default two-sided)",
+    )
+    parser.add_argument(
+        "--interval",
+        choices=["posterior", "bootstrap", "analytic"],
+        help="with --assurance and without --pilot: whose width it is of (default posterior)",
+    )
+    parser.add_argument(
+        "--difference", action="store_true", help="compare two models with the same humans"
+    )
+    parser.add_argument(
+        "--n-humans",
+        type=int,
+        metavar="N",
+        help="humans that --difference compares both models with, 1 (default) to 4",
+    )
+    parser.add_argument(
+        "--ec-humans",
+        type=float,
+        metavar="EC",
+        help="error consistency of two of them; needed with more than one",
     )
     _add_pilot_options(parser)
+    _add_budget_options(parser)
+    add_no_response(parser)
+    add_kinds(parser)
     add_reading_options(parser)
     add_output_options(parser)
 
 
 def _add_pilot_options(parser: Parser) -> None:
-    """Add what is said of a pilot, and of what it may cost."""
+    """Add what is said of a pilot."""
     parser.add_argument(
         "--pilot", type=Path, metavar="FILE", help="plan from these trials, as for alikely compare"
     )
@@ -110,6 +154,18 @@ def _add_pilot_options(parser: Parser) -> None:
         "--keep-pilot", action="store_true", help="count the trials of the pilot as well"
     )
     parser.add_argument(
+        "--rope",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="with --pilot: values as good as none; how often the interval will lie within, or "
+        "outside",
+    )
+
+
+def _add_budget_options(parser: Parser) -> None:
+    """Add what people and images may cost, and how many there are."""
+    parser.add_argument(
         "--budget",
         type=float,
         metavar="COST",
@@ -125,10 +181,28 @@ def _add_pilot_options(parser: Parser) -> None:
         metavar="COST",
         help="of one person before the first answer (default 0)",
     )
+    parser.add_argument(
+        "--most-images", type=int, metavar="N", help="images of each condition that exist"
+    )
+    parser.add_argument(
+        "--most-observers",
+        type=int,
+        metavar="N",
+        help="people that can be found (default 1000)",
+    )
+    parser.add_argument(
+        "--most-repeats",
+        type=int,
+        metavar="N",
+        help="times that an image may be shown to each (default 1)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the answer in one sentence, then the table."""
+    for name in _given(options, *NEEDS):
+        if getattr(options, NEEDS[name]) in (None, False):
+            raise ValueError(f"{option_of(name)} goes with {option_of(NEEDS[name])}")
     metric = _metric(options)
     kind: Kind = _from_budget if options.budget is not None else _from_pilot
     if options.pilot is None:
@@ -148,6 +222,12 @@ def run(options: argparse.Namespace) -> None:
         save_plot(draw, options.out / "plan.png")
         written += ", plan.png"
     print(f"\nWritten to {options.out}: {written}")
+
+
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Options that were given, as keywords; others have the library's own defaults."""
+    every = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in every.items() if value is not None}
 
 
 def _metric(options: argparse.Namespace) -> Metric:
@@ -185,20 +265,25 @@ def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
     study = {"ci_prob": options.ci_prob, "metric": metric, "rng": options.seed}
     if options.width is not None:
         found = al.trials_for_width(
-            a, b, ec, options.width, assurance=options.assurance, n_coverage=0, **study
-        )
+            a, b, ec, options.width, assurance=options.assurance, n_coverage=0,
+            **_given(options, "interval"), **study,
+        )  # fmt: skip
     elif options.trials is not None:
         found = al.planning.interval_width(a, b, ec, options.trials, **study)
     else:
         found = al.trials_for_power(
-            a, b, ec, power=options.power, alpha=1 - options.ci_prob, n_coverage=0, rng=options.seed
-        )
+            a, b, ec, power=options.power, alpha=1 - options.ci_prob, against=options.against,
+            n_coverage=0, rng=options.seed, **_given(options, "alternative"),
+        )  # fmt: skip
     n = int(found["n_trials"].iloc[0])
     numbers = sorted({n, *(options.trials or USUAL)})
     table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
     if options.width is None and options.trials is None:
         what = f"the two err {'more' if ec > 0 else 'less'} alike than chance has it"
+        if options.against:
+            side = "above" if ec > options.against else "below"
+            what = f"their error consistency is {side} {options.against:g}"
         how = f", by {found['test'].iloc[0]} test,"
         sentence = _tested(n, what, found["power"].iloc[0], "both", how)
     else:
@@ -220,8 +305,8 @@ def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
             )
         else:
             sentence += (
-                f"; the {_percent(options.ci_prob)} posterior interval is no wider than "
-                f"{options.width:g} in {_of_hundred(options.assurance)}."
+                f"; the {_percent(options.ci_prob)} {options.interval or 'posterior'} interval is "
+                f"no wider than {options.width:g} in {_of_hundred(options.assurance)}."
             )
 
     def draw() -> None:
@@ -246,16 +331,21 @@ def _from_difference(options: argparse.Namespace, _: Metric) -> Answer:
     powers = sorted({0.5, 0.8, 0.9, 0.95, options.power})
     table = al.planning.trials_for_difference(
         human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - options.ci_prob,
-        rng=options.seed,
+        rng=options.seed, **_given(options, "n_humans", "ec_humans"),
     )  # fmt: skip
     row = table[table["target"] == options.power].iloc[0]
     closer = "first" if ec[0] > ec[1] else "second"
-    what = f"the {closer} model errs more like the human ({max(ec[:2]):g} against {min(ec[:2]):g})"
-    sentence = _tested(int(row["n_trials"]), what, row["power"], "all three")
+    many = options.n_humans or 1
+    people = "human" if many == 1 else "humans"
+    what = (
+        f"the {closer} model errs more like the {people} ({max(ec[:2]):g} against {min(ec[:2]):g})"
+    )
+    who = f"all {('three', 'four', 'five', 'six')[many - 1]}"
+    sentence = _tested(int(row["n_trials"]), what, row["power"], who)
     if models is None:
         sentence += (
-            " If the models are more alike than the human explains, fewer trials do: give their "
-            "own error consistency as the third number after --ec."
+            f" If the models are more alike than the {people} explain{'s' if many == 1 else ''}, "
+            "fewer trials do: give their own error consistency as the third number after --ec."
         )
     lines = _power_lines(table, options.ci_prob)
     return _wrapped(sentence), lines, table, lambda: al.plot_power(table, hue="difference")
@@ -270,6 +360,7 @@ def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
         read_trials(options, options.pilot),
         metric,
         options.pairs,
+        no_response=options.no_response,
         n_resamples=0,
         n_null=0,
         rng=options.seed,
@@ -280,6 +371,8 @@ def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
         width=options.width,
         assurance=assurance,
         keep_pilot=options.keep_pilot,
+        against=options.against,
+        rope=options.rope,
         ci_prob=options.ci_prob,
         rng=options.seed,
     )
@@ -299,21 +392,33 @@ def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
             f"of {pair}, the least certain pair, is no wider than {worst['assured_width']:.2f} in "
             f"{_of_hundred(assurance)} such studies."
         )
-    return _wrapped(sentence), _pilot_lines(table, assurance, metric.short), table, None
+    lines = _pilot_lines(table, options, assurance, metric.short)
+    return _wrapped(sentence), lines, table, None
 
 
 def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
     """People and images for the mean over people, from the components of a pilot."""
     if options.pilot is None:
         raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    components = al.planning.variance_components(read_trials(options, options.pilot), metric=metric)
+    components = al.planning.variance_components(
+        read_trials(options, options.pilot),
+        models=options.models,
+        humans=options.humans,
+        metric=metric,
+        no_response=options.no_response,
+    )
     known = components[components["images"].notna()]
     names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []
     lines = ["", f"{'data set':<14} {'mean of':<19} " + " ".join(f"{name:>8}" for name in names)]
     for (dataset, alike), part in known.groupby(["dataset", known["system"] == "human-human"]):
         designs = al.planning.best_design(
-            part, options.budget, options.cost_trial, options.cost_observer
+            part,
+            options.budget,
+            options.cost_trial,
+            options.cost_observer,
+            ci_prob=options.ci_prob,
+            **_given(options, "most_images", "most_observers", "most_repeats"),
         )
         pilot = al.planning.expected_errors(
             part, int(part["n_observers"].iloc[0]), round(part["n_images"].iloc[0])
@@ -417,10 +522,13 @@ def _power_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
     return [*lines, *note_lines(table["note"])]
 
 
-def _pilot_lines(table: pd.DataFrame, assurance: float, short: str) -> list[str]:
+def _pilot_lines(
+    table: pd.DataFrame, options: argparse.Namespace, assurance: float, short: str
+) -> list[str]:
+    against = f"not {options.against:g}"
     lines = [
         "",
-        f"{'':<37} {'pilot':>12} {'':>6} {'width':>15} {'not 0':>5}",
+        f"{'':<37} {'pilot':>12} {'':>6} {'width':>{20 - len(against)}} {against}",
         (
             f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {short[:5]:>5} "
             f"{'trials':>6} {'mean':>7} {_percent(assurance):>7} {'in':>5}"
@@ -436,7 +544,18 @@ def _pilot_lines(table: pd.DataFrame, assurance: float, short: str) -> list[str]
             f"{number(row['pilot_estimate'])} {row['n_trials']:>6,} {row['expected_width']:7.3f} "
             f"{row['assured_width']:7.3f} {_share(row['p_excludes']):>5}"
         )
+    if options.rope is not None:
+        low, high = options.rope
+        inside, outside = (_shares(table[f"p_{side}_rope"]) for side in ("inside", "outside"))
+        rope = f"from {low:g} to {high:g}: {inside} of intervals within, {outside} outside"
+        lines += textwrap.wrap(rope, 80)
     return [*lines, *cut_lines(len(table), short)]
+
+
+def _shares(shares: pd.Series) -> str:
+    """Of the pair with the smallest share and of the one with the largest."""
+    ends = dict.fromkeys(map(_share, (shares.min(), shares.max())))
+    return " to ".join(ends)
 
 
 def _share(share: float) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 import alikely as al
 from alikely._base.files import write_file, write_tree
 from alikely._base.steps import step
-from alikely.cli._options import Parser, add_inference_options, add_output_options
+from alikely.cli._keywords import groups_of
+from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import note_lines, save_plot, told_apart
 from alikely.metrics import find_metric, get_metric
@@ -19,6 +20,8 @@ from alikely.stats.intervals import percent
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from alikely.metrics import Metric
 
 FEWEST, MOST = 2, 6
 
@@ -66,8 +69,20 @@ def add_options(parser: Parser) -> None:
         action="store_true",
         help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
     )
+    parser.add_argument(
+        "--include",
+        metavar="GROUP,...",
+        help="with --mcmc: groups that posterior.nc keeps beside the draws, or all",
+    )
+    parser.add_argument(
+        "--conditions",
+        default="all",
+        choices=["all", "representative"],
+        help="of a regime: all its conditions (default), or one of each data set",
+    )
+    add_kinds(parser)
     add_reading_options(parser)
-    add_inference_options(parser, resamples=1_000, ci_kind=False)
+    add_inference_options(parser, resamples=1_000)
     add_output_options(parser)
 
 
@@ -82,11 +97,13 @@ def run(options: argparse.Namespace) -> None:
         trials,
         options.reference.split(","),
         chance=options.chance,
+        kind=options.humans,
         no_response=options.no_response,
         correction=options.correction,
     )
     with step("regimes of difficulty"):
         found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
+    interval = {"ci_prob": options.ci_prob, "ci_kind": options.ci_kind}
     posterior = compared = None
     tables = {"normality": al.spectrum.normality_checks(spectrum)}
     if options.mcmc:
@@ -94,9 +111,15 @@ def run(options: argparse.Namespace) -> None:
         trees = {}
         for k in sorted({found.attrs["k"], *range(FEWEST, most + 1)}):
             with step(f"generative model with {k} regimes"):
-                trees[k] = al.fit_spectrum(spectrum, k, n_draws=options.draws, rng=options.seed + k)
+                trees[k] = al.fit_spectrum(
+                    spectrum,
+                    k,
+                    n_draws=options.draws,
+                    include=groups_of(options.include),
+                    rng=options.seed + k,
+                )
         tree = trees[found.attrs["k"]]
-        posterior = al.spectrum.regime_probabilities(tree, ci_prob=options.ci_prob)
+        posterior = al.spectrum.regime_probabilities(tree, **interval)
         if len(trees) > 1:
             compared = tables["compared"] = al.spectrum.compare_regimes(trees)
         tables["posterior"] = posterior
@@ -104,25 +127,8 @@ def run(options: argparse.Namespace) -> None:
     tables["regimes"] = _numbers(found)
     print(_spectrum_table(tables["spectrum"], posterior, options.ci_prob))
     print(_number_table(tables["regimes"], found, compared))
-    if (trials.data["kind"].values == "model").any():
-        with step("alignment in each condition"):
-            alignment = al.condition_alignment(
-                trials,
-                metrics=metrics,
-                no_response=options.no_response,
-                n_resamples=options.resamples,
-                rng=options.seed,
-            )
-        tables["alignment"] = al.spectrum.alignment_table(
-            alignment, found["label"], ci_prob=options.ci_prob
-        )
-        machines = al.spectrum.regime_alignment(
-            alignment, found["label"], ci_prob=options.ci_prob, rng=options.seed
-        )
-        # Easiest first, as the conditions stand.
-        order = {name: i for i, name in enumerate(found["regime"].values[::-1])}
-        key = machines["regime"].map(order)
-        tables["machines"] = machines.iloc[np.lexsort((key, machines["metric"]))]
+    if (trials.data["kind"].values == options.models).any():
+        tables |= _aligned(options, trials, metrics, spectrum, found)
         print(_machine_table(tables["machines"], options.ci_prob))
     if options.out is None:
         print("\nNothing was written; --out DIR keeps tables, draws and plots.")
@@ -140,6 +146,42 @@ def run(options: argparse.Namespace) -> None:
         write_tree(tree, options.out / "posterior.nc")
         written.append("posterior.nc (all draws)")
     print(f"\nWritten to {options.out}: {', '.join(written)}")
+
+
+def _aligned(
+    options: argparse.Namespace,
+    trials: al.Trials,
+    metrics: list[Metric],
+    spectrum: xr.Dataset,
+    found: xr.Dataset,
+) -> dict[str, pd.DataFrame]:
+    """Agreement of machines and people in each condition, and ranks within each regime."""
+    interval = {"ci_prob": options.ci_prob, "ci_kind": options.ci_kind}
+    with step("alignment in each condition"):
+        alignment = al.condition_alignment(
+            trials,
+            models=options.models,
+            humans=options.humans,
+            metrics=metrics,
+            no_response=options.no_response,
+            n_resamples=options.resamples,
+            rng=options.seed,
+        )
+    machines = al.spectrum.regime_alignment(
+        alignment,
+        found["label"],
+        conditions=options.conditions,
+        delta=spectrum,
+        rng=options.seed,
+        **interval,
+    )
+    # Easiest first, as the conditions stand.
+    order = {name: i for i, name in enumerate(found["regime"].values[::-1])}
+    key = machines["regime"].map(order)
+    return {
+        "alignment": al.spectrum.alignment_table(alignment, found["label"], **interval),
+        "machines": machines.iloc[np.lexsort((key, machines["metric"]))],
+    }
 
 
 def _by_dataset(text: str) -> dict[str, list[str]]:
