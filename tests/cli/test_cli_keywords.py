@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alikely as al
@@ -124,6 +125,15 @@ def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_observers_by_name(noise: Path, tmp_path: Path) -> None:
+    named = ["--pair", "human_1", "human_2", "--pair", "human_3", "human_1"]
+    given = ["--resamples", "20", "--draws", "20", "--out", str(tmp_path)]
+    assert main(["compare", str(noise), *named, *given]) == 0
+    table = pd.read_csv(tmp_path / "error_consistency.csv")
+    assert table["observer_a"].tolist() == ["human_1", "human_3"]
+    assert table["observer_b"].tolist() == ["human_2", "human_1"]
+
+
 def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = ["--resamples", "0", "--draws", "50", "--null-draws", "0", "--out", str(out)]
@@ -143,6 +153,7 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
         (["--metric", "ma", "--null-draws", "9"], "--null-draws is of metrics of correctness"),
         (["--prior", "u=1"], "--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got 'u=1'"),
         (["--prior", "w=1:1"], "unknown name in prior"),
+        (["--pair", "human_1", "human_9"], "unknown observer 'human_9'"),
         (["--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["--cluster", "list"], "list"),
         (["--include", "prio"], "--include must be 'all' or among"),

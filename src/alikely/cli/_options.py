@@ -90,6 +90,24 @@ def add_kinds(parser: Parser) -> None:
     )
 
 
+def add_pairs(parser: Parser, text: str) -> None:
+    """Who is compared: kinds, or observers by name."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--pairs", default="all", metavar="KIND-KIND", help=text)
+    group.add_argument(
+        "--pair",
+        nargs=2,
+        action="append",
+        metavar=("A", "B"),
+        help="these two observers (as often as you like)",
+    )
+
+
+def pairs_of(options: argparse.Namespace) -> str | list[tuple[str, str]]:
+    """Kinds, or observers by name, as doors take them."""
+    return options.pairs if options.pair is None else [(a, b) for a, b in options.pair]
+
+
 def add_cluster(parser: Parser) -> None:
     """Trials that err together."""
     parser.add_argument(

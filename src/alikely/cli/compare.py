@@ -18,6 +18,8 @@ from alikely.cli._options import (
     add_cluster,
     add_inference_options,
     add_output_options,
+    add_pairs,
+    pairs_of,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
@@ -81,12 +83,7 @@ def add_options(parser: Parser) -> None:
         help="with --confusions: did the systems answer the same items? If yes, there is no "
         "interval, as matrices do not tell which",
     )
-    parser.add_argument(
-        "--pairs",
-        default="all",
-        metavar="KIND-KIND",
-        help="all (default), human-model, human-human, ...: kinds as in the column kind",
-    )
+    add_pairs(parser, "all (default), human-model, human-human, ...: kinds as in the column kind")
     parser.add_argument(
         "--by",
         default="condition",
@@ -196,7 +193,7 @@ def run(options: argparse.Namespace) -> None:
         result = al.compare(
             trials,
             metric,
-            pairs=options.pairs,
+            pairs=pairs_of(options),
             by=None if options.by == "none" else options.by,
             no_response=options.no_response,
             n_resamples=options.resamples,
@@ -254,7 +251,7 @@ def _of_confusions(options: argparse.Namespace) -> None:
     result = al.error_similarity(
         confusions=dict(zip(names, tables, strict=True)),
         paired=options.paired == "yes",
-        pairs=options.pairs,
+        pairs=pairs_of(options),
         by=None if options.by == "none" else options.by,
         n_resamples=options.resamples,
         n_draws=options.draws,

@@ -16,6 +16,8 @@ from alikely.cli._options import (
     add_cluster,
     add_inference_options,
     add_output_options,
+    add_pairs,
+    pairs_of,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import (
@@ -85,9 +87,7 @@ def add_options(parser: Parser) -> None:
         choices=["error", "ignore"],
         help="classes without a category: refuse them (default), or leave them out and say so",
     )
-    parser.add_argument(
-        "--pairs", default="all", metavar="KIND-KIND", help="all (default), human-model, ..."
-    )
+    add_pairs(parser, "all (default), human-model, ...")
     parser.add_argument(
         "--by",
         default="condition",
@@ -178,7 +178,7 @@ def run(options: argparse.Namespace) -> None:
     result = al.decision_margin_consistency(
         trials,
         table,
-        options.pairs,
+        pairs_of(options),
         None if options.by == "none" else options.by,
         group=options.group,
         m=options.alternatives,

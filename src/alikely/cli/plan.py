@@ -15,7 +15,14 @@ import alikely as al
 from alikely._base.files import write_file
 from alikely._base.steps import step
 from alikely.cli._keywords import option_of
-from alikely.cli._options import Parser, add_kinds, add_no_response, add_output_options
+from alikely.cli._options import (
+    Parser,
+    add_kinds,
+    add_no_response,
+    add_output_options,
+    add_pairs,
+    pairs_of,
+)
 from alikely.cli._reading import add_reading_options, read_trials
 from alikely.cli._shared import (
     ROWS_SHOWN,
@@ -140,9 +147,7 @@ def _add_pilot_options(parser: Parser) -> None:
     parser.add_argument(
         "--pilot", type=Path, metavar="FILE", help="plan from these trials, as for alikely compare"
     )
-    parser.add_argument(
-        "--pairs", default="all", metavar="KIND-KIND", help="pairs of the pilot (default all)"
-    )
+    add_pairs(parser, "pairs of the pilot (default all)")
     parser.add_argument(
         "--assurance",
         type=float,
@@ -359,7 +364,7 @@ def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
     pilot = al.compare(
         read_trials(options, options.pilot),
         metric,
-        options.pairs,
+        pairs_of(options),
         no_response=options.no_response,
         n_resamples=0,
         n_null=0,
