@@ -20,7 +20,8 @@ import alikely as al
 from alikely.calibration.cases import CASES
 from alikely.data.tables import cohort_counts, joint_correctness
 from alikely.inference import chains, ready
-from alikely.inference.uncompiled import _draw, graphs
+from alikely.inference.interpreter import evaluate
+from alikely.inference.uncompiled import Graphs, graphs
 from alikely.models._placed import Placed
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
@@ -230,6 +231,14 @@ def sizes_of(model: pm.Model) -> list[int]:
     return [np.size(start[model.rvs_to_values[variable].name]) for variable in model.free_RVs]
 
 
+def saved_at(made: Graphs, data: dict[str, Any], point: NDArray[Any]) -> dict[str, Any]:
+    """All that is saved of a draw, by name."""
+    tape = made.tapes(data)[1]
+    buffer = tape.buffer.copy()
+    evaluate(point, tape.code, tape.places, buffer)
+    return {name: buffer[at] for name, at in zip(made.names, tape.outputs, strict=True)}
+
+
 @pytest.mark.parametrize(
     "name",
     few_quick(["item_margins", "item_margins, two groups", "observer_margins"], "item_margins"),
@@ -242,9 +251,7 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     found = ready._starting_point(one)(data, 7)
     np.testing.assert_array_equal(found, ready._starting_point(other)({}, 7))
     made = graphs(one)
-    here, there = (
-        _draw(made.tapes(values)[1], made.names)(found)["strength"] for values in (own, data)
-    )
+    here, there = (saved_at(made, values, found)["strength"] for values in (own, data))
     assert np.abs(here - there).max() > 0.5
     ours = {
         variable.name
@@ -262,8 +269,7 @@ def test_chains_start_where_counts_place_variables() -> None:
     """All that shapes a spectrum, also where logarithms are placed."""
     model = CASES["spectrum"].design()
     made, start = graphs(model), ready._starting_point(model)
-    draw = _draw(made.tapes({})[1], made.names)
-    found = [draw(start({}, seed)) for seed in range(20)]
+    found = [saved_at(made, {}, start({}, seed)) for seed in range(20)]
     for name in ("ease_mean", "gap", "regime_sd"):
         transform = ready._last(model.rvs_to_transforms[model[name]])
         assert isinstance(transform, Placed)
@@ -281,11 +287,10 @@ def test_levels_start_near_what_counts_show() -> None:
     right, shown = (counts[n].sum("person").values for n in ("human_right", "human_shown"))
     wanted = np.log((right + 0.5) / (shown - right + 0.5))
     made, start = graphs(model), ready._starting_point(model)
-    draw = _draw(made.tapes({})[1], made.names)
     # Four humans whose answers hang together say at least as much as one.
     error = np.sqrt(1 / (right / 4) + 1 / ((shown - right) / 4))
     for seed in range(20):
-        found = draw(start({}, seed))
+        found = saved_at(made, {}, start({}, seed))
         shrunk = 1 / (1 + (found["human_level_sd"] / error) ** 2)
         room = error + np.abs(found["human_level_mean"] - wanted) * shrunk
         assert (np.abs(found["human_level"] - wanted) <= room).all()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["can_compile", "compiled"]
+__all__ = ["can_compile", "compiled", "kept_on_disk"]
 
 
 def can_compile() -> bool:
@@ -40,9 +39,38 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     import numba
 
-    compile_ = functools.partial(numba.njit, nogil=True, error_model="numpy")
-    try:
-        return compile_(cache=True)(function)
-    except RuntimeError:
-        # No folder to keep it in: compiled again by every process.
-        return compile_()(function)
+    return kept_on_disk(numba.njit, nogil=True, error_model="numpy")(function)
+
+
+def kept_on_disk(compile_: Callable[..., Any], *given: Any, **options: Any) -> Callable[..., Any]:
+    """Decorator that compiles and keeps the code on disk, where that can be written.
+
+    Parameters
+    ----------
+    compile_ : callable
+        Of numba, such as ``numba.njit`` or ``numba.cfunc``.
+    *given, **options
+        What it takes.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> import numba
+    >>> @kept_on_disk(numba.njit)
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(3)
+    6
+    """
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        try:
+            return compile_(*given, cache=True, **options)(function)
+        except RuntimeError:
+            # No folder to keep it in: compiled again by every process.
+            return compile_(*given, **options)(function)
+
+    return decorated

@@ -125,10 +125,11 @@ def _densities(model: pm.Model) -> list[float]:
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     sizes = model.eval_rv_shapes()
     shapes = [tuple(map(int, sizes[value.name])) for value in values]
-    # One by one: of their sum PyTensor would make a node with too many inputs for its Python.
+    # Written as it is: to make a graph simpler takes longer than a few values of it. One by one: of
+    # their sum PyTensor would make a node with too many inputs for its Python.
     terms = [term.sum() for term in model.logp(sum=False)]
     log_density = model.compile_fn(
-        terms, inputs=values, point_fn=False, on_unused_input="ignore", mode=interpreted()
+        terms, inputs=values, point_fn=False, on_unused_input="ignore", mode=interpreted(None)
     )
     found = []
     for k in range(N_POINTS):

@@ -26,6 +26,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely._base.random import RandomState
 from alikely.calibration import coverage_options
 from alikely.calibration.coverage_options import analysed_answers, analysed_probabilities
@@ -353,8 +354,7 @@ def _margins(
 
 def _attenuated(rho: float, n_answers: int, m: int) -> float:
     """Correlation of margins with shares of right answers, over infinitely many items."""
-    z, weight = np.polynomial.hermite_e.hermegauss(200)
-    weight /= weight.sum()
+    z, weight = normal_nodes(200)
     p = m_afc_probability(STRENGTH_MEAN + STRENGTH_SD * z, m)
     noise = weight @ (p * (1 - p)) / n_answers
     spread = weight @ (p - weight @ p) ** 2

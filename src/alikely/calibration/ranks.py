@@ -358,12 +358,12 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
     return log_likelihood
 
 
-def interpreted() -> Any:
-    """Graphs that run a hundred times are not worth compiling."""
+def interpreted(optimizer: str | None = "fast_compile") -> Any:
+    """Graphs that run a hundred times are not worth compiling; those of a few, not rewriting."""
     from pytensor.compile.mode import Mode
     from pytensor.link.vm import VMLinker
 
-    return Mode(linker=VMLinker(use_cloop=False, c_thunks=False), optimizer="fast_compile")
+    return Mode(linker=VMLinker(use_cloop=False, c_thunks=False), optimizer=optimizer)
 
 
 def _block(

@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Literal, NamedTuple, overload
 
@@ -22,6 +21,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.compiled import can_compile
 from alikely._base.parallel import at_most, in_parallel
+from alikely._base.quadrature import normal_nodes
 from alikely.inference.fisher import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
 
@@ -197,8 +197,7 @@ def _expand(
     block: NDArray[np.integer], levels: Floats, loops: bool, estimate: bool
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Limits and means of tables with large cells, and the other distinct tables."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    weights = weights / weights.sum()
+    nodes, weights = normal_nodes(NODES)
     z = special.ndtri(levels)
     limits = np.full((len(block), len(levels)), np.nan)
     means = np.full(len(block), np.nan)
@@ -499,16 +498,10 @@ def _of_rows(shares: Shares, rows: NDArray[np.intp]) -> Shares:
     )
 
 
-@functools.cache
-def _mean_nodes() -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(MEAN_POINTS)
-    return nodes, weights / weights.sum()
-
-
 def _means(tables: NDArray[np.int64]) -> Floats:
     """Posterior means of tables of any counts."""
     n11, n10, n01, n00 = tables.T.astype(np.float64)
-    nodes, weights = _mean_nodes()
+    nodes, weights = normal_nodes(MEAN_POINTS)
     p = _points(n11 + n10 + 1, n01 + n00 + 1, nodes)[:, :, None, None]
     u = _points(n11 + 0.5, n10 + 0.5, nodes)[:, None, :, None]
     v = _points(n01 + 0.5, n00 + 0.5, nodes)[:, None, None, :]

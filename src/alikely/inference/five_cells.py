@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely.metrics.options import chance_agreement
 
 __all__ = ["FIVE_CELLS", "option_limits"]
@@ -107,7 +108,7 @@ def _quantiles(counts: Floats, f: Floats, deviates: Floats) -> Floats:
         (both + first + 1, second + same + different + 1), (both + 0.5, first + 0.5),
         (second + 0.5, same + different + 0.5), (same + f / 2, other),
     )  # fmt: skip
-    rules = [np.polynomial.hermite_e.hermegauss(number) for number in NODES]
+    rules = [normal_nodes(number) for number in NODES]
     p, u, v, s = (_beta_nodes(*ab, nodes) for ab, (nodes, _) in zip(parameters, rules, strict=True))
     s = np.where((f < 1)[:, None], s, 1.0)
     pn, un = p[:, :, None, None, None], u[:, None, :, None, None]

@@ -1,6 +1,7 @@
 """Evaluation of a tape: a list of elementary operations on one buffer of numbers.
 
 Compiled once for all models, and kept on disk; a model's own code takes half a minute to compile.
+`alikely.inference.native` hands it to the sampler.
 Each operation is written as ``(operation, n, out, a, a_step, b, b_step, c, c_step)``: ``n`` results
 from ``out`` on, of operands that start at ``a, b, c`` and go on in such steps (0: one number for
 all). Where other numbers stand in their place, a comment says so.
@@ -336,7 +337,7 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def evaluate(point, code, places, x, logp, gradient):  # type: ignore[no-untyped-def]
+def evaluate(point, code, places, x):  # type: ignore[no-untyped-def]
     """Run a tape at a point, which is written to the start of the buffer ``x``.
 
     Parameters
@@ -347,14 +348,6 @@ def evaluate(point, code, places, x, logp, gradient):  # type: ignore[no-untyped
         For those lines that take numbers from here and there.
     x : numpy.ndarray
         Holds constants and all that is worked out.
-    logp : int
-    gradient : numpy.ndarray of int
-        Where the density lies in the buffer, and its gradient.
-
-    Returns
-    -------
-    float, numpy.ndarray, bool
-        Log density, its gradient, and whether all of it is finite.
     """
     x[: len(point)] = point
     for k in range(len(code)):
@@ -393,5 +386,3 @@ def evaluate(point, code, places, x, logp, gradient):  # type: ignore[no-untyped
                     x[o + i * u + j] = total
         else:
             _of_rows(op, n, o, a, c, x)
-    slope = x[gradient]
-    return x[logp], slope, math.isfinite(x[logp]) and np.isfinite(slope).all()

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely.margins.sides import Side
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import repeated
@@ -316,7 +317,6 @@ def _around(strength: Floats, spread: float, m: int) -> float:
     """Mean variance of probabilities to be right, of strengths with a normal spread."""
     if spread == 0:
         return 0.0
-    z, weight = np.polynomial.hermite_e.hermegauss(NODES)
-    weight = weight / weight.sum()
+    z, weight = normal_nodes(NODES)
     p = _curve((strength[:, None] + spread * z).ravel(), 0.0, m)[0].reshape(-1, NODES)
     return float(((p - (p @ weight)[:, None]) ** 2 @ weight).mean())

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely.margins.likelihoods import ItemLikelihoods, log_likelihood
 
 __all__ = [
@@ -117,8 +118,8 @@ def placed(
     -------
     Nodes
     """
-    x, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-    log_weights = np.log(weights / weights.sum()) + x**2 / 2
+    x, weights = normal_nodes(n_nodes)
+    log_weights = np.log(weights) + x**2 / 2
     rho, apart = (f(eta)[:, None, None] for f in (np.tanh, lambda e: 1 / np.cosh(e)))
     at, information = _site(law, found)
     precision = information[:, :, None] + 1 / apart**2
@@ -159,8 +160,8 @@ def paired(law: Floats, eta: Floats, found: tuple[ItemLikelihoods, ItemLikelihoo
     """
     n_first = 5 if found[0].stable[1] else 4
     one, other = law[:, :n_first], law[:, n_first:]
-    x, weights = np.polynomial.hermite_e.hermegauss(OUTER_NODES)
-    log_weights = np.log(weights / weights.sum()) + x**2 / 2
+    x, weights = normal_nodes(OUTER_NODES)
+    log_weights = np.log(weights) + x**2 / 2
     rho, apart = np.tanh(eta)[:, None], 1 / np.cosh(eta)[:, None]
     (at, own), (at_other, of_other) = _site(one, found[0]), _site(other, found[1])
     through = of_other / (1 + of_other * apart**2)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely.metrics.alternatives import Link, check_task, m_afc_log_probability
 
 __all__ = ["ItemLikelihoods", "item_likelihoods", "log_likelihood"]
@@ -178,15 +179,16 @@ def _with_stable(
     right: NDArray[np.int64], shown: NDArray[np.int64], m: int, link: Link, tau: float
 ) -> Floats:
     """Log likelihoods (item, strength) where each observer deviates on each item."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(STABLE_NODES)
-    weights = weights / weights.sum()
+    nodes, weights = normal_nodes(STABLE_NODES)
     at = GRID[:, None] + tau * nodes
     log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m, link))
-    kinds, place = np.unique(np.stack([right.ravel(), shown.ravel()]), axis=1, return_inverse=True)
     table = np.zeros((right.shape[1], len(GRID)))
-    of_cell = place.reshape(right.shape)
-    for number, (k, n) in enumerate(kinds.T):
-        if n:
-            log_p = special.logsumexp(k * log_right + (n - k) * log_wrong, b=weights, axis=1)
-            table += (of_cell == number).sum(axis=0)[:, None] * log_p
+    # One number for each kind of cell: as pairs they would take longer to sort than to integrate.
+    kind = shown * (shown.max() + 1) + right
+    for number in np.unique(kind[shown > 0]).tolist():
+        n, k = divmod(number, int(shown.max()) + 1)
+        log_p = k * log_right + (n - k) * log_wrong
+        most = log_p.max(axis=1)
+        log_p = np.log(np.exp(log_p - most[:, None]) @ weights) + most
+        table += (kind == number).sum(axis=0)[:, None] * log_p
     return table

@@ -17,6 +17,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely._base.quadrature import normal_nodes
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._given_priors import Priors, with_priors
@@ -244,8 +245,8 @@ def _observe_repeats(
 
 def _by_nodes(value: Any, own: Any, deviation: Any, shown: Any, m: int, link: Link) -> Any:
     """Log likelihood of right answers, orders apart, by nodes about their posterior [LP94]_."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    log_weights = np.log(weights / weights.sum()) + nodes**2 / 2
+    nodes, weights = normal_nodes(NODES)
+    log_weights = np.log(weights) + nodes**2 / 2
     seen, information = seen_strength(value, shown, m, link)
     # All right, or all wrong, tells on one side only where a strength is: nothing is to be
     # learned where it is there already.

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 
@@ -101,8 +102,7 @@ def _twice(generator: np.random.Generator, n: int, n_cases: int) -> Floats:
 
 def _population(rho: float, spread: float, middle: float) -> float:
     """Mean error consistency with the AI over readers, by Gauss-Hermite quadrature."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES)
-    weights = weights / weights.sum()
+    nodes, weights = normal_nodes(N_NODES)
     r = np.tanh(np.arctanh(rho) + spread * nodes)[:, None]
     limit = (middle + spread * nodes)[None, :]
     p_a, p_b = special.ndtr(limit), special.ndtr(middle)

@@ -103,6 +103,7 @@ def _places(n: int) -> Floats:
     return np.arange(1, k) / k
 
 
+@functools.lru_cache(maxsize=16)
 def _tails(n: int) -> Floats:
     """Two-sided level of each number of values below each place: shape (place, n + 1)."""
     place, count = _places(n)[:, None], np.arange(n + 1)
@@ -113,9 +114,14 @@ def _tails(n: int) -> Floats:
 
 def _levels(samples: Floats) -> Floats:
     """Level at the most unlikely place of each sample."""
-    n = samples.shape[1]
+    size, n = samples.shape
     place, tails = _places(n), _tails(n)
-    below = (samples[:, :, None] <= place).sum(axis=1)
+    # Numbers between one place and the next, of all samples at once, and from these how many are
+    # at or below each place.
+    width = len(place) + 1
+    first = np.searchsorted(place, samples) + width * np.arange(size)[:, None]
+    between = np.bincount(first.ravel(), minlength=size * width).reshape(size, width)
+    below = between[:, :-1].cumsum(axis=1)
     return np.asarray(tails[np.arange(len(place)), below].min(axis=1))
 
 

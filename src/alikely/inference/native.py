@@ -1,0 +1,152 @@
+"""Tapes as functions that the sampler calls itself, without Python in between.
+
+nutpie takes the addresses of two C functions, of the log density with its gradient and of all that
+is saved of a draw, and hands both a pointer to data of ours. Here they are the interpreter of
+tapes, compiled once for all models, and the data are a model's tapes: chains run at the same time,
+where functions in Python would wait for one another.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from alikely._base.compiled import kept_on_disk
+from alikely.inference.interpreter import evaluate
+from alikely.inference.tape import Tape
+
+__all__ = ["TapeData", "density", "draw", "tape_data"]
+
+# Chains that may evaluate at a time, each on a buffer of its own; others wait for one.
+N_BUFFERS = min(os.cpu_count() or 1, 16)
+# Of each tape: addresses, and what of it has how many.
+PER_TAPE = 8
+LINES, CODE, N_PLACES, PLACES, LENGTH, BUFFERS, BUSY, OUTPUTS = range(PER_TAPE)
+# What nutpie is told: to go on, or to turn round where there is no density.
+FINE, NOT_FINITE = 0, 3
+
+_numbers = types.CPointer(types.float64)
+_header = types.CPointer(types.int64)
+
+
+class TapeData(NamedTuple):
+    """What the functions read of a model.
+
+    Attributes
+    ----------
+    header : ndarray of int, shape (16,)
+        Addresses and lengths, of the density's tape and then of the draws'.
+    held : list of ndarray
+        What is at the addresses: to be kept for as long as the functions may be called.
+    """
+
+    header: NDArray[np.int64]
+    held: list[NDArray[Any]]
+
+
+def tape_data(of_density: Tape, of_draw: Tape) -> TapeData:
+    """Lay out the tapes of a model.
+
+    Parameters
+    ----------
+    of_density, of_draw : Tape
+        Of the log density, followed by its gradient, and of all that is saved of a draw.
+
+    Returns
+    -------
+    TapeData
+    """
+    header: list[int] = []
+    held: list[NDArray[Any]] = []
+    for tape in (of_density, of_draw):
+        outputs = np.concatenate([np.ravel(places) for places in tape.outputs]).astype(np.uint64)
+        code, places = (np.ascontiguousarray(part) for part in (tape.code, tape.places))
+        buffers, busy = np.tile(tape.buffer, (N_BUFFERS, 1)), np.zeros(N_BUFFERS, np.int64)
+        arrays = [code, places, buffers, busy, outputs]
+        at = [array.ctypes.data for array in arrays]
+        header += [len(code), at[0], len(places), at[1], len(tape.buffer), *at[2:]]
+        held += arrays
+    return TapeData(np.array(header, np.int64), held)
+
+
+@intrinsic
+def _pointer(_, address):  # type: ignore[no-untyped-def]
+    """What is at an address."""
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(address), code
+
+
+@intrinsic
+def _raised(_, address):  # type: ignore[no-untyped-def]
+    """Raise a flag, if it is down: 1 for the one thread that did, 0 for others."""
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        number = context.get_value_type(types.int64)
+        flag = builder.inttoptr(arguments[0], number.as_pointer())
+        found = builder.cmpxchg(flag, number(0), number(1), "acquire", "monotonic")
+        return builder.zext(builder.extract_value(found, 1), number)
+
+    return types.int64(address), code
+
+
+@intrinsic
+def _lowered(_, address):  # type: ignore[no-untyped-def]
+    """Take a flag down; returns what it was."""
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        number = context.get_value_type(types.int64)
+        flag = builder.inttoptr(arguments[0], number.as_pointer())
+        return builder.atomic_rmw("xchg", flag, number(0), "release")
+
+    return types.int64(address), code
+
+
+@numba.njit(nogil=True, error_model="numpy", inline="always")
+def _evaluated(at, point, header, out):  # type: ignore[no-untyped-def]
+    """Run the tape whose part of the header begins at a place; write down its outputs."""
+    code = numba.carray(_pointer(header[at + CODE]), (header[at + LINES], 9), np.uint64)
+    places = numba.carray(_pointer(header[at + PLACES]), (header[at + N_PLACES],), np.uint64)
+    length, flags = header[at + LENGTH], header[at + BUSY]
+    own = 0
+    while _raised(flags + 8 * own) == 0:
+        own = (own + 1) % N_BUFFERS
+    buffer = numba.carray(_pointer(header[at + BUFFERS] + 8 * length * own), (length,), np.float64)
+    evaluate(point, code, places, buffer)
+    outputs = numba.carray(_pointer(header[at + OUTPUTS]), (len(out),), np.uint64)
+    for i in range(len(out)):
+        out[i] = buffer[outputs[i]]
+    _lowered(flags + 8 * own)
+
+
+@kept_on_disk(numba.cfunc, types.int64(types.uint64, _numbers, _numbers, _numbers, _header))
+def density(n, point, gradient, value, header):  # type: ignore[no-untyped-def]
+    """Log density and gradient at a point, as nutpie calls it."""
+    out = np.empty(n + 1)
+    _evaluated(0, numba.carray(point, (n,)), numba.carray(header, (2 * PER_TAPE,)), out)
+    value[0] = out[0]
+    finite = np.isfinite(out[0])
+    for i in range(n):
+        gradient[i] = out[i + 1]
+        finite &= np.isfinite(out[i + 1])
+    return FINE if finite else NOT_FINITE
+
+
+@kept_on_disk(numba.cfunc, types.int64(types.uint64, types.uint64, _numbers, _numbers, _header))
+def draw(n, n_saved, point, saved, header):  # type: ignore[no-untyped-def]
+    """All that is saved of a draw, as nutpie calls it."""
+    _evaluated(
+        PER_TAPE,
+        numba.carray(point, (n,)),
+        numba.carray(header, (2 * PER_TAPE,)),
+        numba.carray(saved, (n_saved,)),
+    )
+    return FINE
