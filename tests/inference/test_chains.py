@@ -194,7 +194,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     assert any(
         (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
     )  # or nothing is tested
-    assert ready._written_out(one, False) == ready._written_out(other, False)
+    assert ready._graph(one, False) == ready._graph(other, False)
     point = somewhere(other)
     for found, wanted in zip(
         evaluated(one, other, point), evaluated(other, other, point), strict=True
@@ -206,9 +206,9 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
 def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
-    written = ready._written_out(one, False)
-    assert written == ready._written_out(again, False)
-    assert written != ready._written_out(other, False)
+    written = ready._graph(one, False)
+    assert written == ready._graph(again, False)
+    assert written != ready._graph(other, False)
     # To share would have been wrong.
     point = somewhere(other)
     terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
@@ -217,12 +217,12 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
 
 def test_options_that_change_the_graph_share_nothing() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
-    assert ready._written_out(few, False) != ready._written_out(many, False)
-    plain = ready._written_out(toy([1, 2, 3]), False)
-    assert ready._written_out(toy([4, 5, 6]), False) == plain
-    assert ready._written_out(toy([1, 2, 3], shift=0.5), False) != plain
-    assert ready._written_out(toy([1, 2, 3, 4], labels="abcd"), False) != plain
-    assert ready._written_out(toy([1, 2, 3], labels="abx"), False) != plain
+    assert ready._graph(few, False) != ready._graph(many, False)
+    plain = ready._graph(toy([1, 2, 3]), False)
+    assert ready._graph(toy([4, 5, 6]), False) == plain
+    assert ready._graph(toy([1, 2, 3], shift=0.5), False) != plain
+    assert ready._graph(toy([1, 2, 3, 4], labels="abcd"), False) != plain
+    assert ready._graph(toy([1, 2, 3], labels="abx"), False) != plain
 
 
 def sizes_of(model: pm.Model) -> list[int]:

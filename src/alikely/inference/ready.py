@@ -91,10 +91,10 @@ def compiled(
     with LOCK:
         own = {variable.name: variable.get_value() for variable in model.data_vars}
         # Now: what a model holds may change until data are filled in.
-        graphs = _graphs(_Graph(_written_out(model, False), False, model))
+        graphs = _graphs(_graph(model, False))
         start = _starting_point(model)
     # Once for all data: to write a model out takes longer than many a fit.
-    code = functools.cache(lambda: _code(_Graph(_written_out(model, freeze), freeze, model)))
+    code = functools.cache(lambda: _code(_graph(model, freeze)))
 
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
@@ -135,6 +135,12 @@ class _Graph:
     written: tuple[Hashable, ...]
     freeze: bool
     model: Any = dataclasses.field(compare=False)
+    logp: Any = dataclasses.field(compare=False)
+
+
+def _graph(model: pm.Model, freeze: bool) -> _Graph:
+    logp = model.logp()
+    return _Graph(_written_out(model, logp, freeze), freeze, model, logp)
 
 
 def _interpreted(
@@ -166,7 +172,7 @@ def _compiled(code: Any, freeze: bool, data: Values, start: Callable[[Any], Floa
 def _graphs(graph: _Graph) -> Any:
     from alikely.inference.uncompiled import graphs
 
-    return graphs(graph.model)
+    return graphs(graph.model, graph.logp)
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -183,12 +189,12 @@ def _code(graph: _Graph) -> Any:
     return dataclasses.replace(nutpie.compile_pymc_model(model), initial_point_func=start)
 
 
-def _written_out(model: pm.Model, freeze: bool) -> tuple[Hashable, ...]:
+def _written_out(model: pm.Model, logp: Any, freeze: bool) -> tuple[Hashable, ...]:
     """All that nutpie's code depends on: equal for two models if their code would be the same."""
     from pytensor.graph.traversal import toposort
 
     saved = model.unobserved_value_vars
-    outputs = [model.logp(), *saved]
+    outputs = [logp, *saved]
     data = set() if freeze else set(model.data_vars)
     number: dict[Any, int] = {}
     steps: list[Hashable] = []

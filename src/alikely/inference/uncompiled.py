@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Graphs", "graphs"]
 
-# As before compiling; what makes code for processors (fusion, work in place, BLAS) is left out.
-REWRITES = ("canonicalize", "stabilize", "specialize", "local_check_parameter_to_ninf_switch")
+# As before compiling; what makes code for processors (specialize, fusion, work in place, BLAS) is
+# left out: it takes longer than a chain gains by it.
+REWRITES = ("canonicalize", "stabilize", "local_check_parameter_to_ninf_switch")
 # Takes a fifth of the time of all, and leaves more operations than there were.
 LEFT_OUT = ("local_greedy_distributor",)
 
@@ -94,12 +95,14 @@ class Graphs(NamedTuple):
         )
 
 
-def graphs(model: pm.Model) -> Graphs:
+def graphs(model: pm.Model, logp: Any = None) -> Graphs:
     """Write down a model's log density, its gradient and all that is saved of a draw.
 
     Parameters
     ----------
     model : pymc.Model
+    logp : Variable, optional
+        Its log density, where it is there already: to derive it takes a second in large models.
 
     Returns
     -------
@@ -116,7 +119,9 @@ def graphs(model: pm.Model) -> Graphs:
         value: parameter.astype(value.dtype)
         for value, parameter in zip(values, parameters, strict=True)
     }
-    (density,) = clone_replace([_rewritten(model.logp(), REWRITES[:2])], replaced)
+    (density,) = clone_replace(
+        [_rewritten(model.logp() if logp is None else logp, REWRITES[:2])], replaced
+    )
     gradient = pytensor.grad(density, parameters, disconnected_inputs="ignore")
     kept = [*model.free_RVs, *model.deterministics]
     saved = clone_replace(model.replace_rvs_by_values([pt.as_tensor(v) for v in kept]), replaced)
