@@ -336,7 +336,7 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
                 x[out + i] = log if op == LOG_SOFTMAX else math.exp(log)
 
 
-@_compiled
+@numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def evaluate(point, code, places, x):  # type: ignore[no-untyped-def]
     """Run a tape at a point, which is written to the start of the buffer ``x``.
 

@@ -8,11 +8,13 @@ where functions in Python would wait for one another.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -26,8 +28,8 @@ __all__ = ["TapeData", "density", "draw", "tape_data"]
 # Chains that may evaluate at a time, each on a buffer of its own; others wait for one.
 N_BUFFERS = min(os.cpu_count() or 1, 16)
 # Of each tape: addresses, and what of it has how many.
-PER_TAPE = 8
-LINES, CODE, N_PLACES, PLACES, LENGTH, BUFFERS, BUSY, OUTPUTS = range(PER_TAPE)
+PER_TAPE = 9
+LINES, CODE, N_PLACES, PLACES, LENGTH, BUFFERS, BUSY, N_OUTPUTS, OUTPUTS = range(PER_TAPE)
 # What nutpie is told: to go on, or to turn round where there is no density.
 FINE, NOT_FINITE = 0, 3
 
@@ -40,8 +42,9 @@ class TapeData(NamedTuple):
 
     Attributes
     ----------
-    header : ndarray of int, shape (16,)
-        Addresses and lengths, of the density's tape and then of the draws'.
+    header : ndarray of int, shape (19,)
+        Addresses and lengths, of the density's tape and then of the draws', and the address of
+        `evaluated`.
     held : list of ndarray
         What is at the addresses: to be kept for as long as the functions may be called.
     """
@@ -70,8 +73,10 @@ def tape_data(of_density: Tape, of_draw: Tape) -> TapeData:
         buffers, busy = np.tile(tape.buffer, (N_BUFFERS, 1)), np.zeros(N_BUFFERS, np.int64)
         arrays = [code, places, buffers, busy, outputs]
         at = [array.ctypes.data for array in arrays]
-        header += [len(code), at[0], len(places), at[1], len(tape.buffer), *at[2:]]
+        header += [len(code), at[0], len(places), at[1], len(tape.buffer), *at[2:4]]
+        header += [len(outputs), at[4]]
         held += arrays
+    header.append(evaluated.address)
     return TapeData(np.array(header, np.int64), held)
 
 
@@ -90,7 +95,7 @@ def _raised(_, address):  # type: ignore[no-untyped-def]
     """Raise a flag, if it is down: 1 for the one thread that did, 0 for others."""
 
     def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        number = context.get_value_type(types.int64)
+        number = ir.IntType(64)
         flag = builder.inttoptr(arguments[0], number.as_pointer())
         found = builder.cmpxchg(flag, number(0), number(1), "acquire", "monotonic")
         return builder.zext(builder.extract_value(found, 1), number)
@@ -103,50 +108,70 @@ def _lowered(_, address):  # type: ignore[no-untyped-def]
     """Take a flag down; returns what it was."""
 
     def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        number = context.get_value_type(types.int64)
+        number = ir.IntType(64)
         flag = builder.inttoptr(arguments[0], number.as_pointer())
         return builder.atomic_rmw("xchg", flag, number(0), "release")
 
     return types.int64(address), code
 
 
-@numba.njit(nogil=True, error_model="numpy", inline="always")
-def _evaluated(at, point, header, out):  # type: ignore[no-untyped-def]
-    """Run the tape whose part of the header begins at a place; write down its outputs."""
-    code = numba.carray(_pointer(header[at + CODE]), (header[at + LINES], 9), np.uint64)
-    places = numba.carray(_pointer(header[at + PLACES]), (header[at + N_PLACES],), np.uint64)
-    length, flags = header[at + LENGTH], header[at + BUSY]
+@kept_on_disk(numba.cfunc, types.int64(_header, _numbers, types.int64, _numbers, _numbers))
+def evaluated(part, point, n, first, rest):  # type: ignore[no-untyped-def]
+    """Run the tape of a part of the header; write down its first output, and the others."""
+    header = numba.carray(part, (PER_TAPE,))
+    code = numba.carray(_pointer(header[CODE]), (header[LINES], 9), np.uint64)
+    places = numba.carray(_pointer(header[PLACES]), (header[N_PLACES],), np.uint64)
+    length, flags = header[LENGTH], header[BUSY]
     own = 0
     while _raised(flags + 8 * own) == 0:
         own = (own + 1) % N_BUFFERS
-    buffer = numba.carray(_pointer(header[at + BUFFERS] + 8 * length * own), (length,), np.float64)
-    evaluate(point, code, places, buffer)
-    outputs = numba.carray(_pointer(header[at + OUTPUTS]), (len(out),), np.uint64)
-    for i in range(len(out)):
-        out[i] = buffer[outputs[i]]
-    _lowered(flags + 8 * own)
+    buffer = numba.carray(_pointer(header[BUFFERS] + 8 * length * own), (length,), np.float64)
+    evaluate(numba.carray(point, (n,)), code, places, buffer)
+    outputs = numba.carray(_pointer(header[OUTPUTS]), (header[N_OUTPUTS],), np.uint64)
+    if len(outputs):
+        first[0] = buffer[outputs[0]]
+    for i in range(1, len(outputs)):
+        rest[i - 1] = buffer[outputs[i]]
+    return _lowered(flags + 8 * own)
+
+
+@intrinsic
+def _evaluated(_, header, at, point, n, first, rest):  # type: ignore[no-untyped-def]
+    """Call `evaluated` by its address: each of the functions below would else hold its code."""
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        number = ir.IntType(64)
+        start, place, *others = arguments
+        address = builder.load(builder.gep(start, [number(2 * PER_TAPE)]))
+        given = [builder.gep(start, [place]), *others]
+        kind = ir.FunctionType(number, [argument.type for argument in given])
+        return builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+
+    return types.int64(_header, types.int64, _numbers, types.int64, _numbers, _numbers), code
+
+
+@intrinsic
+def _after(_, numbers):  # type: ignore[no-untyped-def]
+    """What stands after the first number."""
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.gep(arguments[0], [ir.IntType(64)(1)])
+
+    return _numbers(_numbers), code
 
 
 @kept_on_disk(numba.cfunc, types.int64(types.uint64, _numbers, _numbers, _numbers, _header))
 def density(n, point, gradient, value, header):  # type: ignore[no-untyped-def]
     """Log density and gradient at a point, as nutpie calls it."""
-    out = np.empty(n + 1)
-    _evaluated(0, numba.carray(point, (n,)), numba.carray(header, (2 * PER_TAPE,)), out)
-    value[0] = out[0]
-    finite = np.isfinite(out[0])
+    _evaluated(header, 0, point, np.int64(n), value, gradient)
+    finite = math.isfinite(value[0])
     for i in range(n):
-        gradient[i] = out[i + 1]
-        finite &= np.isfinite(out[i + 1])
+        finite &= math.isfinite(gradient[i])
     return FINE if finite else NOT_FINITE
 
 
 @kept_on_disk(numba.cfunc, types.int64(types.uint64, types.uint64, _numbers, _numbers, _header))
 def draw(n, n_saved, point, saved, header):  # type: ignore[no-untyped-def]
     """All that is saved of a draw, as nutpie calls it."""
-    _evaluated(
-        PER_TAPE,
-        numba.carray(point, (n,)),
-        numba.carray(header, (2 * PER_TAPE,)),
-        numba.carray(saved, (n_saved,)),
-    )
+    _evaluated(header, PER_TAPE, point, np.int64(n), saved, _after(saved))
     return FINE
