@@ -27,8 +27,18 @@ hypothesis.settings.load_profile("alikely")
 # Examples in docstrings that fit a model of their own: seconds to minutes of compiling.
 SLOW_EXAMPLES = {
     "alikely.benchmark.cohorts.fit_cohort",
+    "alikely.benchmark.covariates.cohort_contrasts",
+    "alikely.calibration.benchmark_worlds.population_scores",
+    "alikely.calibration.coverage_benchmark.benchmark_summary",
     "alikely.calibration.coverage_items.item_coverage",
+    "alikely.calibration.coverage_margins.margin_coverage",
+    "alikely.calibration.coverage_probability.order_calibration",
+    "alikely.calibration.coverage_rows.row_coverage",
     "alikely.calibration.ranks.sbc",
+    "alikely.calibration.ranks.sbc_summary",
+    "alikely.errors.means.mean_draws",
+    "alikely.errors.paired_draws.paired_row_draws",
+    "alikely.inference.complete.extended",
     "alikely.margins.noise.fit_observers",
     "alikely.spectrum.covariates.covariate_contrasts",
     "alikely.spectrum.posterior.compare_regimes",

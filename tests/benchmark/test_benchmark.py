@@ -494,6 +494,7 @@ def test_machines_that_lack_a_dataset() -> None:
     assert float(estimate.sel(level="overall")) == float(estimate.sel(level="one"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["misclassification_agreement", "error_similarity"])
 def test_scores_of_other_metrics_are_means_of_their_pairs(metric: str) -> None:
     """The nesting by hand; images-only errors from the bootstrap of the same pairs."""

@@ -25,6 +25,7 @@ def scores(trials: Trials) -> Benchmark:
     return al.benchmark_scores(trials, n_resamples=0, n_draws=0)
 
 
+@pytest.mark.slow
 def test_pairs_say_what_their_accuracies_allow(trials: Trials) -> None:
     table = al.error_consistency(trials, n_resamples=0, n_draws=0).summary()
     lower, upper = error_consistency_bounds(table["accuracy_a"], table["accuracy_b"])

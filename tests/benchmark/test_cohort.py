@@ -178,6 +178,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     assert cohort.std() == pytest.approx(sd, rel=4 * np.sqrt(0.5 / ess) + 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", ["cohort_tree", pytest.param("cohort_fit", marks=pytest.mark.slow)])
 def test_draws_are_nested_means(fit: str, request: pytest.FixtureRequest) -> None:
     cohort_tree = request.getfixturevalue(fit)

@@ -123,6 +123,7 @@ def tree(family_tree: xr.DataTree) -> xr.DataTree:
     return family_tree
 
 
+@pytest.mark.slow
 def test_effects_are_named_after_the_table(tree: xr.DataTree, table: pd.DataFrame) -> None:
     posterior = tree["posterior"]
     for name in ("level", "log_odds_ratio"):

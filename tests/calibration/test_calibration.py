@@ -223,6 +223,7 @@ def test_bad_values_and_tables() -> None:
         al.calibration.sbc_summary(pd.DataFrame())
 
 
+@pytest.mark.slow
 def test_plots(few: pd.DataFrame) -> None:
     figure = al.plots.plot_rank_ecdf(few)
     assert [ax.get_title() for ax in figure.axes] == list(dict.fromkeys(few["quantity"]))

@@ -55,6 +55,7 @@ def test_wald_coverage_is_the_exact_one() -> None:
         assert abs(row["coverage"] - exact) <= 4 * row["coverage_mcse"]
 
 
+@pytest.mark.slow
 def test_every_method_is_what_the_front_door_gives() -> None:
     """Widths and coverage of 300 data sets, by the study and through `Result`."""
     n_sets = 300
@@ -83,6 +84,7 @@ def test_every_method_is_what_the_front_door_gives() -> None:
         assert abs(covered.mean() - study.loc[method, "coverage"]) <= slack, method
 
 
+@pytest.mark.slow
 def test_where_the_schools_part(figure: Callable[[str], None]) -> None:
     """The two settings named in the evidence behind the default: .36 and .27 by the bootstrap."""
     grid = al.calibration.default_grid().query("ec == 0.2")

@@ -87,6 +87,7 @@ def truths(metric: str, called: list[Any], n: int) -> np.ndarray:
     return np.full(n, coverage_estimates._attenuated(0.6, 4, 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", DOORS)
 def test_counts_are_those_of_the_door(metric: str, called: list[Any]) -> None:
     """Analytic intervals data set by data set; replicates and draws by plain quantiles."""
@@ -170,6 +171,7 @@ def test_posterior_of_similarity_is_right_under_its_own_prior() -> None:
         assert abs(row["coverage"] - p) <= 4 * np.sqrt(p * (1 - p) / 100)
 
 
+@pytest.mark.slow
 def test_equal_systems_are_at_the_end_of_the_scale() -> None:
     study = estimate_coverage(SIMILARITY, one(SIMILARITY, np.inf, 4, 40, 0), n_datasets=10, rng=4)
     rows = study[study["ci_prob"] == 0.95].set_index("method")
@@ -191,6 +193,7 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (wrong["width"] == right["width"]).all()
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None:
     grid = pd.concat([one(AGREEMENT, 0.5, 4, n, 0.5) for n in (5, 10, 20)])
     options: dict[str, Any] = {"n_datasets": 10, "n_draws": 100, "rng": 6}

@@ -89,6 +89,7 @@ def test_short_coverage_is_judged_over_designs() -> None:
     np.testing.assert_allclose(auto["p_short"], np.minimum(steps, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_studies_go_through_the_door_and_on_where_they_stopped(tmp_path: Path) -> None:
     few = {"few": RowDesign(4, 4, 0.5)}

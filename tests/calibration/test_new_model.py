@@ -167,6 +167,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     return house
 
 
+@pytest.mark.slow
 def test_five_files_by_hand_and_contributing_names_them(house: House) -> None:
     assert len(house.by_hand) <= MOST_FILES
     recipe = (ROOT / "CONTRIBUTING.md").read_text().partition("## A new generative model")[2]

@@ -34,6 +34,7 @@ def whole() -> pd.DataFrame:
         return al.calibration.run_study(mean_of, CELLS, rng=5)
 
 
+@pytest.mark.slow
 def test_rows_come_in_order_with_their_cells(whole: pd.DataFrame) -> None:
     assert list(whole) == ["n", "times", "what", "value"]
     assert whole["n"].tolist() == [n for n in range(10, 50) for _ in range(2)]
@@ -42,6 +43,7 @@ def test_rows_come_in_order_with_their_cells(whole: pd.DataFrame) -> None:
     assert whole["value"].tolist() == [row["value"] for both in rows for row in both]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_do_not_change_the_numbers(whole: pd.DataFrame, backend: str) -> None:
     with joblib.parallel_config(backend=backend), at_most(2):

@@ -28,6 +28,7 @@ def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--accuracy .75 .75 --ec .5 --width .1 --out {tmp_path}"
     printed = printed_by(arguments, capsys)
@@ -111,6 +112,7 @@ def test_several_humans_other_values_and_sides(capsys: pytest.CaptureFixture[str
     assert "by score test, that their error consistency is above 0.3." in printed
 
 
+@pytest.mark.slow
 def test_values_as_good_as_none(pilot: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--pilot {pilot} --pairs human-human --trials 400 --against .3 --rope -.1 .1"
     printed = printed_by(arguments, capsys)

@@ -34,6 +34,7 @@ def test_trials_have_the_matrices() -> None:
         assert (trials.data.sel(observer=name)["correct"].values == 1).sum() == 3
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_matrices() -> None:
     """Whether systems saw the same items or not; intervals there are only if they did not."""
     given = matrices()

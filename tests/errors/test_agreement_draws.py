@@ -36,6 +36,7 @@ def share(statistics: Any) -> NDArray[np.float64]:
     return np.asarray(statistics[..., 0] / statistics[..., 1:].sum(axis=-1) * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agreed", "others"), [(3, 2), (5, 0), (0, 7)])
 def test_labels_agree_as_often_as_jeffreys_says(agreed: int, others: int) -> None:
     """Over many groups, as each has patterns of its own: the first two moments of the Beta."""

@@ -166,12 +166,14 @@ def test_map_keeps_neighbours() -> None:
     assert not placed.equals(condition_map(distances, perplexity=5, rng=2))
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_loaded_for_maps_alone() -> None:
     code = "import sys, alikely.errors.conditions; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_real_conditions(shared_data: Path, figure: Callable[[str], None]) -> None:
     """All conditions of the benchmark that humans saw; counts against pandas."""
     file = shared_data / "model_vs_human" / "trials.parquet"

@@ -83,6 +83,7 @@ def of_pair(trials: al.Trials) -> dict[str, float]:
 BESIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_bystanders_have_no_part_in_a_pair() -> None:
     rng = np.random.default_rng(1)

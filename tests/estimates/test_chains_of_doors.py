@@ -127,6 +127,7 @@ DOORS = [
 slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
 @pytest.mark.filterwarnings("ignore:.*look (discrete|binary):UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")

@@ -54,6 +54,7 @@ def test_answers_are_counted_by_class() -> None:
     assert not found["answers"].sel(observer="net").values.any()
 
 
+@pytest.mark.slow
 def test_strengths_are_freed_of_bias(chains: bool, tmp_path: Path) -> None:
     answers, margins = biased()
     answers.loc[3, "response"] = None

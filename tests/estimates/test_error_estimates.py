@@ -91,6 +91,7 @@ def test_slopes_are_derivatives_by_the_weights(metric: Any) -> None:
     np.testing.assert_allclose(ready.slopes(), slope - slope.mean(axis=1, keepdims=True), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_analytic_and_bootstrap_errors_agree() -> None:
     """With errors of different kinds: for equal ones the divergence is flat, and no slope helps."""
     rng = np.random.default_rng(3)
@@ -223,6 +224,7 @@ def test_row_draws_are_conjugate() -> None:
         assert abs(a.mean() - b.mean()) < 4 * se
 
 
+@pytest.mark.slow
 def test_observers_of_different_stimuli_can_be_compared() -> None:
     rng = np.random.default_rng(11)
     truth = rng.integers(0, 4, 400)
@@ -274,6 +276,7 @@ def test_listed_and_dense_tables_hold_the_same_errors() -> None:
         al.errors.dense(listed, ("observer",))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
@@ -299,6 +302,7 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     np.testing.assert_allclose(1 / (1 + sums["divergence"]), sums["estimate"])
 
 
+@pytest.mark.slow
 def test_undefined_entries_say_why() -> None:
     """No joint error, one label throughout, no error at all, a single joint error."""
     truth = np.array(["x", "x", "y", "y"])
@@ -390,6 +394,7 @@ def test_chains_in_a_folder_are_not_drawn_again(
             al.error_similarity(trials, **options, **wrong, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_means_of_similarity_have_limits_of_their_own() -> None:
     names = ("human_1", "human_2", "model_1", "model_2")
     trials = al.load_example().select(condition="noise", observer=names)

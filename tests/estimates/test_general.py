@@ -56,6 +56,7 @@ def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
         xr.testing.assert_equal(named.data[group].to_dataset(), general.data[group].to_dataset())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_options_reach_metric_and_table(trials: al.Trials) -> None:
     options = {"alpha": 1.0, "mixture": "pooled"}

@@ -44,6 +44,7 @@ def chains(result: al.Result) -> xr.DataTree:
     return independent_observers(result, N_DRAWS, rng=2, sampler="nuts")
 
 
+@pytest.mark.slow
 def test_a_row_for_each_entry_and_way(
     result: al.Result, exact: xr.DataTree, chains: xr.DataTree
 ) -> None:
@@ -110,6 +111,7 @@ def test_ways_agree(result: al.Result, exact: xr.DataTree, chains: xr.DataTree) 
             assert abs(np.diff(rows[f"null_eti95_{side}"])[0]) < room
 
 
+@pytest.mark.slow
 def test_arviz_reads_the_tree(result: al.Result, chains: xr.DataTree, tmp_path: Path) -> None:
     some = {"pair": result.table["pair"].values[:2].tolist()}
     summary = az.summary(chains, var_names=["p_a", "p_b"], coords=some)

@@ -44,6 +44,7 @@ def test_the_experiment_of_two_lists_is_simulated_as_it_was() -> None:
     assert (table["n_items"] == 80).all()
 
 
+@pytest.mark.slow
 def test_two_lists_are_analysed_with_one_call() -> None:
     trials, margins = al.simulate.detection_experiment(rho=RHO, rng=4, **SEED)
     result = al.decision_margin_consistency(trials, margins, n_resamples=200, rng=1)

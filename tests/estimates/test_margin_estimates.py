@@ -167,6 +167,7 @@ def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> Non
         assert stats.spearmanr(strengths["mean"].values[0], shares).statistic > 0.9
 
 
+@pytest.mark.slow
 def test_two_groups_of_observers(tmp_path: Path, chains: bool) -> None:
     rng = np.random.default_rng(7)
     answers, _ = experiment(rng, n_items=100, n_people=20)
@@ -213,6 +214,7 @@ def test_repeats_are_counted_by_member_and_item() -> None:
     assert "unbalanced repeats (2 to 3)" in result.summary()["note"][0]
 
 
+@pytest.mark.slow
 def test_observers_of_one_answer_and_of_many(chains: bool) -> None:
     """Each model says what it takes the answers for; the exact draws need none of them."""
     for n_repeats, told in (

@@ -56,6 +56,7 @@ def shares(n: int, accuracy: float, copying: float) -> tuple[float, float, float
     return mass @ (gain > 2 * se), mass @ found, 1 - mass.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "accuracy", "copying", "by_se", "by_mid_p"), PUBLISHED)
 def test_figures_measured_before(
     n: int, accuracy: float, copying: float, by_se: float, by_mid_p: float

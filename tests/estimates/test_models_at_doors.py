@@ -27,6 +27,7 @@ def cells_of_pairs(cells: np.ndarray) -> pm.Model:
     return model
 
 
+@pytest.mark.slow
 def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     trials = al.load_example().select(condition="blur")
     table = joint_correctness(trials, "human-human")
@@ -50,6 +51,7 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     np.testing.assert_allclose(shown, np.median(found, axis=0), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_chains_survive_a_file(tmp_path: Any) -> None:
     trials = al.load_example().select(condition="blur")
     result = al.error_consistency(

@@ -323,6 +323,7 @@ def test_agreement_of_readings_takes_one_reading_of_an_item() -> None:
     assert "count as independent trials" in asked["note"].item()
 
 
+@pytest.mark.slow
 def test_easy_and_hard_conditions_are_no_agreement() -> None:
     """Errors as disjoint as can be, pooled over an easy and a hard condition: found."""
     a, b = np.ones((2, 2, 100))

@@ -155,6 +155,7 @@ def test_repeated_items_widen_all_intervals() -> None:
     assert width[1] > 1.2 * width[0]
 
 
+@pytest.mark.slow
 def test_arviz_takes_the_result_as_it_is(result: al.Result) -> None:
     table = az.summary(result.data, var_names=["error_consistency"], ci_prob=0.95, ci_kind="eti")
     assert len(table) == 135

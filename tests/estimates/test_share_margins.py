@@ -115,6 +115,7 @@ def test_opposite_signs_are_told() -> None:
     assert row["note"].count("of opposite sign within classes") == 1
 
 
+@pytest.mark.slow
 def test_signs_that_may_be_chance_are_not_told() -> None:
     # Nothing in all, next to nothing within: signs differ in half of such data sets.
     world = al.simulate.MarginWorld(n_items=96, rho=0.0)

@@ -215,6 +215,7 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
     assert any(np.abs(found - wanted).max() > 1e-6 for found, wanted in terms)
 
 
+@pytest.mark.slow
 def test_options_that_change_the_graph_share_nothing() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
     assert ready._graph(few, False) != ready._graph(many, False)

@@ -231,6 +231,7 @@ def test_densities_at_draws(model: pm.Model, prior: xr.DataTree) -> None:
         assert predicted[variable.name].shape == shape
 
 
+@pytest.mark.slow
 def test_copies_are_the_same_model(model: pm.Model) -> None:
     copy = model.copy()
     assert {v.name for v in copy.basic_RVs} == {v.name for v in model.basic_RVs}

@@ -169,6 +169,7 @@ def test_two_halves_of_a_group_find_the_same_items_easy() -> None:
     assert dict(strength.sizes) == {"chain": 4, "draw": 250, "group": 2, "item": N_ITEMS}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Numba will use object mode")
 def test_prior_predictive_and_the_probit_link() -> None:
     model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, m=2, link="probit")

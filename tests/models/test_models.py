@@ -131,6 +131,7 @@ def test_independence_model_equals_its_closed_form() -> None:
         assert float(draws.std()) == pytest.approx(exact.std(), rel=4 * np.sqrt(0.5 / ess) + 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sampler", "prior"), [("exact", None), ("exact", {"u": (1.0, 1.0)}), ("nuts", None)]
 )

@@ -67,6 +67,7 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
     assert abs(error.sum(axis=0).mean()) < 5e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["m_afc", "probit"])
 def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> None:
     numbers = (0, 1, 3)

@@ -257,6 +257,7 @@ def test_chains_find_the_conjugate_posterior() -> None:
     assert draws.mean() == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(2_000))
 
 
+@pytest.mark.slow
 def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
         return ready._written_out(al.models.independence(COUNTS, priors=priors), False)

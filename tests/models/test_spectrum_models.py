@@ -230,6 +230,7 @@ def test_two_regimes_predict_better_than_one(trees: dict[int, xr.DataTree]) -> N
     assert table["p"][0] == pytest.approx(lpd.sum() - table["elpd"][0], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_draws_taken_are_spread_over_the_chains(drawn: dict[int, xr.DataTree]) -> None:
     part = condition_log_likelihood(drawn[1], 40)
     assert dict(part.sizes) == {"chain": 4, "draw": 10, "condition": 30}
@@ -267,6 +268,7 @@ def test_bad_input_gets_one_line(change: dict[str, object], message: str) -> Non
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_comparison_refuses_what_cannot_be_compared(
     spectrum: xr.Dataset, drawn: dict[int, xr.DataTree]
 ) -> None:

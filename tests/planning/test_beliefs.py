@@ -73,6 +73,7 @@ def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> N
     figure(f"assurance: shares differ from brute force by at most {worst:.3f} (2,000 studies)")
 
 
+@pytest.mark.slow
 def test_a_fixed_truth_gives_the_expected_width_of_the_design() -> None:
     plan = al.planning.assurance(0.75, 0.75, 0.5, [400], n_datasets=2_000, rng=1)
     study = al.planning.interval_width(0.75, 0.75, 0.5, 400, n_coverage=2_000, rng=2)

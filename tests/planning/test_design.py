@@ -398,6 +398,7 @@ def test_intervals_are_those_of_the_front_door(
         )
 
 
+@pytest.mark.slow
 def test_coverage_where_all_is_well_and_near_the_ceiling(figure: Figure) -> None:
     n_sets = 2_000
     plan = interval_width(

@@ -111,6 +111,7 @@ def test_stated_power_is_that_of_fishers_test(
     assert (plan["power"] <= plan["target"] + POINTS).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("copying", "accuracy", "alternative"),
     [
@@ -270,6 +271,7 @@ def test_same_seed_same_table_and_rows_in_c_order() -> None:
     assert list(one)[: len(start)] == start
 
 
+@pytest.mark.slow
 def test_power_of_intervals(figure: Figure) -> None:
     n_sets, n_draws = 1_000, 1_000
     plan = trials_for_power(0.75, 0.75, 0.3, n_coverage=n_sets, rng=5)
@@ -325,6 +327,7 @@ DIFFERENCES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stated", "n_humans", "ec_humans"), DIFFERENCES)
 def test_stated_power_of_a_difference(
     stated: tuple[float, ...], n_humans: int, ec_humans: float, figure: Figure

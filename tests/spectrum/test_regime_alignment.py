@@ -687,6 +687,7 @@ def real(shared_data: Path) -> xr.Dataset:
     return al.condition_alignment(trials, n_resamples=0)
 
 
+@pytest.mark.slow
 def test_human_figures_of_the_real_data(real: xr.Dataset) -> None:
     human = real["estimate"].sel(metric=EC, system=HUMANS).groupby("dataset").mean().to_series()
     assert len(human) == 17

@@ -200,6 +200,7 @@ def test_one_run_is_that_of_scikit_learn() -> None:
     assert found["bic"].values[1] == pytest.approx(own.bic(delta[:, None]), rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_letting_em_arrive_never_loses(seed: int) -> None:
@@ -329,6 +330,7 @@ def test_spread_of_replicates_against_its_closed_form() -> None:
     np.testing.assert_allclose(deltas[:, 0], 0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_resampled_regimes() -> None:
     spectrum = spectrum_of(PEOPLE, CLEAN)
     found = al.regimes(spectrum, 2, n_starts=20, n_resamples=30, rng=1)

@@ -41,6 +41,7 @@ def flat(values: xr.DataArray) -> np.ndarray:
     return array.reshape(-1, *array.shape[2:])
 
 
+@pytest.mark.slow
 def test_covariates_move_difficulty_and_ability(tree: xr.DataTree) -> None:
     posterior = tree["posterior"].to_dataset()
     slope = posterior["logit_accuracy_contrast"].values
@@ -56,6 +57,7 @@ def test_covariates_move_difficulty_and_ability(tree: xr.DataTree) -> None:
     )
 
 
+@pytest.mark.slow
 def test_density_of_conditions_is_the_mixture_moved() -> None:
     """The logit of a condition about the regimes and what is told of it, at a point."""
     right, shown, at, who = (np.array(x) for x in zip(*[
@@ -81,6 +83,7 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
     assert found == pytest.approx(special.logsumexp(parts, axis=1).sum())
 
 
+@pytest.mark.slow
 def test_regimes_are_of_what_covariates_leave_open(tree: xr.DataTree) -> None:
     posterior = tree["posterior"].to_dataset()
     mixture = [flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
@@ -90,6 +93,7 @@ def test_regimes_are_of_what_covariates_leave_open(tree: xr.DataTree) -> None:
     np.testing.assert_allclose(table["p_regime 1"], wanted[:, 0])
 
 
+@pytest.mark.slow
 def test_likelihood_of_a_condition_left_out_by_quadrature(tree: xr.DataTree) -> None:
     """One person a condition: ease, ability and own part are one normal for each regime."""
     one = tree.isel(chain=[0], draw=[7])
@@ -121,6 +125,7 @@ def test_likelihood_of_a_condition_left_out_by_quadrature(tree: xr.DataTree) -> 
         assert found[c] == pytest.approx(np.log(wanted), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_contrasts_are_in_logits_and_in_units_of_the_reference(tree: xr.DataTree) -> None:
     posterior = tree["posterior"].to_dataset()
     table = al.spectrum.covariate_contrasts(tree, "contrast", [1.0, 0.2]).set_index("quantity")

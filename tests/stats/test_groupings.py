@@ -198,6 +198,7 @@ def test_groupings_side_by_side() -> None:
     assert table["mean_between"][0] == effect.mean_between
 
 
+@pytest.mark.slow
 def test_level_of_the_grouping_effect(figure: Callable[[str], None]) -> None:
     """500 matrices of 22 systems; with 999 permutations p <= .05 has probability .05 exactly."""
     names = [f"s{i}" for i in range(22)]
