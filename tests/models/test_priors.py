@@ -260,7 +260,7 @@ def test_chains_find_the_conjugate_posterior() -> None:
 @pytest.mark.slow
 def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
-        return ready._written_out(al.models.independence(COUNTS, priors=priors), False)
+        return ready._graph(al.models.independence(COUNTS, priors=priors), False)
 
     assert written(p_a=(2, 2)) == written(p_a=(2, 2))
     different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]
