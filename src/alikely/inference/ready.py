@@ -28,7 +28,7 @@ KEPT = 32
 # longer than half a minute of compiling and running the code. A step costs as much as so many
 # numbers before any is worked out. Measured over the catalogue, at about 15 steps a draw.
 BREAK_EVEN = 2e9
-STEP = 15_000
+STEP = 2_000
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
