@@ -203,7 +203,9 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
     -----
     Error distributions of ``a`` and ``b`` are logistic-normal around rows that all pairs share:
     with few errors of a true class, chance agreement hangs on how peaked they are, and that is
-    learned from all of them.
+    learned from all of them. What is sampled are logits, ``base_logit``, ``logit_a`` and
+    ``logit_b``, with spreads ``base_sd`` and ``row_sd``; rows are their softmax, so that a constant
+    in each has no meaning. The data give them coordinates of about unit spread.
 
     Each likelihood is of its data given those of the one before, so that draws of all three are a
     new table. That of ``labels_of_b`` is of single errors, of what ``b`` said where ``a`` said
