@@ -9,6 +9,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -182,15 +183,13 @@ def observer_margins(
             expected = expected_strength(x, mean, sd, rho)
             apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
             strength = informed("strength", expected, apart, *seen, "item")
-        # Spreads are kept off zero: observers who are all alike make a funnel.
-        spreads = {"ability": pm.Gamma("ability_sd", 4, 8)}
-        spreads["log_gain"] = pm.Gamma("log_gain_sd", 4, 16)
+        told: dict[str, Any] = {}
         if n.sum(axis=1).mean() >= MANY_ANSWERS:
             level = seen_strength(right_data.sum(axis=1), shown_data.sum(axis=1), m, link)
             told = _seen_effects(right_data, shown_data, seen, level, sd)
-        else:
-            told = dict.fromkeys(spreads)
-        ability, log_gain = (_effects(name, by, told[name]) for name, by in spreads.items())
+        # Spreads are kept off zero: observers who are all alike make a funnel.
+        ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), told)
+        log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), told)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
         variances = [sd**2, pt.constant(noise_variance(m, link))]
         if stable:
@@ -211,10 +210,10 @@ def observer_margins(
     return with_priors(model, priors)
 
 
-def _effects(name: str, sd: Any, told: tuple[Any, Any] | None) -> Any:
+def _effects(name: str, sd: Any, told: Mapping[str, tuple[Any, Any]]) -> Any:
     """Effects of observers that sum to zero."""
-    if told is not None:
-        return informed_zero_sum(name, sd, *told, "observer")
+    if name in told:
+        return informed_zero_sum(name, sd, *told[name], "observer")
     deviate = pm.ZeroSumNormal(f"{name}_deviate", 1, dims="observer")
     return pm.Deterministic(name, sd * deviate, dims="observer")
 
