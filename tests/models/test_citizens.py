@@ -109,6 +109,12 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         for n in (1, 2)
         for link in ("m_afc", "probit")
     },
+    "item_margins, sinh_arcsinh": lambda: al.models.item_margins(
+        RIGHT[0], np.full(6, 3), MARGINS, m=4, law="sinh_arcsinh"
+    ),
+    "item_margins, 2 groups, sinh_arcsinh": lambda: al.models.item_margins(
+        RIGHT, np.full((2, 6), 3), m=4, law="sinh_arcsinh"
+    ),
     **{
         f"class_criteria, {given}": functools.partial(
             al.models.class_criteria, ANSWERS, np.arange(6) % 3, margins
@@ -124,6 +130,9 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         for link in ("m_afc", "probit")
         for given, margins in (("alone", None), ("margins", MARGINS))
     },
+    "observer_margins, many answers": lambda: al.models.observer_margins(
+        34 * RIGHT, np.full((2, 6), 102), MARGINS, m=4, components="shared"
+    ),
     **{
         f"spectrum, k = {k}": functools.partial(al.models.spectrum, *SPECTRUM, k)
         for k in (1, 2, 3, 4)

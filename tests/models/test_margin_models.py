@@ -18,7 +18,7 @@ import alikely as al
 from alikely.inference import ready
 from alikely.margins.laws import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.models._strengths import GRID, Bent, log_odds
+from alikely.models._strengths import GRID, Bent, log_odds, one_sided, seen_strength
 from alikely.models.margins import log_m_afc
 
 N_ITEMS, N_OBSERVERS, N_REPEATS, M = 160, 45, 2, 16
@@ -249,3 +249,16 @@ def test_bent_strengths_of_a_machine_and_of_groups() -> None:
 def test_an_unknown_law_is_refused() -> None:
     with pytest.raises(ValueError, match="law must be 'normal' or 'sinh_arcsinh', got 't'"):
         al.models.item_margins(RIGHT, np.full(6, 10), MARGINS, m=M, law="t")  # type: ignore[arg-type]
+
+
+def test_items_that_all_get_right_pull_on_one_side_only() -> None:
+    right, shown = np.array([10, 10, 0, 0, 4]), np.full(5, 10)
+    plain = Mode("py", None)
+    seen, information = (
+        np.asarray(part.eval(mode=plain))
+        for part in seen_strength(pt.constant(right), pt.constant(shown), 4, "m_afc")
+    )
+    # Far above where an item is seen, far below, and the other way round for none right.
+    far = seen + np.array([40, -40, -40, 40, 40])
+    found = one_sided(right, shown, seen, information, far).eval(mode=plain)
+    np.testing.assert_allclose(found, information * [0, 1, 0, 1, 1], atol=1e-12)

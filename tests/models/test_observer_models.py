@@ -17,7 +17,13 @@ from alikely.margins.repeats import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
 from alikely.models import _repeats
-from alikely.models.observers import FEW_ANSWERS, _observe_repeats, noise_variance
+from alikely.models._strengths import seen_strength
+from alikely.models.observers import (
+    FEW_ANSWERS,
+    _observe_repeats,
+    _seen_effects,
+    noise_variance,
+)
 
 M = 16
 RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
@@ -326,3 +332,22 @@ def test_variance_shares_of_answers_of_another_make(figure: Any, sets: Any) -> N
     # Tails and noise that varies are not the model's: its shares may be off, but not by much more
     # than chance, and in their order.
     assert np.abs(mean - truth).max() < 0.08
+
+
+def test_effects_are_seen_where_they_are() -> None:
+    """Of very many answers: the order of levels and of gains, and both as far apart as they are."""
+    ability, log_gain = np.array([-0.4, 0.3, 0.1, 0.0]), np.array([0.2, -0.3, 0.3, -0.2])
+    strength = 1.5 + 0.8 * stats.norm.ppf((np.arange(400) + 0.5) / 400)
+    own = 1.5 + ability[:, None] + np.exp(log_gain)[:, None] * (strength - 1.5)
+    shown = np.full(own.shape, 50)
+    right = np.random.default_rng(1).binomial(50, m_afc_probability(own, M))
+    counted = [[pt.constant(x.sum(axis=axis)) for x in (right, shown)] for axis in (0, 1)]
+    items, level = (seen_strength(*part, M, "m_afc") for part in counted)
+    told = _seen_effects(pt.constant(right), pt.constant(shown), items, level, pt.constant(0.8))
+    plain = pytensor.compile.mode.Mode("py", None)
+    for name, truth in (("ability", ability), ("log_gain", log_gain)):
+        seen, information = (part.eval(mode=plain) for part in told[name])
+        np.testing.assert_array_equal(np.argsort(seen), np.argsort(truth))
+        # The curve of right answers is no straight line: about, which is all that is asked.
+        assert 0.5 < np.ptp(seen) / np.ptp(truth) < 1.5
+        assert information > 0

@@ -39,6 +39,7 @@ __all__ = [
     "log_m_afc",
     "log_odds",
     "log_odds_spline",
+    "one_sided",
     "refuse_extremes",
     "seen_strength",
 ]
@@ -148,6 +149,17 @@ def seen_strength(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]
     share = (right + 0.5) / (shown + 1)
     strength = (pt.log(share) - pt.log1p(-share) - intercept) / slope
     return strength, shown * share * (1 - share) * slope**2
+
+
+def one_sided(right: Any, shown: Any, seen: Any, information: Any, expected: Any) -> Any:
+    """Information on strengths, given where they are expected.
+
+    All right, or all wrong, tells on one side only where a strength is: nothing is to be learned
+    where it is there already.
+    """
+    above = pt.switch(pt.eq(right, shown), seen - expected, expected - seen)
+    extreme = pt.eq(right, 0) | pt.eq(right, shown)
+    return information * pt.switch(extreme, pt.sigmoid(above), 1)
 
 
 class Bent(NamedTuple):

@@ -34,6 +34,7 @@ from alikely.models._strengths import (
     expected_strength,
     log_m_afc,
     log_odds,
+    one_sided,
     refuse_extremes,
     seen_strength,
 )
@@ -165,16 +166,24 @@ def _bent_strengths(x: Any, counts: Any, parameters: Any, m: int, link: Link) ->
     dims = ("group",) if x is None else None
     skewness = pm.Normal("skewness", 0, 0.4, dims=dims)
     log_tail = pm.Normal("log_tail", 0, 0.3, dims=dims)
+
+    def placed(law: Bent, k: Any, n: Any, expected: Any) -> tuple[Any, Any]:
+        seen, information = seen_strength(k, n, m, link)
+        return law.placed(seen, one_sided(k, n, seen, information, law.strength(expected)))
+
     if x is not None:
         scores = normal_scores(x)
         given = pm.Data("margins", (scores - scores.mean()) / scores.std(), dims="item")
         law = Bent(mean, sd, skewness, log_tail)
-        seen = law.placed(*seen_strength(k, n, m, link))
-        score = informed("score", rho * given, apart, *seen, "item")
+        expected = rho * given
+        score = informed("score", expected, apart, *placed(law, k, n, expected), "item")
         return pm.Deterministic("strength", law.strength(score), dims="item")
     laws = [Bent(mean[g], sd[g], skewness[g], log_tail[g]) for g in (0, 1)]
-    places = [law.placed(*seen_strength(k[g], n[g], m, link)) for g, law in enumerate(laws)]
-    first = informed("score_first", pt.zeros(k.shape[1]), 1.0, *places[0], "item")
-    second = informed("score_second", rho * first, apart, *places[1], "item")
+    nothing = pt.zeros(k.shape[1])
+    first = informed("score_first", nothing, 1.0, *placed(laws[0], k[0], n[0], nothing), "item")
+    expected = rho * first
+    second = informed(
+        "score_second", expected, apart, *placed(laws[1], k[1], n[1], expected), "item"
+    )
     both = [law.strength(score) for law, score in zip(laws, (first, second), strict=True)]
     return pm.Deterministic("strength", pt.stack(both), dims=("group", "item"))

@@ -9,6 +9,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from alikely._base.quadrature import normal_nodes
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._placed import informed
+from alikely.models._placed import TINY, informed, informed_zero_sum
 from alikely.models._repeats import log_likelihood
 from alikely.models._strengths import (
     FLOOR,
@@ -32,6 +33,7 @@ from alikely.models._strengths import (
     expected_strength,
     log_odds,
     log_odds_spline,
+    one_sided,
     refuse_extremes,
     seen_strength,
 )
@@ -45,8 +47,8 @@ Components = Literal["auto", "all", "shared"]
 # approximation is poor: many answers at a ceiling.
 FEW_ANSWERS = 6
 NODES = 21
-# With so many answers behind it the effect of an observer is known better than the spread of
-# effects; with fewer, deviates in units of the spread are the freer parameters.
+# With so many answers an observer's effects are in coordinates that these and the spread of effects
+# shape together; with fewer, deviates in units of the spread are as free, and simpler.
 MANY_ANSWERS = 200
 WIDER = 1.2
 
@@ -182,10 +184,13 @@ def observer_margins(
             expected = expected_strength(x, mean, sd, rho)
             apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
             strength = informed("strength", expected, apart, *seen, "item")
+        told: dict[str, Any] = {}
+        if n.sum(axis=1).mean() >= MANY_ANSWERS:
+            level = seen_strength(right_data.sum(axis=1), shown_data.sum(axis=1), m, link)
+            told = _seen_effects(right_data, shown_data, seen, level, sd)
         # Spreads are kept off zero: observers who are all alike make a funnel.
-        many = bool(n.sum(axis=1).mean() >= MANY_ANSWERS)
-        ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), many)
-        log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), many)
+        ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), told)
+        log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), told)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
         variances = [sd**2, pt.constant(noise_variance(m, link))]
         if stable:
@@ -206,12 +211,33 @@ def observer_margins(
     return with_priors(model, priors)
 
 
-def _effects(name: str, sd: Any, many: bool) -> Any:
+def _effects(name: str, sd: Any, told: Mapping[str, tuple[Any, Any]]) -> Any:
     """Effects of observers that sum to zero."""
-    if many:
-        return pm.ZeroSumNormal(name, sd, dims="observer")
+    if name in told:
+        return informed_zero_sum(name, sd, *told[name], "observer")
     deviate = pm.ZeroSumNormal(f"{name}_deviate", 1, dims="observer")
     return pm.Deterministic(name, sd * deviate, dims="observer")
+
+
+def _seen_effects(
+    right: Any, shown: Any, items: tuple[Any, Any], level: tuple[Any, Any], sd: Any
+) -> dict[str, tuple[Any, Any]]:
+    """Effects of observers as their answers show them, and the information of each, about.
+
+    Answers follow strong and weak items the more closely the greater the gain. How surely that is
+    known hangs on how far items are apart, and on how surely that one is known.
+    """
+    seen, information = items
+    away = seen - seen.mean()
+    share = (right.sum(axis=1) + 0.5) / (shown.sum(axis=1) + 1)
+    slope = ((right - shown * share[:, None]) * away).sum(axis=1)
+    relative = slope / (pt.abs(slope.mean()) + TINY) - 1
+    of_level = level[1].mean()
+    signal = sd**2 * information.mean()
+    return {
+        "ability": (level[0], of_level),
+        "log_gain": (pt.clip(relative, -1, 1), of_level * sd**2 * signal / (1 + signal)),
+    }
 
 
 def _observe_repeats(
@@ -248,11 +274,7 @@ def _by_nodes(value: Any, own: Any, deviation: Any, shown: Any, m: int, link: Li
     nodes, weights = normal_nodes(NODES)
     log_weights = np.log(weights) + nodes**2 / 2
     seen, information = seen_strength(value, shown, m, link)
-    # All right, or all wrong, tells on one side only where a strength is: nothing is to be
-    # learned where it is there already.
-    above = pt.switch(pt.eq(value, shown), seen - own, own - seen)
-    extreme = pt.eq(value, 0) | pt.eq(value, shown)
-    information *= pt.switch(extreme, pt.sigmoid(above), 1)
+    information = one_sided(value, shown, seen, information, own)
     weight = deviation**2 * information
     centre = deviation * information * (seen - own) / (1 + weight)
     width = WIDER / pt.sqrt(1 + weight)
