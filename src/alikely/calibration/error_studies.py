@@ -60,17 +60,20 @@ def write_studies(
 def _rows(parts: Path | None, seed: int) -> pd.DataFrame:
     """Data sets of each design, and more of those that are near what is promised."""
     first = row_coverage(n_datasets=N_DATASETS, folder=parts, rng=seed, progressbar=True)
-    near = _near(row_coverage_summary(first))
-    if not near:
-        return first
-    more = row_coverage(
-        {name: DESIGNS[name] for name in near},
-        n_datasets=MORE,
-        folder=None if parts is None else parts.with_name(f"more-{parts.name}"),
-        rng=np.random.SeedSequence([seed, MORE]),
-        progressbar=True,
-    )
-    return pd.concat([first, more.assign(dataset=more["dataset"] + N_DATASETS)])
+    found, near = [first], _near(row_coverage_summary(first))
+    for number, (name, design) in enumerate(DESIGNS.items()):
+        if name not in near:
+            continue
+        more = row_coverage(
+            {name: design},
+            n_datasets=MORE,
+            # Of its own, as is the seed: whichever others are in doubt, its data sets are these.
+            folder=None if parts is None else parts.with_name(f"{parts.name}-{number}"),
+            rng=np.random.SeedSequence([seed, N_DATASETS + number]),
+            progressbar=True,
+        )
+        found.append(more.assign(dataset=more["dataset"] + N_DATASETS))
+    return pd.concat(found)
 
 
 def _near(rows: pd.DataFrame) -> list[str]:
