@@ -8,6 +8,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
@@ -217,6 +218,8 @@ def test_what_is_refused() -> None:
     grid = agreement_grid([5], [0], [4]).assign(population="odd")
     with pytest.raises(ValueError, match="population must be one of uniform, skewed"):
         agreement_coverage(grid)
+    with pytest.raises(ValueError, match="methods must be among analytic, bootstrap"):
+        agreement_coverage(methods=["auto", "nuts"])
 
 
 def test_study_of_pairs_and_of_four_observers() -> None:
@@ -225,6 +228,10 @@ def test_study_of_pairs_and_of_four_observers() -> None:
     assert pairs["random"].tolist() == [False] * 5 + [True] * 5
     four = agreement_coverage(grid.head(1), n_observers=4, n_datasets=3, n_draws=100, rng=9)
     assert set(four["of"]) == {"mean", "difference"}
+    # The same data sets and draws, whatever else is asked for.
+    alone = agreement_coverage(grid, n_datasets=12, n_draws=100, methods=["auto"], rng=9)
+    same = pairs[pairs["method"] == "auto"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone, same)
     for table in (pairs, four):
         total = table[["coverage", "below", "above"]].sum(axis=1)
         np.testing.assert_allclose(total, 1)

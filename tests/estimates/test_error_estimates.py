@@ -419,4 +419,6 @@ def test_means_of_similarity_have_limits_of_their_own() -> None:
     there, back = (al.contrast(result, sign * (one - other)).loc["posterior"] for sign in (1, -1))
     np.testing.assert_allclose(there[ends].astype(float), -back[ends[::-1]].astype(float))
     assert error_kinds._remarks(1.0, 1.0, 0.95, 99) == [error_kinds.FEW_DRAWS]
-    assert not error_kinds._remarks(1.0, 1.0, 0.95, 100)
+    assert not error_kinds._remarks(1.19, 1.0, 0.95, 100)
+    assert error_kinds._remarks(1.21, 1.0, 0.95, 100) == [f"{error_kinds.NOT_MET} (r_hat 1.21)"]
+    assert error_kinds._remarks(1.0, 0.97, 0.95, 100) == [error_kinds.UNBOUNDED]

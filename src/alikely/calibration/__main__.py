@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.task == "verdict":
             return _verdict(given.catalogue, given.name)
         if given.task == "rows":
-            return _rows(given.catalogue, given.text_only, given.work, given.seed)
+            return _rows(given)
         if given.task == "benchmarks":
             return _benchmarks(given.catalogue, given.page, given.text_only, given.work, given.seed)
         if given.task == "time":
@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
         task.add_argument(
             "--catalogue", type=Path, default=Path("models"), help="folder of all models (models)"
         )
+    rows.add_argument(
+        "--only", choices=TABLES, action="append", help="a study to run, of three; all if not given"
+    )
     benchmarks.add_argument(
         "--page", type=Path, default=Path("docs/benchmarks.md"), help="(docs/benchmarks.md)"
     )
@@ -206,12 +209,15 @@ def _time(catalogue: Path, name: str, repeats: int) -> int:
     return 0
 
 
-def _rows(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> int:
-    folder = _folder(catalogue, ROWS)
-    if not text_only:
-        write_studies(folder, work, seed)
-    elif lacking := [name for name in TABLES if not (folder / name).is_file()]:
-        raise ValueError(f"{folder} has no {lacking[0]}; leave out --text-only, to run its studies")
+def _rows(given: argparse.Namespace) -> int:
+    folder = _folder(given.catalogue, ROWS)
+    asked = () if given.text_only else given.only or TABLES
+    # Before hours of studies, of which the section could not be made.
+    kept = [name for name in TABLES if name not in asked]
+    if lacking := [name for name in kept if not (folder / name).is_file()]:
+        instead = "--text-only" if given.text_only else "--only"
+        raise ValueError(f"{folder} has no {lacking[0]}; leave out {instead}, to run its studies")
+    write_studies(folder, given.work, given.seed, asked)
     update_section(folder)
     return 0
 

@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -124,6 +125,7 @@ def agreement_coverage(
     n_observers: int = 2,
     n_datasets: int = 200,
     n_draws: int = 1_000,
+    methods: Sequence[str] = tuple(METHODS),
     folder: str | Path | None = None,
     rng: RandomState = None,
     progressbar: bool = False,
@@ -144,6 +146,9 @@ def agreement_coverage(
         that share an observer.
     n_datasets, n_draws : int
         Data sets of each setting; draws and replicates for each.
+    methods : sequence of str
+        Of ``"analytic", "bootstrap", "bca", "exact", "auto"``, those to look at; ``"auto"`` alone
+        takes two fifths of the time.
     folder, rng, progressbar
         As in `alikely.calibration.run_study`.
 
@@ -158,7 +163,8 @@ def agreement_coverage(
     Raises
     ------
     ValueError
-        If `n_observers` is neither, or the grid names an unknown population.
+        If `n_observers` is neither, or the grid names an unknown population or `methods` an unknown
+        method.
 
     Examples
     --------
@@ -172,7 +178,14 @@ def agreement_coverage(
     unknown = sorted(set(chosen["population"]) - set(POPULATIONS))
     if unknown:
         raise ValueError(f"population must be one of {', '.join(POPULATIONS)}, got {unknown[0]!r}")
-    common = {"n_observers": n_observers, "n_datasets": n_datasets, "n_draws": n_draws}
+    if odd := [name for name in methods if name not in METHODS]:
+        raise ValueError(f"methods must be among {', '.join(METHODS)}, got {odd[0]!r}")
+    common = {
+        "n_observers": n_observers,
+        "n_datasets": n_datasets,
+        "n_draws": n_draws,
+        "methods": ", ".join(name for name in METHODS if name in methods),
+    }
     cells = [
         {
             "population": str(row.population),
@@ -197,6 +210,7 @@ def _setting(
     n_observers: int,
     n_datasets: int,
     n_draws: int,
+    methods: str,
     seed: Any,
 ) -> list[dict[str, Any]]:
     data, drawing = seed.spawn(2)
@@ -215,13 +229,21 @@ def _setting(
     truth = shared_label_agreement(rows[:n_observers], shared, copy_probability)
     of_pairs = truth[np.triu_indices(n_observers, 1)]
     found: list[dict[str, Any]] = []
-    options: dict[str, Any] = {"n_draws": n_draws, "rng": drawing}
+    asked = {name: METHODS[name] for name in methods.split(", ")}
+    resampled = any(school in ("bootstrap", "bca") for _, school in asked.values())
     results = {
-        "exact": misclassification_agreement(trials, n_resamples=0, sampler="exact", **options),
-        "auto": misclassification_agreement(trials, n_resamples=n_draws, **options),
+        sampler: misclassification_agreement(
+            trials,
+            n_resamples=n_draws if resampled and sampler == "auto" else 0,
+            n_draws=n_draws,
+            sampler=sampler,
+            # A copy: seeds of one posterior are not to hang on whether the other was drawn.
+            rng=copy.deepcopy(drawing),
+        )
+        for sampler in dict.fromkeys(sampler for sampler, _ in asked.values())
     }
     if n_observers == 2:
-        for method, (sampler, school) in METHODS.items():
+        for method, (sampler, school) in asked.items():
             frame = results[sampler].summary(CI_PROB, "eti", [school])
             kind = "ci" if school in ("analytic", "bca") else "eti"
             ends = frame[list(bound_names(school, kind, CI_PROB))].to_numpy()
@@ -229,7 +251,7 @@ def _setting(
         return found
     for of, weights in _contrasts(len(of_pairs)).items():
         tables = {name: _contrasted(result, weights) for name, result in results.items()}
-        for method, (sampler, school) in METHODS.items():
+        for method, (sampler, school) in asked.items():
             if school in tables[sampler]:
                 held = _held(tables[sampler][school], float(weights @ of_pairs))
                 found.append({"of": of, "method": method} | held)

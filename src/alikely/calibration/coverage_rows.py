@@ -123,6 +123,7 @@ DESIGNS: dict[str, RowDesign] = {
     # Divergences are near .05 in these.
     ".05 apart, 250 errors": RowDesign(8, 250, 0.3, concentration=1.1),
     ".05 apart, 250 errors, separate": RowDesign(8, 250, concentration=5.3, shared=False),
+    "200 classes, 12 errors, .5": RowDesign(200, 12, 0.5),
 }  # fmt: skip
 
 
@@ -239,7 +240,7 @@ def row_coverage(
     Parameters
     ----------
     designs : mapping of str to RowDesign, optional
-        By name; if not given, `DESIGNS`: 28 of systems that differ, 8 of equal ones, and two of
+        By name; if not given, `DESIGNS`: 29 of systems that differ, 8 of equal ones, and two of
         such as are .05 apart.
     n_datasets, n_draws : int
         Data sets of each design, a multiple of 50; draws and replicates for each.
