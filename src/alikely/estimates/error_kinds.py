@@ -36,8 +36,8 @@ TOO_FEW, FEW = 3, 20
 CHOSEN = 40
 # Models of rows that chains sample: of systems with common items, and of others.
 PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
-# Above, chains of a pair may not have seen all of its posterior. Up to it limits hold as often as
-# with 1.01 (card of `paired_errors`): a draw of two chains of 250 has this now and then by chance.
+# Above, chains of a pair may not have seen all of its posterior. Limits up to it held as often as
+# others (card of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
 R_HAT = 1.2
 NOT_MET = "chains have not met"
 # Draws beyond a limit, below which the outermost are not far enough out.
