@@ -361,7 +361,8 @@ def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
     data = [0.5, 1.0, 1.5]
     interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
     # 4,000 draws by the cost of a step alone; of the second model as many again.
-    monkeypatch.setattr(ready, "BREAK_EVEN", n_models * 4_000 * ready.STEP)
+    n_operations = len(graphs(toy(data)).tapes({})[0].code)
+    monkeypatch.setattr(ready, "BREAK_EVEN", n_models * 4_000 * ready.STEP / n_operations)
     compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
     for tree in (interpreted, compiled):
         ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
