@@ -117,7 +117,7 @@ def _quantiles(counts: Floats, f: Floats, deviates: Floats) -> Floats:
     chance = pn * of_b + (1 - pn) * (1 - of_b) * f[:, None, None, None, None]
     kappa = 1 - (1 - pn * un - (1 - pn) * (1 - vn) * sn) / (1 - chance)
     z = np.arctanh(kappa).reshape(len(counts), -1)
-    weight = np.einsum("i,j,k,l->ijkl", *(w / w.sum() for _, w in rules)).ravel()
+    weight = np.einsum("i,j,k,l->ijkl", *(w for _, w in rules)).ravel()
     mean = z @ weight
     z -= mean[:, None]
     variance, third, fourth = ((z**power) @ weight for power in (2, 3, 4))

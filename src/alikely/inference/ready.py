@@ -26,8 +26,9 @@ MODELS = "alikely.models."
 KEPT = 32
 # Draws, warm-up included, times numbers that one evaluation works out, by operation: above,
 # interpreting takes longer than compiling and running the code. Compiling takes about a tenth of a
-# second an operation, and saves half a nanosecond a number, at about 15 steps a draw. A step costs
-# as much as so many numbers before any is worked out. Measured over the catalogue.
+# second an operation, and saves half a nanosecond a number, at about 15 steps a draw (measured on
+# the spectrum; other code may save nothing). A step costs as much as so many numbers before any is
+# worked out.
 BREAK_EVEN = 1e7
 STEP = 2_000
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
