@@ -27,7 +27,9 @@ from alikely.calibration.cases import CASES
 from alikely.data.tables import cohort_counts
 from alikely.inference import interpreter
 from alikely.inference.interpreter import Operation, evaluate
-from alikely.inference.native import FINE, N_BUFFERS, NOT_FINITE, TapeData, density, draw, tape_data
+from alikely.inference.native import (
+    BUSY, FINE, N_BUFFERS, NOT_FINITE, TapeData, compiled_from, density, draw, tape_data,
+)  # fmt: skip
 from alikely.inference.tape import SCALAR, Tape, UnsupportedError, written
 from alikely.inference.uncompiled import LEFT_OUT, REWRITES, graphs
 from alikely.simulate import cohort as simulated_cohort
@@ -186,6 +188,7 @@ def test_elementwise_functions() -> None:
         Operation.ERFCX: pt.erfcx, Operation.TANH: pt.tanh, Operation.IS_NAN: pt.isnan,
         Operation.IS_INFINITE: pt.isinf, Operation.FLOOR: pt.floor, Operation.CEILING: pt.ceil,
         Operation.SIN: pt.sin, Operation.COS: pt.cos, Operation.PSI: pt.psi,
+        Operation.SINH: pt.sinh, Operation.COSH: pt.cosh, Operation.ARCSINH: pt.arcsinh,
     }  # fmt: skip
     unary = {line for line, n in SCALAR.values() if n == 1}
     assert unary - set(named) == {Operation.NOT, Operation.TRUNCATE}  # in the graphs above
@@ -200,6 +203,17 @@ def test_elementwise_functions() -> None:
             if line in (Operation.PSI, Operation.GAMMALN) and numbers is at["odd"]:
                 continue  # SciPy has limits at infinity, where no chain goes
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=line.name)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 0.5, -1.0, 3.0, 0.0])
+def test_powers(exponent: float) -> None:
+    """Of a known exponent, also where no power is worked out."""
+    x = pt.tensor("x", shape=(5,), dtype="float64")
+    tape = written([x], [pt.pow(x, exponent)], {})
+    assert (Operation.POWER in tape.code[:, 0]) == (exponent in (3.0, 0.0))
+    point = np.array([-2.0, -0.0, 0.5, 1.0, 7.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(run(tape, point)[0], point**exponent, rtol=1e-15)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=6, max_size=6), st.integers(0, 3))
@@ -378,3 +392,15 @@ def test_no_density_is_told() -> None:
     data = tape_data(*graphs(al.models.independence([30, 10, 10, 10])).tapes({}))
     assert density_of(data, np.array([np.nan, 0.0]))[0] == NOT_FINITE
     assert density_of(data, np.zeros(2))[0] == FINE
+
+
+@pytest.mark.slow
+def test_code_on_disk_is_of_these_sources() -> None:
+    """Numba heeds one file: code of an interpreter that has changed since must not be found."""
+    header, flag, nothing = np.zeros(19, np.int64), np.zeros(1, np.int64), np.zeros(1)
+    header[BUSY] = flag.ctypes.data
+    for source in (1, 2):
+        evaluated = compiled_from(source).ctypes
+        given = (header, nothing, nothing, nothing)
+        part, point, first, rest = map(pointer, given)
+        assert evaluated(part, point, 0, first, rest) == source

@@ -60,6 +60,9 @@ class Operation(enum.IntEnum):
     TRUNCATE = 44
     SIN = 45
     COS = 46
+    SINH = 47
+    COSH = 48
+    ARCSINH = 49
 
     ADD = 60
     SUBTRACT = 61
@@ -230,6 +233,15 @@ def _special(op, n, o, a, s, x):  # type: ignore[no-untyped-def]
     elif op == 46:
         for i in range(n):
             x[o + i] = math.cos(x[a + s * i])
+    elif op == 47:
+        for i in range(n):
+            x[o + i] = math.sinh(x[a + s * i])
+    elif op == 48:
+        for i in range(n):
+            x[o + i] = math.cosh(x[a + s * i])
+    elif op == 49:
+        for i in range(n):
+            x[o + i] = math.asinh(x[a + s * i])
 
 
 @_compiled

@@ -166,6 +166,7 @@ class _Writer:
         self.gathered: list[Places] = []
         self.n_gathered = 0
         self.known: dict[Any, Places] = {}
+        self.single: dict[int, float] = {}
         self.rows: dict[bytes, int] = {}
 
     def fresh(self, of_shape: Iterable[int | None]) -> Places:
@@ -185,7 +186,14 @@ class _Writer:
             self.known[key] = self.fresh(numbers.shape)
             if numbers.size:
                 self.constants.append((int(self.known[key].flat[0]), numbers.ravel()))
+            if numbers.size == 1:
+                self.single[int(self.known[key].flat[0])] = float(numbers.flat[0])
         return self.known[key]
+
+    def number(self, place: Places) -> float | None:
+        """The one known number that stands at all places; None if there is no such."""
+        at = np.unique(place)
+        return self.single.get(int(at[0])) if len(at) == 1 else None
 
     def operand(self, place: Places) -> tuple[int, int]:
         """First place and step; numbers from here and there are first gathered in a row."""
@@ -386,6 +394,8 @@ def _scalar(op: Any, node: Apply, spread: list[Places], writer: _Writer) -> Plac
     if set(dtypes) == {"bool"}:
         # To add truth values is to ask whether one is true.
         kind = {ps.Add: ps.OR, ps.Mul: ps.AND}.get(kind, kind)
+    if kind is ps.Pow and (line := POWERS.get(writer.number(spread[1]))):
+        return writer.line(line, spread[0].shape, writer.operand(spread[0]))
     line, n_operands = SCALAR[kind]
     if n_operands != 2:
         return writer.line(line, spread[0].shape, *(writer.operand(p) for p in spread))
@@ -416,7 +426,8 @@ SCALAR: dict[type, tuple[Op, int]] = {
             ps.math.Erf: Op.ERF, ps.math.Erfc: Op.ERFC, ps.math.Erfcx: Op.ERFCX,
             ps.Tanh: Op.TANH, ps.IsNan: Op.IS_NAN, ps.IsInf: Op.IS_INFINITE,
             ps.Invert: Op.NOT, ps.Floor: Op.FLOOR, ps.Ceil: Op.CEILING, ps.Trunc: Op.TRUNCATE,
-            ps.Cast: Op.TRUNCATE, ps.Sin: Op.SIN, ps.Cos: Op.COS,
+            ps.Cast: Op.TRUNCATE, ps.Sin: Op.SIN, ps.Cos: Op.COS, ps.Sinh: Op.SINH,
+            ps.Cosh: Op.COSH, ps.ArcSinh: Op.ARCSINH,
         },
         2: {
             ps.Add: Op.ADD, ps.Sub: Op.SUBTRACT, ps.Mul: Op.MULTIPLY, ps.TrueDiv: Op.DIVIDE,
@@ -430,6 +441,9 @@ SCALAR: dict[type, tuple[Op, int]] = {
     }.items()
     for kind, line in lines.items()
 }  # fmt: skip
+
+# Powers that need none: an eighth of the time.
+POWERS: dict[float | None, Op] = {2.0: Op.SQUARE, 0.5: Op.ROOT, -1.0: Op.RECIPROCAL}
 
 REDUCED = {
     ps.Add: Op.SUM, ps.Mul: Op.PRODUCT, ps.Maximum: Op.LARGEST, ps.Minimum: Op.LEAST,
