@@ -28,7 +28,15 @@ from alikely.data.tables import cohort_counts
 from alikely.inference import interpreter
 from alikely.inference.interpreter import Operation, evaluate
 from alikely.inference.native import (
-    BUSY, FINE, N_BUFFERS, NOT_FINITE, TapeData, compiled_from, density, draw, tape_data,
+    BUSY,
+    FINE,
+    N_BUFFERS,
+    NOT_FINITE,
+    TapeData,
+    compiled_from,
+    density,
+    draw,
+    tape_data,
 )  # fmt: skip
 from alikely.inference.tape import SCALAR, Tape, UnsupportedError, written
 from alikely.inference.uncompiled import LEFT_OUT, REWRITES, graphs
