@@ -32,6 +32,7 @@ class Operation(enum.IntEnum):
     CUMULATE = 8
     MATRIX_PRODUCT = 9
     TAKE = 10
+    ALL = 11
 
     NEGATIVE = 20
     EXP = 21
@@ -84,7 +85,7 @@ class Operation(enum.IntEnum):
 
 # Numba reads members of an enumeration slowly, globals as constants.
 GATHER, SCATTER, SUM, PRODUCT, LARGEST = range(5)
-LEAST, SOFTMAX, LOG_SOFTMAX, CUMULATE, MATRIX_PRODUCT, TAKE = range(5, 11)
+LEAST, SOFTMAX, LOG_SOFTMAX, CUMULATE, MATRIX_PRODUCT, TAKE, ALL = range(5, 12)
 FIRST_UNARY, FIRST_BINARY, FIRST_TERNARY = 20, 60, 80
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -328,6 +329,16 @@ def _reduced(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
 
 
 @_compiled
+def _all(n, o, a, length, x):  # type: ignore[no-untyped-def]
+    """Whether all of each of n rows are true: to count is faster than to compare."""
+    for row in range(n):
+        start, untrue = a + row * length, 0
+        for i in range(length):
+            untrue += x[start + i] == 0
+        x[o + row] = untrue == 0
+
+
+@_compiled
 def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
     """Each of n rows to a row."""
     for row in range(n):
@@ -342,10 +353,16 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
             for i in range(length):
                 largest = max(largest, x[start + i])
             for i in range(length):
-                total += math.exp(x[start + i] - largest)
-            for i in range(length):
-                log = x[start + i] - largest - math.log(total)
-                x[out + i] = log if op == LOG_SOFTMAX else math.exp(log)
+                one = math.exp(x[start + i] - largest)
+                total += one
+                x[out + i] = one
+            if op == LOG_SOFTMAX:
+                log = math.log(total)
+                for i in range(length):
+                    x[out + i] = x[start + i] - largest - log
+            else:
+                for i in range(length):
+                    x[out + i] /= total
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -381,6 +398,8 @@ def evaluate(point, code, places, x):  # type: ignore[no-untyped-def]
         elif op <= LEAST:
             # c: numbers in a row.
             _reduced(op, n, o, a, c, x)
+        elif op == ALL:
+            _all(n, o, a, c, x)
         elif op == TAKE:
             # b: start of a table; c: its length, so that nothing else is ever read.
             for i in range(n):

@@ -447,7 +447,7 @@ POWERS: dict[float | None, Op] = {2.0: Op.SQUARE, 0.5: Op.ROOT, -1.0: Op.RECIPRO
 
 REDUCED = {
     ps.Add: Op.SUM, ps.Mul: Op.PRODUCT, ps.Maximum: Op.LARGEST, ps.Minimum: Op.LEAST,
-    ps.AND: Op.LEAST, ps.OR: Op.LARGEST,
+    ps.AND: Op.ALL, ps.OR: Op.LARGEST,
 }  # fmt: skip
 
 
