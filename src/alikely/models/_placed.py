@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from pymc.distributions.transforms import ZeroSumTransform
 from pymc.logprob.transforms import Transform
 
-__all__ = ["Informed", "Placed", "informed", "informed_zero_sum"]
+__all__ = ["Informed", "Placed", "informed", "informed_logits", "informed_zero_sum"]
 
 # Of what nothing is seen.
 TINY = 1e-9
@@ -136,6 +136,77 @@ def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str
     )
 
 
+def informed_logits(
+    name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: tuple[str, ...]
+) -> Any:
+    """Logits of rows, normal around others, in coordinates as those of `informed`.
+
+    Rows are the softmax of the logits, which a constant does not change: what is drawn is a
+    zero-sum normal distance from the mean, and a constant. That one is put where all logits are
+    about as independent of one another in the posterior as their counts would be, were they
+    Poisson; of zero-sum ones each hangs on all others.
+
+    Parameters
+    ----------
+    name : str
+        Of the logits.
+    mean : tensor_like, shape (..., label)
+        Around which they are drawn.
+    sd : tensor_like
+        Of their distance before its mean is taken off.
+    seen, information : tensor_like, shape (..., label)
+        Where the counts alone put them, up to a constant that is about that of the mean, and the
+        inverse of the variance with which they do. Best of data alone: then they are worked out
+        once.
+    dims : tuple of str
+        Dims of the logits.
+
+    Returns
+    -------
+    tensor, shape (..., label)
+    """
+
+    def logp(value: Any, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
+        n, precision = value.shape[-1], 1 / sd**2
+        away = value - mean
+        sum_away, square = away.sum(axis=-1), (away**2).sum(axis=-1)
+        total = n * precision + information.sum(axis=-1)
+        pull = precision * sum_away + (information * value).sum(axis=-1)
+        pull = pull - (information * seen).sum(axis=-1)
+        of_rows = (n - 1) * pt.log(sd) + precision * (square - sum_away**2 / n) / 2
+        of_constant = pull**2 / total / 2 - pt.log(total / n) / 2
+        return -of_rows - of_constant - n * math.log(2 * math.pi) / 2
+
+    return pm.CustomDist(
+        name,
+        mean,
+        sd,
+        seen,
+        information,
+        logp=logp,
+        random=_random_logits,
+        support_point=lambda rv, size, mean, *_: pt.zeros_like(rv) + mean,
+        signature="(label),(),(label),(label)->(label)",
+        class_name="InformedLogits",
+        transform=_InformedLogits(),
+        dims=dims,
+    )
+
+
+def _random_logits(
+    mean: Any, sd: Any, seen: Any, information: Any, rng: np.random.Generator, size: Any = None
+) -> Any:
+    precision = 1 / np.asarray(sd)[..., None] ** 2
+    shape = np.broadcast_shapes(*map(np.shape, (mean, precision, seen, information)))
+    if size is not None:
+        shape = (*size, shape[-1])
+    drawn = rng.normal(size=shape) / np.sqrt(precision)
+    value = mean + drawn - drawn.mean(axis=-1, keepdims=True)
+    total = (precision + information + np.zeros(shape)).sum(axis=-1, keepdims=True)
+    pull = (information * (value - seen)).sum(axis=-1, keepdims=True)
+    return value + (rng.normal(size=total.shape) - pull / np.sqrt(total)) / np.sqrt(total)
+
+
 class Informed(Transform):
     """Coordinates of normal variables whose posterior is about standard normal, at any spread.
 
@@ -161,6 +232,19 @@ class Informed(Transform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         return pt.log(self._place(inputs)[1]) + pt.zeros_like(value)
+
+
+class _InformedLogits(Informed):
+    """As `Informed`, of rows."""
+
+    ndim_supp = 1
+
+    def _place(self, inputs: Any) -> tuple[Any, Any]:
+        mean, sd, seen, information = inputs[-4:]
+        return super()._place([mean, pt.shape_padright(sd), seen, information])
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        return super().log_jac_det(value, *inputs).sum(axis=-1)
 
 
 class _InformedZeroSum(ZeroSumTransform):

@@ -29,6 +29,7 @@ from alikely.metrics.dense_rows import (
     wrong_classes,
 )
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._placed import TINY, informed_logits
 from alikely.models._populations import spread
 
 __all__ = ["class_copying", "error_distributions"]
@@ -40,6 +41,8 @@ MANY = 10
 # Concentrations end at a million, where divergences are below a millionth of a bit: beyond, the
 # log likelihood is a difference of log gamma functions too large to resolve it.
 FLOOR = 1e-6
+# Added to counts whose logarithm is taken.
+HALF = 0.5
 WRONG_DIMS = ("system", "true_class", "wrong_class")
 
 
@@ -200,7 +203,9 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
     -----
     Error distributions of ``a`` and ``b`` are logistic-normal around rows that all pairs share:
     with few errors of a true class, chance agreement hangs on how peaked they are, and that is
-    learned from all of them.
+    learned from all of them. What is sampled are logits, ``base_logit``, ``logit_a`` and
+    ``logit_b``, with spreads ``base_sd`` and ``row_sd``; rows are their softmax, so that a constant
+    in each has no meaning. The data give them coordinates of about unit spread.
 
     Each likelihood is of its data given those of the one before, so that draws of all three are a
     new table. That of ``labels_of_b`` is of single errors, of what ``b`` said where ``a`` said
@@ -228,18 +233,11 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
         differed = pm.Data("differed", drop_true(tables.sum(axis=-2) - same), dims=dims)
         c = pm.Uniform("copy_probability", 0, 1, dims="pair")
         share = pm.Dirichlet("class_share", np.ones(n_classes), dims=dims[:2])
-        # Two rows of each pair scatter around a base row.
-        base = _base_logits(2 * len(tables), n_classes)
-        row_sd = spread("row_sd", 1, n_classes)
-
-        def rows(name: str, observer: str) -> Any:
-            deviate = pm.ZeroSumNormal(f"deviate_{observer}", 1, dims=dims)
-            drawn = pm.math.softmax(base + row_sd * deviate, axis=-1)
-            full = insert_true(drawn, n_classes)
-            return drawn, pm.Deterministic(name, full, dims=(*dims[:2], "response_class"))
-
-        r, full_r = rows("errors_a", "a")
-        q, full_q = rows("own_errors_b", "b")
+        r, q = _two_rows(of_a, agreed, differed, n_classes)
+        full_r, full_q = (
+            pm.Deterministic(name, insert_true(rows, n_classes), dims=(*dims[:2], "response_class"))
+            for name, rows in (("errors_a", r), ("own_errors_b", q))
+        )
         classes = pm.Multinomial(
             "observed_classes",
             n=of_a.sum(axis=(-2, -1)),
@@ -271,6 +269,50 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
             "misclassification_agreement", (observed - expected) / (1 - expected), dims="pair"
         )
     return with_priors(model, priors)
+
+
+def _two_rows(of_a: Any, agreed: Any, differed: Any, n_classes: int) -> list[Any]:
+    """Error distributions of both observers of each pair around base rows."""
+    base_sd, row_sd = spread("base_sd", 1, n_classes), spread("row_sd", 1, n_classes)
+    seen, information = _seen_rows(of_a, agreed, differed)
+    # What is seen of base rows, were rows as far apart as they are expected to be.
+    surely = information / (1 + information)
+    known = surely.sum(axis=(0, 1))
+    together = (surely * seen).sum(axis=(0, 1)) / (known + TINY)
+    base = informed_logits(
+        "base_logit", pt.zeros_like(known), base_sd, together, known, WRONG_DIMS[1:]
+    )
+    dims = ("pair", *WRONG_DIMS[1:])
+    around = base + pt.zeros_like(seen[0])
+    return [
+        pm.math.softmax(
+            informed_logits(f"logit_{observer}", around, row_sd, seen[k], information[k], dims),
+            axis=-1,
+        )
+        for k, observer in enumerate("ab")
+    ]
+
+
+def _seen_rows(of_a: Any, agreed: Any, differed: Any) -> tuple[Any, Any]:
+    """Logits of rows as counts show them, (observer, pair, class, label), and their information.
+
+    Of data alone, and so worked out once: what is copied is put where it explains the agreement.
+    """
+    pooled = (of_a + agreed + differed).sum(axis=0) + HALF
+    pooled = pooled / pooled.sum(axis=-1, keepdims=True)
+    errors = of_a.sum(axis=-1)
+    number = errors.sum(axis=-1) + TINY
+    chance = (errors * (pooled**2).sum(axis=-1)).sum(axis=-1) / number
+    alike = agreed.sum(axis=(-2, -1)) / number
+    c = pt.clip((alike - chance) / (1 - chance + TINY), 0, 1)[:, None, None]
+    own = agreed * (1 - c) * pooled / (c + (1 - c) * pooled) + differed
+    counts = pt.stack([pt.cast(of_a, "float64"), own])
+    share = (counts + HALF) / (counts + HALF).sum(axis=-1, keepdims=True)
+    information = counts.sum(axis=-1, keepdims=True) * share
+    # All on one level; of a softmax none is given.
+    known = information.sum(axis=-1, keepdims=True) + TINY
+    level = (information * (pt.log(pooled) - pt.log(share))).sum(axis=-1, keepdims=True) / known
+    return pt.log(share) + level, information
 
 
 def _log_labels(value: Any, copying: Any, own: Any, given: Any) -> Any:
