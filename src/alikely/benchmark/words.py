@@ -177,7 +177,8 @@ def equality_sentence(test: EqualityTest, population: Population) -> str:
 
     Examples
     --------
-    >>> print(equality_sentence(EqualityTest(0.03, "a", "b", 0.1, 3), "crossed"))
+    >>> test = EqualityTest(0.03, "a", "b", 0.1, 3)
+    >>> print(equality_sentence(test, "crossed"))  # doctest: +NORMALIZE_WHITESPACE
     That all 3 machines have the same score: p = .030, by the difference that is largest beside its
     standard error (a less b), which is judged among all of them. It speaks for new images and new
     humans (both random; machines fixed).
@@ -209,17 +210,16 @@ def rank_sentence(ranks: pd.DataFrame, population: Population, ci_prob: float) -
     tied = ranks.loc[ranks["tied_with_top"], "system"].tolist()
     others = [str(name) for name in tied if name != first["system"]]
     if not others:
-        told = f"{first['system']} has the highest score, and no other machine is tied with it"
+        told = "no other machine is tied with it"
     elif len(tied) == n:
-        told = f"{first['system']} has the highest score, but all {n} machines are tied with it"
+        told = f"all {n} machines are tied with it"
     else:
-        told = (
-            f"{first['system']} has the highest score; {counted(len(others), 'other')} of "
-            f"{n} machines {'is' if len(others) == 1 else 'are'} tied with it ({listed(others)})"
-        )
+        verb = "is" if len(others) == 1 else "are"
+        told = f"{len(others)} of the other {n - 1} {verb} tied with it ({listed(others)})"
     return (
-        f"{capital(told)}. The sets hold the true ranks of all {n} machines at once in "
-        f"{percent(ci_prob)} of experiments; they speak for {SPEAKS[population]}."
+        f"The highest score is that of {first['system']}; {told}. The sets hold the true ranks of "
+        f"all {n} machines at once in {percent(ci_prob)} of experiments; they speak for "
+        f"{SPEAKS[population]}."
     )
 
 
@@ -256,21 +256,21 @@ def ceiling_sentence(
     if MISSING not in (low, high):
         text += (
             f" A system without noise of its own could reach between {low} and {high} (consensus "
-            f"bounds; {SPEAKS['images']})."
+            f"bounds); these speak for {SPEAKS['images']}."
         )
     frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
     shares = frame[frame["ceiled"].notna()] if "ceiled" in frame else frame.iloc[:0]
     if len(shares):
         lower, upper = (shares[name] for name in bounds_of("ceiled", "ci", prob))
         reached = int(((lower <= 1) & (upper >= 1)).sum())
-        ends = [
-            number(value, digits, True)
+        least, most = (
+            number(value, digits, leading_zero=True)
             for value in (shares["ceiled"].min(), shares["ceiled"].max())
-        ]
+        )
         text += (
-            f" Shares of the ceiling ranged over {counted(len(shares), 'machine')} from {ends[0]} to "
-            f"{ends[1]}; the {percent(prob)} intervals of {reached} hold 1, each alone, unadjusted for "
-            "their number."
+            f" Shares of the ceiling ranged over {counted(len(shares), 'machine')} from {least} to "
+            f"{most}; the {percent(prob)} intervals of {reached} hold 1, each alone, unadjusted "
+            "for their number."
         )
     return text
 
