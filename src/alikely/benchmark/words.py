@@ -246,8 +246,8 @@ def ceiling_sentence(
     row = scores.ceilings(population).set_index("level").loc[level]
     said = [number(row[name], digits, zero) for name in ("human_human", "human_human_se")]
     text = (
-        f"The {counted(int(row['n_humans']), 'human')} reached {said[0]} among themselves (standard "
-        f"error {said[1]})"
+        f"The {counted(int(row['n_humans']), 'human')} reached {said[0]} among themselves "
+        f"(standard error {said[1]})"
     )
     if not np.isnan(row["p_human_human"]):
         text += f"; that this is above 0, {p_words('p', row['p_human_human'])} (one-sided)"

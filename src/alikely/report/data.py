@@ -33,6 +33,15 @@ REPEATS = {
     ),
     "paired": "Repeats are paired in their order, and count as trials of their own.",
 }
+PEOPLE = {
+    "label": "For scores, a label of a human is one and the same person in all data sets.",
+    "dataset": "For scores, a label of a human is another person in each data set.",
+}
+IMAGES = {
+    "dataset": "For scores, a label of an item is one image within a data set.",
+    "label": "For scores, a label of an item is one image everywhere.",
+    "condition": "For scores, a label of an item is another image in each condition.",
+}
 MOST_KINDS = 6
 
 
@@ -160,9 +169,8 @@ def _rules(result: Tree) -> list[str]:
     if attrs.get("exclude"):
         rules.append(f"Left out of the scores: the conditions of {attrs['exclude']!r}.")
     if "people" in attrs:
-        rules.append(
-            f"For scores, one person within: {attrs['people']}; one image within: {attrs['items']}."
-        )
+        rules.append(PEOPLE[str(attrs["people"])])
+        rules.append(IMAGES[str(attrs["items"])])
     return rules
 
 

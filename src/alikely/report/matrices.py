@@ -26,7 +26,7 @@ MOST_IN_MAP = 200
 MOST_ROWS = 20_000
 HEADINGS = {
     "dataset": "data set",
-    "accuracy_a": "its accuracy",
+    "accuracy_a": "accuracy",
     "accuracy_b": "other's accuracy",
     "log10_p": "log10 p (Fisher)",
     "p_adjusted": "p (Fisher, adjusted)",

@@ -222,8 +222,8 @@ def _of_pairs(result: Result) -> str:
         of = f"{n:,} simulated tables" if n else "simulated tables"
         text += (
             f" Independence was tested by {of} of independent observers of the same accuracies, "
-            "adjusted over all estimates by Benjamini and Hochberg, and by Fisher's exact test; Bayes "
-            "factors are of association against independence."
+            "adjusted over all estimates by Benjamini and Hochberg, and by Fisher's exact test; "
+            "Bayes factors are of association against independence."
         )
     return text
 
@@ -241,8 +241,8 @@ def _of_scores(scores: Benchmark) -> str:
         text += f" Conditions of {attrs['exclude']!r} were left out."
     text += (
         f" Analytic {percent(prob)} intervals of new images and new humans decompose the variance "
-        "into both (jackknife over humans, influence functions of images), with Student's quantiles "
-        "and degrees of freedom after Satterthwaite"
+        "into both (jackknife over humans, influence functions of images), with Student's "
+        "quantiles and degrees of freedom after Satterthwaite"
     )
     if "bootstrap" in scores.data.children:
         n = scores.data["bootstrap"].to_dataset().sizes["resample"]
@@ -251,8 +251,8 @@ def _of_scores(scores: Benchmark) -> str:
         n = len(scores.draws("posterior", "score"))
         text += f", the posterior (new images, these humans) {counted(n, 'draw')}"
     return (
-        f"{text}. Differences are judged one by one and, by the studentised range, all at once; sets "
-        "of ranks hold all true ranks at once; shares of the ceiling have Fieller's intervals."
+        f"{text}. Differences are judged one by one and, by the studentised range, all at once; "
+        "sets of ranks hold all true ranks at once; shares of the ceiling have Fieller's intervals."
     )
 
 
@@ -260,9 +260,9 @@ def _of_matrix(matrix: MatrixResult) -> str:
     n = len(matrix.observers)
     where = f" within each {matrix.place}" if matrix.place else ""
     return (
-        f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} observers "
-        f"was computed{where}.{_missing(dict(matrix.data.attrs))} Standard errors are of influence "
-        "functions; posterior limits come from the counts alone, without draws."
+        f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
+        f"observers was computed{where}.{_missing(dict(matrix.data.attrs))} Standard errors are "
+        "of influence functions; posterior limits come from the counts alone, without draws."
     )
 
 

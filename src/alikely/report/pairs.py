@@ -40,7 +40,7 @@ MOST_IN_MAP = 120
 SCHOOLS = ("analytic", "bootstrap", "posterior")
 HEADINGS = {
     "dataset": "data set",
-    "accuracy_a": "its accuracy",
+    "accuracy_a": "accuracy",
     "accuracy_b": "other's accuracy",
     "p_null": "p (simulated)",
     "p_null_bh": "p (simulated, adjusted)",
@@ -54,8 +54,8 @@ TESTED = (
 )
 SCHOOLS_SIDE_BY_SIDE = (
     "Schools of inference side by side. The analytic interval and the bootstrap start from the "
-    "estimate, and have little to go by where errors are few; the posterior adds what its model and "
-    "prior say. Where they differ much, the column of notes says which to trust."
+    "estimate, and have little to go by where errors are few; the posterior adds what its model "
+    "and prior say. Where they differ much, the column of notes says which to trust."
 )
 
 
@@ -247,8 +247,8 @@ def _compared(table: pd.DataFrame) -> list[Block]:
     text = (
         "Differences between the mean estimates of observers over their pairs, on the trials that "
         "they share. They speak for new trials of these very observers (taken as fixed); p values "
-        f"are adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals hold "
-        "one by one."
+        f"are adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals "
+        "hold one by one."
     )
     return [Text(text), table_of(table, "Smallest p values first.", sort="p_value")]
 

@@ -54,6 +54,6 @@ def load_saved(path: str | Path) -> Tree:
         if group in groups:
             return kind.load(path)
     raise ValueError(
-        f"{str(path)!r} is no result of alikely; expected a file that Result.save, Benchmark.save or "
-        f"those of other results wrote, got groups {', '.join(groups) or 'none'}"
+        f"{str(path)!r} is no result of alikely; expected a file that Result.save, Benchmark.save "
+        f"or those of other results wrote, got groups {', '.join(groups) or 'none'}"
     )

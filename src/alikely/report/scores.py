@@ -28,7 +28,7 @@ __all__ = ["drawn_findings", "drawn_sections", "score_findings", "score_sections
 
 # Images and people are both drawn anew: the widest of the three populations, and first.
 BOTH: Population = "crossed"
-# Random numbers decide limits of sets of ranks in the last place only; a page is to be the same again.
+# Random numbers decide sets of ranks in the last place only; a page is to be the same again.
 SEED = 1
 HEADINGS = {"ceiled": "share of ceiling", "system": "machine"}
 MACHINES = "{what}, for {whom}."

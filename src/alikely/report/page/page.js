@@ -79,6 +79,7 @@
           const cell = line.insertCell();
           cell.textContent = column[row];
           if (numeric[at]) cell.className = "number";
+          else if (column[row].length > 30) cell.className = "long";
         });
         return line;
       }));
