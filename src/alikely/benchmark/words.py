@@ -104,6 +104,9 @@ def benchmark_sentence(
             f"{say.interval(row)}."
         )
     ground = f"over {counted(int(at['n_images']), 'image')} in a condition on average"
+    if level == OVERALL and len(scores.datasets) > 1:
+        # Of all levels the number is their sum.
+        ground += ", summed over data sets,"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
     method = _method(scores, school, population, kind)
@@ -267,10 +270,12 @@ def ceiling_sentence(
             number(value, digits, leading_zero=True)
             for value in (shares["ceiled"].min(), shares["ceiled"].max())
         )
+        whose = (
+            "none of their intervals holds" if not reached else f"{reached} of the intervals hold"
+        )
         text += (
             f" Shares of the ceiling ranged over {counted(len(shares), 'machine')} from {least} to "
-            f"{most}; the {percent(prob)} intervals of {reached} hold 1, each alone, unadjusted "
-            "for their number."
+            f"{most}; {whose} 1 ({percent(prob)}, each alone, unadjusted for their number)."
         )
     return text
 

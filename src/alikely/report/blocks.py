@@ -13,6 +13,7 @@ from markupsafe import Markup
 from alikely._base.frames import ordered
 from alikely._base.numbers import counted
 from alikely.estimates.latex import printed
+from alikely.estimates.sentences import capital
 from alikely.plots.vector import svg_of
 
 __all__ = [
@@ -143,7 +144,7 @@ def table_of(
     frame: pd.DataFrame,
     caption: str,
     *,
-    sort: str | None = None,
+    sort: str | Sequence[str] | None = None,
     headings: Mapping[str, str] | None = None,
     leading_zero: bool | None = None,
     rows: int = ROWS,
@@ -155,8 +156,8 @@ def table_of(
     ----------
     frame : pandas.DataFrame
     caption : str
-    sort : str, optional
-        Column that orders the rows, as in `alikely.Result.summary`.
+    sort : str or sequence of str, optional
+        Columns that order the rows, as in `alikely.Result.summary`.
     headings, leading_zero
         As in `alikely.estimates.latex_table`.
     rows : int
@@ -172,6 +173,8 @@ def table_of(
     if not len(frame):
         return Text(f"{caption} Nothing to show.")
     frame = ordered(frame, sort).reset_index(drop=True)
+    # A few rows more are not worth folding.
+    rows = len(frame) if len(frame) <= 1.5 * rows else rows
     if "note" in frame and not (frame["note"] != "").any():
         frame = frame.drop(columns="note")
     cells, numbers, joined = printed(frame, headings=headings, leading_zero=leading_zero)
@@ -227,7 +230,7 @@ def figure_of(draw: Callable[[], Any], caption: str) -> Block:
         return Failure(caption, f"{type(error).__name__}: {error}")
     if len(svg) > MOST_BYTES:
         return Failure(caption, TOO_LARGE.format(size=len(svg) / 1e6))
-    return Figure(Markup(svg), caption)
+    return Figure(Markup(svg), capital(caption))
 
 
 def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
@@ -268,11 +271,11 @@ def warnings_of(notes: pd.Series, what: str) -> list[str]:
     Examples
     --------
     >>> warnings_of(pd.Series(["", "few errors", "few errors; wide (3)", "wide (4)"]), "pair")
-    ['few errors: 2 of 4 pairs', 'wide: 2 of 4 pairs']
+    ['few errors (2 of 4 pairs)', 'wide (2 of 4 pairs)']
     """
     told = notes[notes != ""].str.split("; ").explode()
     alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
     several = told.groupby(alike).transform("nunique") > 1
     counts = told.where(~several, alike).value_counts(sort=False)
     counts = counts.sort_values(ascending=False, kind="stable")
-    return [f"{note}: {n:,} of {counted(len(notes), what)}" for note, n in counts.items()]
+    return [f"{note} ({n:,} of {counted(len(notes), what)})" for note, n in counts.items()]

@@ -22,11 +22,11 @@ from alikely.data import Trials
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.result import Result
 from alikely.estimates.tree import Tree
-from alikely.report.blocks import Failure, Items, Section, Text
+from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
 from alikely.report.data import data_section
 from alikely.report.matrices import matrix_findings, matrix_sections, matrix_warnings
 from alikely.report.methods import methods_section
-from alikely.report.pairs import differences_of, pair_findings, pair_sections, pair_warnings
+from alikely.report.pairs import differences_of, pair_findings, pair_sections
 from alikely.report.scores import (
     drawn_findings,
     drawn_sections,
@@ -182,9 +182,9 @@ def _parts(
 ) -> tuple[list[str], list[str], list[Section]]:
     """Findings, warnings and sections of one result."""
     if isinstance(result, Result):
-        apart = None if scored else differences_of(result)
-        found = pair_findings(result, apart)
-        return found, pair_warnings(result), pair_sections(result, trials, apart)
+        frame, apart = result.summary(), None if scored else differences_of(result)
+        warned = warnings_of(frame["note"], "comparison")
+        return pair_findings(result, apart), warned, pair_sections(result, frame, trials, apart)
     if isinstance(result, Benchmark):
         return score_findings(result), score_warnings(result), score_sections(result)
     if isinstance(result, MatrixResult):

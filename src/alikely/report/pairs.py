@@ -27,12 +27,11 @@ from alikely.report.blocks import (
     Text,
     figure_of,
     table_of,
-    warnings_of,
 )
 from alikely.report.data import kinds_of
 from alikely.stats.intervals import CiKind, bound_names
 
-__all__ = ["differences_of", "pair_findings", "pair_sections", "pair_warnings"]
+__all__ = ["differences_of", "pair_findings", "pair_sections"]
 
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 120
@@ -47,7 +46,7 @@ HEADINGS = {
 }
 TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
 TESTED = (
-    "Against observers that err independently: p_null by {n} tables simulated with the same "
+    "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
     "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
     "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
     "association. The tests speak for new trials of these very observers (taken as fixed)."
@@ -86,19 +85,16 @@ def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
     return found
 
 
-def pair_warnings(result: Result) -> list[str]:
-    """What the notes of the estimates warn of."""
-    return warnings_of(result.summary()["note"], "comparison")
-
-
 def pair_sections(
-    result: Result, trials: Trials | None, apart: pd.DataFrame | None
+    result: Result, frame: pd.DataFrame, trials: Trials | None, apart: pd.DataFrame | None
 ) -> list[Section]:
     """Estimates, tests against independence and differences.
 
     Parameters
     ----------
     result : Result
+    frame : pandas.DataFrame
+        Its summary.
     trials : Trials or None
         Their observers' kinds order and colour the figures.
     apart : pandas.DataFrame or None
@@ -109,7 +105,6 @@ def pair_sections(
     list of Section
     """
     label = result.metric.label
-    frame = result.summary()
     sections = [Section(f"Estimates: {label}", _estimates(result, frame, trials))]
     if tests := _tests(result, frame):
         sections.append(Section(f"Tests of independence: {label}", tests))
@@ -201,7 +196,9 @@ def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
     n = int(result.data.attrs.get("n_null", 0))
     names = [*_places(frame), "observer_a", "observer_b", "n_trials", "estimate", *there]
     blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many"))]
-    order = next((name for name in ("p_null", "p_fisher") if name in there), "-estimate")
+    order = [name for name in ("p_null", "p_fisher") if name in there][:1]
+    # Many p values are the smallest that so many simulations can give.
+    order += ["-log_bf10"] if "log_bf10" in there else ["-estimate"]
     blocks.append(
         table_of(
             frame[names],
@@ -237,7 +234,10 @@ def _means(result: Result, trials: Trials | None, apart: pd.DataFrame | None) ->
         names = {f"{s}_{end}": f"{s}_ci95_{end}" for s in SCHOOLS for end in ("lb", "ub")}
         level = f"{100 * float(result.data.attrs['ci_prob']):g}"
         names = {old: new.replace("ci95", f"ci{level}") for old, new in names.items()}
-        blocks.append(table_of(means.rename(columns=names), "Means, highest first."))
+        heads = {"n_pairs": "entries", "estimate": result.metric.label, "se": "standard error"}
+        blocks.append(
+            table_of(means.rename(columns=names), "Means, highest first.", headings=heads)
+        )
     if apart is not None and len(apart):
         blocks += _compared(apart)
     return blocks

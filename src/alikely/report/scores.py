@@ -129,7 +129,7 @@ def _score_table(
     return table_of(
         frame[[*names, "note"]],
         what,
-        sort="-estimate",
+        sort="-estimate" if level is not None else ["level", "-estimate"],
         headings=heads,
         leading_zero=is_wide(scores.metric) or None,
         rows=60 if level is not None else 20,
