@@ -114,14 +114,11 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
     >>> observer_differences(result).shape
     (15, 9)
     """
-    names, pairs, value = compared_observers(result), result.pairs, result.estimates["estimate"]
-    means = {
-        name: float(
-            np.nanmean(value.values[(pairs[["observer_a", "observer_b"]] == name).any(axis=1)])
-        )
-        for name in names
-    }
-    names.sort(key=lambda name: -means[name])
+    names, pairs = compared_observers(result), result.pairs[["observer_a", "observer_b"]]
+    value = pd.Series(result.estimates["estimate"].values)
+    means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}
+    # Those of whom nothing is defined come last.
+    names.sort(key=lambda name: (np.isnan(means[name]), -means[name]))
     chosen = list(itertools.combinations(names, 2))
     if len(chosen) > most:
         chosen = [(names[0], name) for name in names[1:]]

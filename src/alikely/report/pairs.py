@@ -256,10 +256,15 @@ def _compared(table: pd.DataFrame) -> list[Block]:
 def _largest(result: Result, table: pd.DataFrame) -> str:
     """The difference that stands out most, that it was chosen, and what another school says."""
     p = table["p_value"]
-    row = table.loc[p.idxmin()] if p.notna().any() else table.iloc[0]
+    if p.isna().all():
+        return (
+            f"Of {len(table):,} differences between observers, none is defined and has a variance: "
+            "these data cannot tell them apart, nor say that they are alike."
+        )
+    row = table.loc[p.idxmin()]
     one, other = {"observer": str(row["observer"])}, {"observer": str(row["other"])}
     said = contrast_sentence(result, one, other, interval="analytic")
-    if len(table) > 1 and not np.isnan(row["p_value"]):
+    if len(table) > 1:
         said += (
             f" It was chosen as the clearest of {len(table):,} differences between observers; "
             f"adjusted for these (Benjamini and Hochberg), {p_words('p', row['p_value_bh'])}."

@@ -1,0 +1,50 @@
+"""A page opened in headless Chromium: what it makes of it, says and asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-extensions",
+    "--disable-default-apps", "--enable-logging=stderr",
+)  # fmt: skip
+
+
+class Opened(NamedTuple):
+    """The document after its scripts ran, lines of the console, addresses asked for."""
+
+    document: str
+    console: list[str]
+    requests: list[str]
+
+
+def opened(page: str, folder: Path) -> Opened:
+    """Open a page from a file."""
+    assert CHROMIUM is not None
+    file, log = folder / "page.html", folder / "net.json"
+    file.write_text(page, "utf-8")
+    done = subprocess.run(
+        [
+            CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}",
+            "--virtual-time-budget=4000", "--dump-dom", file.as_uri(),
+        ],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    console = re.findall(r"CONSOLE[^\]]*\] (.*)", done.stderr)
+    net = log.read_text()
+    # A browser that is stopped may leave the end of its log out.
+    events = json.loads(net if net.rstrip().endswith("]}") else f"{net.rstrip().rstrip(',')}]}}")
+    urls = [
+        str(event["params"]["url"])
+        for event in events["events"]
+        if "url" in event.get("params", {})
+    ]
+    asked = [url for url in dict.fromkeys(urls) if url.startswith(("http", "ws"))]
+    return Opened(done.stdout, console, asked)
