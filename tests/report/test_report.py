@@ -292,7 +292,7 @@ def test_every_kind_of_result_comes_back_from_its_file(
 def test_scores_of_joint_draws() -> None:
     several = al.load_example().select(condition=["blur", "noise"])
     some = al.benchmark.scores_of(
-        al.error_consistency(several, "human-model", n_resamples=0, n_draws=60, n_null=0, rng=1),
+        al.error_consistency(several, "human-model", n_resamples=0, n_draws=100, n_null=0, rng=1),
         [name for name in several.observers if name.startswith("human")],
     )
     report = some.report()
