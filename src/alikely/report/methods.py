@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -176,14 +177,15 @@ def _methods(result: Tree) -> str:
         return _of_scores(result)
     if isinstance(result, MatrixResult):
         return _of_matrix(result)
-    n = len(result._flat(result.data["posterior"]["score"], "system"))
+    draws = result.data["posterior"].to_dataset()["score"]
+    n = draws.sizes["chain"] * draws.sizes["draw"]
     return (
         f"Scores of {result.metric.label} are means of entries of one analysis, by "
         f"{counted(n, 'joint posterior draw')}."
     )
 
 
-def _missing(attrs: dict[str, Any]) -> str:
+def _missing(attrs: Mapping[Any, Any]) -> str:
     taken = {"error": "counted as an error", "drop": "was left out of the pair"}
     found = taken.get(str(attrs.get("no_response")), "")
     return f" A missing response {found}." if found else ""
@@ -235,7 +237,7 @@ def _of_scores(scores: Benchmark) -> str:
     text = (
         f"Scores are means of {scores.metric.label} of a machine with each human, over conditions, "
         f"then humans, then data sets ({counted(len(scores.datasets), 'data set')}, "
-        f"{counted(len(scores.models), 'machine')}).{_missing(dict(attrs))}"
+        f"{counted(len(scores.models), 'machine')}).{_missing(attrs)}"
     )
     if attrs.get("exclude"):
         text += f" Conditions of {attrs['exclude']!r} were left out."
@@ -261,7 +263,7 @@ def _of_matrix(matrix: MatrixResult) -> str:
     where = f" within each {matrix.place}" if matrix.place else ""
     return (
         f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
-        f"observers was computed{where}.{_missing(dict(matrix.data.attrs))} Standard errors are "
+        f"observers was computed{where}.{_missing(matrix.data.attrs)} Standard errors are "
         "of influence functions; posterior limits come from the counts alone, without draws."
     )
 
