@@ -79,8 +79,9 @@ def compared_observers(result: Result) -> list[str]:
     if (first == second).any():
         return []  # all readers of an entry at once
     alone = second[~second.isin(first)]
-    names = alone if alone.nunique() > 1 else pd.concat([first, second])
-    counts = names.value_counts(sort=False)
+    if alone.nunique() > 1:
+        return [str(name) for name in alone.unique()]
+    counts = pd.concat([first, second]).value_counts(sort=False)
     return [str(name) for name in counts.index[counts > 1]]
 
 
