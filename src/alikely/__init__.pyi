@@ -10,6 +10,7 @@ from . import metrics as metrics
 from . import models as models
 from . import planning as planning
 from . import plots as plots
+from . import report as report
 from . import simulate as simulate
 from . import spectrum as spectrum
 from . import stats as stats
@@ -158,6 +159,7 @@ __all__ = [
     "plot_width",
     "plots",
     "regimes",
+    "report",
     "simulate",
     "spectrum",
     "stats",

@@ -10,7 +10,7 @@ import pytest
 import alikely as al
 from alikely.cli import full_parser, main
 
-VERBS = ("compare", "benchmark", "margins", "spectrum", "plan")
+VERBS = ("compare", "benchmark", "margins", "spectrum", "report", "plan")
 OPTIONS = (
     "columns", "classes", "na-values", "wide", "observers", "format", "pattern", "sep", "encoding",
     "score", "filter",

@@ -10,9 +10,11 @@ import pandas as pd
 
 from alikely._base.frames import known_columns
 from alikely._base.html import ROWS, html_of
-from alikely._base.numbers import MISSING, counted, number, span
+from alikely._base.names import listed
+from alikely._base.numbers import MISSING, counted, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.tables import Population, one_of, schools_of
+from alikely.benchmark.verdicts import EqualityTest
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
     bounds_of,
@@ -30,7 +32,17 @@ if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark
     from alikely.benchmark.drawn import DrawnScores
 
-__all__ = ["benchmark_sentence", "chosen_school", "drawn_sentence", "latex_of", "notebook_of"]
+__all__ = [
+    "SPEAKS",
+    "benchmark_sentence",
+    "ceiling_sentence",
+    "chosen_school",
+    "drawn_sentence",
+    "equality_sentence",
+    "latex_of",
+    "notebook_of",
+    "rank_sentence",
+]
 
 # For whom intervals speak, and what stays as it is.
 SPEAKS: dict[Population, str] = {
@@ -92,6 +104,9 @@ def benchmark_sentence(
             f"{say.interval(row)}."
         )
     ground = f"over {counted(int(at['n_images']), 'image')} in a condition on average"
+    if level == OVERALL and len(scores.datasets) > 1:
+        # Of all levels the number is their sum.
+        ground += ", summed over data sets,"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
     method = _method(scores, school, population, kind)
@@ -148,6 +163,121 @@ def drawn_sentence(
         parts.append(_told(int(told.sum()), int(lower.notna().sum()), prob))
     parts.append(cautions(machines["note"], "machines"))
     return " ".join(filter(None, parts))
+
+
+def equality_sentence(test: EqualityTest, population: Population) -> str:
+    """Say the test that all scores are equal.
+
+    Parameters
+    ----------
+    test : EqualityTest
+        As from `alikely.Benchmark.equality`.
+    population : {"images", "humans", "crossed"}
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> test = EqualityTest(0.03, "a", "b", 0.1, 3)
+    >>> print(equality_sentence(test, "crossed"))  # doctest: +NORMALIZE_WHITESPACE
+    That all 3 machines have the same score: p = .030, by the difference that is largest beside its
+    standard error (a less b), which is judged among all of them. It speaks for new images and new
+    humans (both random; machines fixed).
+    """
+    return (
+        f"That all {test.n_systems} machines have the same score: {p_words('p', test.p_value)}, by "
+        "the difference that is largest beside its standard error "
+        f"({test.system} less {test.other}), which is judged among all of them. It speaks for "
+        f"{SPEAKS[population]}."
+    )
+
+
+def rank_sentence(ranks: pd.DataFrame, population: Population, ci_prob: float) -> str:
+    """Say who leads a ranking, and who is tied with the top.
+
+    Parameters
+    ----------
+    ranks : pandas.DataFrame
+        As from `alikely.Benchmark.ranks`.
+    population : {"images", "humans", "crossed"}
+    ci_prob : float
+        With which the sets of all ranks hold the true ones, in (0, 1).
+
+    Returns
+    -------
+    str
+    """
+    n, first = len(ranks), ranks.iloc[0]
+    tied = ranks.loc[ranks["tied_with_top"], "system"].tolist()
+    others = [str(name) for name in tied if name != first["system"]]
+    if not others:
+        told = "no other machine is tied with it"
+    elif len(tied) == n:
+        told = f"all {n} machines are tied with it"
+    else:
+        verb = "is" if len(others) == 1 else "are"
+        told = f"{len(others)} of the other {n - 1} {verb} tied with it ({listed(others)})"
+    return (
+        f"The highest score is that of {first['system']}; {told}. The sets hold the true ranks of "
+        f"all {n} machines at once in {percent(ci_prob)} of experiments; they speak for "
+        f"{SPEAKS[population]}."
+    )
+
+
+def ceiling_sentence(
+    scores: Benchmark, population: Population, level: str = OVERALL, digits: int = 2
+) -> str:
+    """Say what humans reach among themselves, and how near machines come to it.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population : {"images", "humans", "crossed"}
+    level : str
+        A data set, or ``"overall"``.
+    digits : int
+        Decimals.
+
+    Returns
+    -------
+    str
+    """
+    prob, kind = scores.interval_options(None, None)
+    zero = is_wide(scores.metric)
+    row = scores.ceilings(population).set_index("level").loc[level]
+    said = [number(row[name], digits, zero) for name in ("human_human", "human_human_se")]
+    text = (
+        f"The {counted(int(row['n_humans']), 'human')} reached {said[0]} among themselves "
+        f"(standard error {said[1]})"
+    )
+    if not np.isnan(row["p_human_human"]):
+        text += f"; that this is above 0, {p_words('p', row['p_human_human'])} (one-sided)"
+    text += f". It speaks for {SPEAKS[population]}."
+    low, high = (number(row[f"consensus_{end}"], digits, zero) for end in ("lower", "upper"))
+    if MISSING not in (low, high):
+        text += (
+            f" A system without noise of its own could reach between {low} and {high} (consensus "
+            f"bounds); these speak for {SPEAKS['images']}."
+        )
+    frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
+    shares = frame[frame["ceiled"].notna()] if "ceiled" in frame else frame.iloc[:0]
+    if len(shares):
+        lower, upper = (shares[name] for name in bounds_of("ceiled", "ci", prob))
+        reached = int(((lower <= 1) & (upper >= 1)).sum())
+        least, most = (
+            number(value, digits, leading_zero=True)
+            for value in (shares["ceiled"].min(), shares["ceiled"].max())
+        )
+        whose = (
+            "none of their intervals holds" if not reached else f"{reached} of the intervals hold"
+        )
+        text += (
+            f" Shares of the ceiling ranged over {counted(len(shares), 'machine')} from {least} to "
+            f"{most}; {whose} 1 ({percent(prob)}, each alone, unadjusted for their number)."
+        )
+    return text
 
 
 def latex_of(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import platform
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import alikely
 from alikely._base.names import nearest
+from alikely._base.versions import versions
 from alikely.cli._options import Parser
 
 __all__ = ["main"]
@@ -25,11 +23,10 @@ VERBS = {
     "margins": "do two systems find the same items easy: decision margins against answers",
     "benchmark": "score machines against humans: ceilings, new images and humans, ranks",
     "spectrum": "how hard is each condition for people, and do machines err alike where it is",
+    "report": "one page of HTML to keep and send: tables, figures, sentences, methods",
     "plan": "how many trials do I need",
     "completion": "print a script that completes verbs and options in a shell",
 }
-# What results hang on, beside alikely itself and Python.
-MATTER = ("numpy", "scipy", "pandas", "xarray", "numba", "pymc", "pytensor", "nutpie", "arviz")
 
 
 class _Version(argparse.Action):
@@ -39,13 +36,8 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, **more)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        print(f"alikely {alikely.__version__}")
-        print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}")
-        for name in MATTER:
-            try:
-                print(f"{name} {version(name)}")
-            except PackageNotFoundError:
-                print(f"{name} is not installed")
+        for name, said in versions().items():
+            print(f"{name} is {said}" if said == "not installed" else f"{name} {said}")
         parser.exit()
 
 

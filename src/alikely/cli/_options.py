@@ -90,10 +90,10 @@ def add_kinds(parser: Parser) -> None:
     )
 
 
-def add_pairs(parser: Parser, text: str) -> None:
+def add_pairs(parser: Parser, text: str, default: str = "all") -> None:
     """Who is compared: kinds, or observers by name."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--pairs", default="all", metavar="KIND-KIND", help=text)
+    group.add_argument("--pairs", default=default, metavar="KIND-KIND", help=text)
     group.add_argument(
         "--pair",
         nargs=2,
@@ -121,6 +121,19 @@ def add_cluster(parser: Parser) -> None:
 def add_output_options(parser: Parser, folder: str | None = None) -> None:
     """Options of every verb; `folder` is where files go without ``--out``."""
     parser.add_argument(
+        "--out",
+        type=Path,
+        default=folder,
+        metavar="DIR",
+        help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
+        + (f" (default {folder})" if folder else "; nothing is written without it"),
+    )
+    add_while_running(parser)
+
+
+def add_while_running(parser: Parser) -> None:
+    """Probability of intervals, seed, cores and what is told."""
+    parser.add_argument(
         "--ci-prob",
         type=float,
         default=0.95,
@@ -133,14 +146,6 @@ def add_output_options(parser: Parser, folder: str | None = None) -> None:
         default=1,
         metavar="N",
         help="seed; the same gives the same result (default 1)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=folder,
-        metavar="DIR",
-        help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
-        + (f" (default {folder})" if folder else "; nothing is written without it"),
     )
     group = parser.add_argument_group("while it runs")
     group.add_argument(

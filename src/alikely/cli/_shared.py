@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.files import write_figure, write_file
 from alikely._base.steps import step
-from alikely.estimates import contrast
+from alikely.estimates.observer_means import machine_means
 from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
@@ -113,51 +113,6 @@ def cut_lines(n_rows: int, of: str, all_in: str = "--out DIR keeps all of them")
 
 def _kinds(trials: Trials) -> dict[str, str]:
     return dict(zip(trials.observers, trials.data["kind"].values.tolist(), strict=True))
-
-
-def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | None:
-    """Mean of each machine over its pairs with observers of another kind, by every school.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis.
-    kinds : mapping
-        Kind of each observer; a group is of the kind that it is called by.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        One row per machine: ``machine, n_pairs, estimate, se``, bounds ``<school>_lb, _ub`` and
-        ``note``, highest first; None if no machine has several pairs.
-    """
-    pairs = result.pairs
-    first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
-    entries: dict[str, list[int]] = {}
-    for i, (a, b) in enumerate(zip(first, second, strict=True)):
-        if kinds and kinds.get(a, a) != kinds.get(b, b):
-            machine = a if kinds.get(b, b) == "human" else b
-            entries.setdefault(machine, []).append(i)
-    if all(len(own) < 2 for own in entries.values()):
-        return None
-    notes = result.summary()["note"].str.split("; ")
-    rows = []
-    for machine, own in entries.items():
-        weights = np.zeros(len(pairs))
-        weights[own] = 1 / len(own)
-        schools = contrast(result, weights)
-        row = {"machine": machine, "n_pairs": len(own)}
-        row |= schools.loc["analytic", ["estimate", "se"]].to_dict()
-        for school in schools.index:
-            lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
-            row |= {f"{school}_lb": schools.loc[school, lower]}
-            row |= {f"{school}_ub": schools.loc[school, upper]}
-        # What is said of each of its pairs holds of their mean.
-        common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
-        told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
-        rows.append(row | {"note": "; ".join(told)})
-    frame = pd.DataFrame(rows)
-    return frame.sort_values("estimate", ascending=False, ignore_index=True)
 
 
 def _mean_table(means: pd.DataFrame, ci_prob: float, metric: Metric) -> str:

@@ -212,6 +212,7 @@ def _attributes(
         "ci_prob": ask.ci_prob,
         "ci_kind": ask.ci_kind,
         "seed": str(seed.entropy),
+        "n_null": ask.n_null,
         "alikely_version": alikely.__version__,
         **metric.options,
     }

@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import xarray as xr
 
 from alikely._base.arrays import Floats
 from alikely._base.files import VERSION, check_tree, read_tree, write_tree
+from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric, metrics
 from alikely.stats.intervals import CiKind, check_interval
+
+if TYPE_CHECKING:
+    from alikely.report import Report
 
 __all__ = ["Tree"]
 
@@ -62,6 +66,53 @@ class Tree:
     def _flat(self, values: xr.DataArray, last: str) -> Floats:
         """Draws as a matrix, (draw, entry): chains one after the other."""
         return np.asarray(values.values).reshape(-1, values.sizes[last])
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        trials: Trials | None = None,
+        title: str | None = None,
+    ) -> Report:
+        """Lay everything out on one page of HTML: tables, figures, sentences, methods.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            File to write the page to; one that exists is replaced.
+        trials : Trials, optional
+            What was analysed: the page then says what was read, and figures know the kinds of
+            observers.
+        title : str, optional
+
+        Returns
+        -------
+        alikely.report.Report
+            Shown in notebooks. `alikely.report.make_report` puts several results on one page.
+
+        Raises
+        ------
+        TypeError
+            If `trials` is not of that class.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> trials = al.load_example().select(condition="noise")
+        >>> result = al.error_consistency(trials, "human-human", n_resamples=0, n_draws=0, rng=1)
+        >>> result.report(trials=trials).failures
+        ()
+        """
+        # The one way up in the house (CONTRIBUTING): a method that users look for where the result
+        # is, of a room that draws, and so stands above all results.
+        from alikely.report import make_report
+
+        page = make_report(self, trials=trials, title=title)
+        if path is not None:
+            page.save(path)
+        return page
 
     def save(self, path: str | Path) -> None:
         """Write everything to one netCDF file.

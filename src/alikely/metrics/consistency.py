@@ -361,5 +361,6 @@ ERROR_CONSISTENCY = register(
         independent=0.0,
         derived={**ACCURACY_COLUMNS, "less_biased": _less_biased},
         limits="kappa",
+        sources=("10.48550/arXiv.2006.16736", "10.48550/arXiv.2507.06645"),
     )
 )

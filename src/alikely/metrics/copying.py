@@ -324,5 +324,6 @@ COPY_PROBABILITY = register(
         independent=0.0,
         derived={"accuracy_gap": accuracy_gap},
         symmetric=False,
+        sources=("10.48550/arXiv.2507.06645",),
     )
 )

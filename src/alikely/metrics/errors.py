@@ -566,5 +566,6 @@ MISCLASSIFICATION_AGREEMENT = register(
         beside=("n_joint_errors", "expected"),
         distinct=distinct_agreement,
         all_pairs=all_label_pairs,
+        sources=("10.1609/aaai.v39i26.34974",),
     )
 )

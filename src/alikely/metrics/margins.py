@@ -498,6 +498,7 @@ def margin_metric(method: Method = "pearson") -> Metric:
         draws="margins",
         posterior_label="noise-free",
         options={"method": method},
+        sources=("AlvarezKonkle2025",),
         module=__name__,
     )
 

@@ -70,7 +70,7 @@ TAKEN = (
 # What a result remembers of its making beside the options of its metric.
 REMEMBERED = (
     "metric", "metric_module", "model", "model_reason", "sampler", "ci_prob", "ci_kind", "cluster",
-    "seed", "alikely_version", "format_version",
+    "seed", "n_null", "alikely_version", "format_version",
 )  # fmt: skip
 # What tells two metrics of one name apart.
 SAME = (
@@ -161,6 +161,8 @@ class Metric:
         ``"options"`` and ``"probabilities"`` if not given.
     options : mapping
         Options that it was made with, which a file remembers.
+    sources : tuple of str
+        DOIs of what to cite for it, or keys of a report's bibliography.
     module : str
         Module to import before a file that holds it can be read; the one that makes it if not
         given.
@@ -196,6 +198,7 @@ class Metric:
     all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
     crosses_repeats: bool = BY_COUNTS
     options: Mapping[str, Any] = NONE
+    sources: tuple[str, ...] = ()
     module: str = ""
 
     def __post_init__(self) -> None:

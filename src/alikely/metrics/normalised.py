@@ -256,6 +256,7 @@ NORMALISED_ERROR_CONSISTENCY = register(
         independent=0.0,
         derived={"accuracy_gap": accuracy_gap},
         caution=_normalised_caution,
+        sources=("10.48550/arXiv.2006.16736",),
     )
 )
 MIN_MID_MAX_AGREEMENT = register(
@@ -270,5 +271,6 @@ MIN_MID_MAX_AGREEMENT = register(
         independent=0.0,
         derived={"accuracy_gap": accuracy_gap},
         caution=_min_mid_max_caution,
+        sources=("10.48550/arXiv.2006.12904",),
     )
 )

@@ -332,6 +332,7 @@ def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **mo
             label=label,
             short=short,
             beside=BESIDE,
+            sources=("10.48550/arXiv.2502.04313",),
             module=__name__,
             **more,
         )

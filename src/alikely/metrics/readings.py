@@ -311,6 +311,7 @@ COHEN_KAPPA = _metric(
     _cohen_slopes,
     ONE_CLASS,
     trust=RARE,
+    sources=("10.1177/001316446002000104", "10.1037/0033-2909.88.2.322"),
 )
 # Of two readers it is Scott's pi [S55]_.
 FLEISS_KAPPA = _metric(
@@ -321,8 +322,17 @@ FLEISS_KAPPA = _metric(
     _fleiss_slopes,
     ONE_CLASS,
     trust=RARE,
+    sources=("10.1037/h0031619",),
 )
-GWET_AC1 = _metric("gwet_ac1", "AC1", "Gwet's AC1", _ac1, _ac1_slopes, ONE_POSSIBLE)
+GWET_AC1 = _metric(
+    "gwet_ac1",
+    "AC1",
+    "Gwet's AC1",
+    _ac1,
+    _ac1_slopes,
+    ONE_POSSIBLE,
+    sources=("10.1348/000711006X126600",),
+)
 KRIPPENDORFF_ALPHA = _metric(
     "krippendorff_alpha",
     "alpha",
@@ -331,10 +341,17 @@ KRIPPENDORFF_ALPHA = _metric(
     _alpha_slopes,
     ONE_CLASS,
     trust=RARE,
+    sources=("10.1177/001316447003000105",),
 )
 # Of two classes it is the prevalence- and bias-adjusted kappa [BBC93]_.
 BRENNAN_PREDIGER = _metric(
-    "brennan_prediger", "PABAK", "PABAK of readings", _brennan, _brennan_slopes, ONE_POSSIBLE
+    "brennan_prediger",
+    "PABAK",
+    "PABAK of readings",
+    _brennan,
+    _brennan_slopes,
+    ONE_POSSIBLE,
+    sources=("10.1177/001316448104100307", "10.1016/0895-4356(93)90018-V"),
 )
 RAW_AGREEMENT = _metric(
     "raw_agreement", "equal", "share of equal readings", _raw, _raw_slopes, "", bounds=(0.0, 1.0)

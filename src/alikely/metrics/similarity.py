@@ -84,6 +84,7 @@ def error_similarity_metric(
             "model_high",
         ),
         draws="rows",
+        sources=("10.1609/aaai.v39i26.34974",),
         options={"alpha": alpha, "mixture": mixture, "base": base},
     )
 

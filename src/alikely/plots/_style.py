@@ -32,6 +32,7 @@ __all__ = [
     "color_key",
     "drop_crowded",
     "figure_of",
+    "figure_of_any",
     "in_column",
     "key_outside",
     "legend_right",
@@ -96,7 +97,7 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
         try:
             with mpl.rc_context(SIZES):
                 made = draw(*args, **kwargs)
-                fit_to_column(_figure_of_any(made))
+                fit_to_column(figure_of_any(made))
         finally:
             _style.reset(token)
         return made
@@ -314,7 +315,7 @@ def _break_names(ax: Axes, height: float) -> None:
         ax.set_yticks(ticks, [_broken(label, 22) for label in labels])
 
 
-def _figure_of_any(made: Any) -> Figure:
+def figure_of_any(made: Any) -> Figure:
     """The figure of one or several axes, or a figure as it is."""
     if isinstance(made, Figure):
         return made

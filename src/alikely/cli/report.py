@@ -1,0 +1,179 @@
+"""`alikely report`: one page of HTML of trials, or of results that were saved."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import alikely as al
+from alikely._base.steps import step
+from alikely.cli._options import (
+    Parser,
+    add_cluster,
+    add_inference_options,
+    add_kinds,
+    add_pairs,
+    add_while_running,
+    pairs_of,
+)
+from alikely.cli._reading import add_file, add_reading_options, read_trials
+from alikely.metrics import find_metric
+
+if TYPE_CHECKING:
+    from alikely.data import Trials
+    from alikely.estimates.tree import Tree
+
+DESCRIPTION = (
+    "One page of HTML to keep and send, without anything from elsewhere: data as read, findings in "
+    "sentences, estimates by three schools of inference, tests, differences, ranks, ceilings, "
+    "methods and references. FILE as for alikely compare, with scores as of alikely benchmark "
+    "where there are humans and models; or results saved as netCDF (.nc), "
+    "whose analysis stays as it was."
+)
+SAVED = ".nc"
+# Of human and model; everybody, where there are no such kinds.
+BY_KIND = "by kind"
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the verb."""
+    add_file(parser)
+    parser.add_argument(
+        "--metric",
+        default="ec",
+        metavar="NAME",
+        help="ec (default), or any other metric of answers by name, one of your own as "
+        "module:ATTRIBUTE",
+    )
+    add_pairs(
+        parser,
+        "all, human-model, ...: kinds as in the column kind (default: models with humans where "
+        "there are both, else all)",
+        BY_KIND,
+    )
+    parser.add_argument(
+        "--by",
+        default="condition",
+        choices=["condition", "dataset", "none"],
+        help="count within each condition of each data set (default), data set, or over all",
+    )
+    parser.add_argument(
+        "--people",
+        choices=["label", "dataset"],
+        help="for scores: a label of a human in several data sets is the same person (label), or "
+        "another in each (dataset); to be said where labels recur",
+    )
+    parser.add_argument(
+        "--items",
+        default="dataset",
+        choices=["dataset", "label", "condition"],
+        help="for scores: a label of an item is one image within a data set (default), "
+        "everywhere (label), or within a condition only",
+    )
+    parser.add_argument(
+        "--exclude",
+        choices=["model-vs-human"],
+        help="leave out the conditions that this benchmark leaves out",
+    )
+    parser.add_argument(
+        "--missing",
+        default="error",
+        choices=["error", "available"],
+        help="for scores: refuse models that lack a data set (default), or average over what they "
+        "have",
+    )
+    add_kinds(parser)
+    add_cluster(parser)
+    add_reading_options(parser)
+    add_inference_options(parser, resamples=2_000)
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        metavar="HTML",
+        help="file to write (default report.html)",
+    )
+    add_while_running(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Analyse, or load what was analysed; write the page and say where it is."""
+    if options.out.is_dir():
+        raise ValueError(f"--out names a file, and {str(options.out)!r} is a folder")
+    saved = [str(path).endswith(SAVED) for path in options.file]
+    if any(saved) and not all(saved):
+        raise ValueError("FILE is of trials or of saved results (.nc), not of both")
+    trials: Trials | None = None
+    remarks: list[str] = []
+    if all(saved):
+        from alikely.report import load_saved
+
+        results: list[Tree] = [load_saved(path) for path in options.file]
+    else:
+        trials = read_trials(options, options.file)
+        results = _analysed(options, trials, remarks)
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # there may be no screen
+    page = al.report.make_report(*results, trials=trials, title=options.title, remarks=remarks)
+    page.save(options.out)
+    size = options.out.stat().st_size
+    print(f"Written to {options.out}: {page.title!r}, {size / 1e6:.1f} MB")
+    for failure in page.failures:
+        print(f"! not shown: {failure}")
+    for remark in remarks:
+        print(f"! {remark}")
+
+
+def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -> list[Tree]:
+    """All pairs, and scores where there are humans and models."""
+    metric = find_metric(options.metric)
+    if options.exclude is not None:
+        trials = al.exclude_conditions(trials, options.exclude)
+    kinds = set(map(str, trials.data["kind"].values))
+    both = {options.models, options.humans} <= kinds
+    pairs = pairs_of(options)
+    if pairs == BY_KIND:
+        pairs = f"{options.humans}-{options.models}" if both else "all"
+    results: list[Tree] = [
+        al.compare(
+            trials,
+            metric,
+            pairs=pairs,
+            by=None if options.by == "none" else options.by,
+            no_response=options.no_response,
+            n_resamples=options.resamples,
+            n_draws=options.draws,
+            cluster=options.cluster,
+            ci_prob=options.ci_prob,
+            ci_kind=options.ci_kind,
+            rng=options.seed,
+        )
+    ]
+    if both:
+        try:
+            with step("scores of machines against humans"):
+                results.append(_scores(options, trials))
+        except ValueError as error:
+            remarks.append(f"There are no scores, ranks and ceilings: {error}")
+    return results
+
+
+def _scores(options: argparse.Namespace, trials: Trials) -> Tree:
+    return al.benchmark_scores(
+        trials,
+        metric=find_metric(options.metric),
+        models=options.models,
+        humans=options.humans,
+        people=options.people,
+        items=options.items,
+        missing=options.missing,
+        no_response=options.no_response,
+        n_resamples=options.resamples,
+        n_draws=options.draws,
+        ci_prob=options.ci_prob,
+        ci_kind=options.ci_kind,
+        rng=options.seed,
+    )

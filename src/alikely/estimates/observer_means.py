@@ -1,0 +1,140 @@
+"""Means of observers over their pairs, and how far these are apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from alikely.estimates.comparison import contrast, difference
+from alikely.estimates.result import Result
+from alikely.stats.multiplicity import adjusted_p_values
+
+__all__ = ["compared_observers", "machine_means", "observer_differences"]
+
+
+def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | None:
+    """Mean of each machine over its pairs with observers of another kind, by every school.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis.
+    kinds : mapping
+        Kind of each observer; a group is of the kind that it is called by.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        One row per machine: ``machine, n_pairs, estimate, se``, bounds ``<school>_lb, _ub`` and
+        ``note``, highest first; None if no machine has several pairs.
+    """
+    pairs = result.pairs
+    first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
+    entries: dict[str, list[int]] = {}
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        if kinds and kinds.get(a, a) != kinds.get(b, b):
+            machine = a if kinds.get(b, b) == "human" else b
+            entries.setdefault(machine, []).append(i)
+    if all(len(own) < 2 for own in entries.values()):
+        return None
+    notes = result.summary()["note"].str.split("; ")
+    rows = []
+    for machine, own in entries.items():
+        weights = np.zeros(len(pairs))
+        weights[own] = 1 / len(own)
+        schools = contrast(result, weights)
+        row = {"machine": machine, "n_pairs": len(own)}
+        row |= schools.loc["analytic", ["estimate", "se"]].to_dict()
+        for school in schools.index:
+            lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
+            row |= {f"{school}_lb": schools.loc[school, lower]}
+            row |= {f"{school}_ub": schools.loc[school, upper]}
+        # What is said of each of its pairs holds of their mean.
+        common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
+        told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
+        rows.append(row | {"note": "; ".join(told)})
+    frame = pd.DataFrame(rows)
+    return frame.sort_values("estimate", ascending=False, ignore_index=True)
+
+
+def compared_observers(result: Result) -> list[str]:
+    """Observers whose means over their entries can be held against each other.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis.
+
+    Returns
+    -------
+    list of str
+        Those that are the second in all their pairs (machines, in pairs of a human and a machine),
+        where there are two of them; else all that are in two pairs or more.
+    """
+    pairs = result.pairs
+    first, second = pairs["observer_a"], pairs["observer_b"]
+    if (first == second).any():
+        return []  # all readers of an entry at once
+    alone = second[~second.isin(first)]
+    if alone.nunique() > 1:
+        return [str(name) for name in alone.unique()]
+    counts = pd.concat([first, second]).value_counts(sort=False)
+    return [str(name) for name in counts.index[counts > 1]]
+
+
+def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
+    """Differences between the means of observers over their entries, by every school.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis.
+    most : int
+        Of more differences those from the observer with the highest mean alone are taken.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``observer, other, difference, se``, bounds of the schools that the result has, ``p_value``
+        (analytic, two-sided), ``p_value_bh``, adjusted over all rows by Benjamini and Hochberg, and
+        ``note``. Observers are these; where trials are clustered, clusters are drawn anew.
+
+    Raises
+    ------
+    ValueError
+        As in `alikely.difference`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, rng=1)
+    >>> observer_differences(result).shape
+    (15, 9)
+    """
+    names, pairs = compared_observers(result), result.pairs[["observer_a", "observer_b"]]
+    value = pd.Series(result.estimates["estimate"].values)
+    means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}
+    # Those of whom nothing is defined come last.
+    names.sort(key=lambda name: (np.isnan(means[name]), -means[name]))
+    chosen = list(itertools.combinations(names, 2))
+    if len(chosen) > most:
+        chosen = [(names[0], name) for name in names[1:]]
+    rows = []
+    for one, other in chosen:
+        schools = difference(result, {"observer": one}, {"observer": other})
+        told = schools.loc["analytic"]
+        row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
+        for school in schools.index:
+            ends = [name for name in schools if str(name).endswith(("_lb", "_ub"))]
+            row |= {f"{school}_{name}": schools.loc[school, name] for name in ends}
+        notes = dict.fromkeys(note for note in schools["note"] if note)
+        rows.append(row | {"p_value": told["p_value"], "note": "; ".join(notes)})
+    frame = pd.DataFrame(rows)
+    if len(frame):
+        place = frame.columns.get_loc("p_value") + 1
+        frame.insert(place, "p_value_bh", adjusted_p_values(frame["p_value"].to_numpy(float)))
+    return frame

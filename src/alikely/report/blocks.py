@@ -1,0 +1,281 @@
+"""What a page is made of: texts, tables and figures, each of which a template lays out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import pandas as pd
+from markupsafe import Markup
+
+from alikely._base.frames import ordered
+from alikely._base.numbers import counted
+from alikely.estimates.latex import printed
+from alikely.estimates.sentences import capital
+from alikely.plots.vector import svg_of
+
+__all__ = [
+    "Block",
+    "Code",
+    "Failure",
+    "Figure",
+    "Items",
+    "Section",
+    "Table",
+    "Text",
+    "attempted",
+    "figure_of",
+    "table_of",
+]
+
+# Rows of a table that stand on the page as they are; all rows follow folded, a page at a time.
+ROWS = 20
+# What one table and one figure may add to the page; a page has about ten of either.
+MOST_BYTES = 900_000
+TOO_LARGE = "it takes {size:.1f} MB, more than a page has room for; draw it in Python, or of fewer"
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A part of a section."""
+
+    kind: ClassVar[str] = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Text(Block):
+    """A paragraph; one that says a finding stands out."""
+
+    text: str
+    finding: bool = False
+    kind: ClassVar[str] = "text"
+
+
+@dataclasses.dataclass(frozen=True)
+class Items(Block):
+    """A list."""
+
+    items: Sequence[str]
+    kind: ClassVar[str] = "items"
+
+
+@dataclasses.dataclass(frozen=True)
+class Code(Block):
+    """Text to copy."""
+
+    text: str
+    what: str
+    kind: ClassVar[str] = "code"
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure(Block):
+    """A drawing, and what it shows."""
+
+    svg: Markup
+    caption: str
+    kind: ClassVar[str] = "figure"
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure(Block):
+    """What is not there, and why."""
+
+    what: str
+    why: str
+    kind: ClassVar[str] = "failure"
+
+
+@dataclasses.dataclass(frozen=True)
+class Table(Block):
+    """The first rows of a table as text, and all of them for the folded one.
+
+    Attributes
+    ----------
+    caption : str
+    heads : list of str
+    numbers : list of bool
+        Which columns are set to the right.
+    rows : list of list of str
+    n_rows : int
+        How many there are in all.
+    n_kept : int
+        How many of them the page holds.
+    rest : Markup
+        Rows that the page holds, by columns as JSON that no reader of HTML takes for markup; empty
+        where the first rows are all.
+    folded : bool
+        Whether the first rows are folded as well.
+    """
+
+    caption: str
+    heads: list[str]
+    numbers: list[bool]
+    rows: list[list[str]]
+    n_rows: int
+    n_kept: int
+    rest: Markup
+    folded: bool = False
+    kind: ClassVar[str] = "table"
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A part of the page that folds.
+
+    Attributes
+    ----------
+    title : str
+    blocks : list of Block
+    """
+
+    title: str
+    blocks: list[Block]
+
+    @property
+    def name(self) -> str:
+        """Where links within the page go."""
+        return "".join(c if c.isalnum() else "-" for c in self.title.lower())
+
+
+def table_of(
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    sort: str | Sequence[str] | None = None,
+    headings: Mapping[str, str] | None = None,
+    leading_zero: bool | None = None,
+    rows: int = ROWS,
+    folded: bool = False,
+) -> Block:
+    """Lay a table out: bounds with what they are of, dashes for what is missing.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    caption : str
+    sort : str or sequence of str, optional
+        Columns that order the rows, as in `alikely.Result.summary`.
+    headings, leading_zero
+        As in `alikely.estimates.latex_table`.
+    rows : int
+        So many stand on the page as they are.
+    folded : bool
+        Whether these are folded as well.
+
+    Returns
+    -------
+    Table
+        A text where there is no row.
+    """
+    if not len(frame):
+        return Text(f"{caption} Nothing to show.")
+    frame = ordered(frame, sort).reset_index(drop=True)
+    # A few rows more are not worth folding.
+    rows = len(frame) if len(frame) <= 1.5 * rows else rows
+    if "note" in frame and not (frame["note"] != "").any():
+        frame = frame.drop(columns="note")
+    cells, numbers, joined = printed(frame, headings=headings, leading_zero=leading_zero)
+    right = {*numbers, *joined}
+    heads = [str(name) for name in cells]
+    n_kept, rest = _as_json(cells) if len(cells) > rows else (len(cells), "")
+    return Table(
+        caption,
+        heads,
+        [name in right for name in heads],
+        cells.head(rows).to_numpy().tolist(),
+        len(cells),
+        n_kept,
+        Markup(rest),
+        folded,
+    )
+
+
+def _as_json(cells: pd.DataFrame) -> tuple[int, str]:
+    """As many of the first rows as there is room for, by columns; names that recur once."""
+    n = len(cells)
+    while True:
+        columns: list[Any] = []
+        for name in cells:
+            codes, known = pd.factorize(cells[name].head(n))
+            plain = cells[name].head(n).tolist()
+            columns.append([known.tolist(), codes.tolist()] if len(known) < n / 2 else plain)
+        text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+        # Within a script no text may end it, nor begin a comment.
+        text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+        size = len(text.encode("utf-8", "replace"))
+        if size <= MOST_BYTES:
+            return n, text
+        n = int(0.97 * n * MOST_BYTES / size)
+
+
+def figure_of(draw: Callable[[], Any], caption: str) -> Block:
+    """Draw a figure; where that fails, say so, for the rest of the page does not hang on it.
+
+    Parameters
+    ----------
+    draw : callable
+        As `alikely.plots.vector.svg_of` takes it.
+    caption : str
+
+    Returns
+    -------
+    Figure or Failure
+    """
+    try:
+        svg = svg_of(draw, caption)
+    except Exception as error:  # whatever it is, the numbers are worth having
+        return Failure(caption, f"{type(error).__name__}: {error}")
+    if len(svg) > MOST_BYTES:
+        return Failure(caption, TOO_LARGE.format(size=len(svg) / 1e6))
+    return Figure(Markup(svg), capital(caption))
+
+
+def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
+    """Make parts of a section; where the analysis has none, its reason stands there.
+
+    Parameters
+    ----------
+    what : str
+        What is made.
+    make : callable
+        Makes them; `ValueError` says why there are none.
+
+    Returns
+    -------
+    list of Block
+    """
+    try:
+        return list(make())
+    except ValueError as error:
+        return [Failure(what, str(error))]
+
+
+def warnings_of(notes: pd.Series, what: str) -> list[str]:
+    """What the notes of a table warn of, the most frequent first.
+
+    Parameters
+    ----------
+    notes : pandas.Series of str
+        Of each row, its remarks parted by semicolons.
+    what : str
+        What a row is, in the singular.
+
+    Returns
+    -------
+    list of str
+        Remarks that differ in the figures in their brackets alone count as one.
+
+    Examples
+    --------
+    >>> warnings_of(pd.Series(["", "few errors", "few errors; wide (3)", "wide (4)"]), "pair")
+    ['few errors (2 of 4 pairs)', 'wide (2 of 4 pairs)']
+    """
+    told = notes[notes != ""].str.split("; ").explode()
+    alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
+    several = told.groupby(alike).transform("nunique") > 1
+    counts = told.where(~several, alike).value_counts(sort=False)
+    counts = counts.sort_values(ascending=False, kind="stable")
+    return [f"{note} ({n:,} of {counted(len(notes), what)})" for note, n in counts.items()]

@@ -1,0 +1,227 @@
+"""One page of HTML that holds all it shows: what a user keeps and sends."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import html
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from alikely._base.files import write_file
+from alikely._base.numbers import counted
+from alikely._base.steps import step
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.drawn import DrawnScores
+from alikely.data import Trials
+from alikely.estimates.matrix_result import MatrixResult
+from alikely.estimates.result import Result
+from alikely.estimates.tree import Tree
+from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
+from alikely.report.data import data_section
+from alikely.report.matrices import matrix_findings, matrix_sections, matrix_warnings
+from alikely.report.methods import methods_section
+from alikely.report.pairs import differences_of, pair_findings, pair_sections
+from alikely.report.scores import (
+    drawn_findings,
+    drawn_sections,
+    score_findings,
+    score_sections,
+    score_warnings,
+)
+
+__all__ = ["Report", "make_report"]
+
+TITLE = "How alike are their errors?"
+# What notebooks give the page, in pixels.
+HEIGHT = 640
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Report:
+    """A page of HTML without anything from elsewhere; notebooks show it.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    title : str
+    failures : tuple of str
+        What could not be drawn or worked out, and why, as the page says it.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> result = al.error_consistency(trials, "human-human", n_resamples=200, n_draws=200, rng=1)
+    >>> page = result.report(trials=trials, title="Four people")
+    >>> page  # doctest: +ELLIPSIS
+    <Report 'Four people': ... figures, 0.1 MB>
+    """
+
+    html: str
+    title: str
+    failures: tuple[str, ...] = ()
+
+    def save(self, path: str | Path) -> None:
+        """Write the page.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; one that exists is replaced when the new one is complete.
+
+        Raises
+        ------
+        ValueError
+            If the path is something else than a file.
+        OSError
+            If it cannot be written.
+        """
+        write_file(path, self.html.encode("utf-8", "replace"))
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its looks are not those of the notebook."""
+        return (
+            f'<iframe sandbox="allow-scripts" style="width: 100%; height: {HEIGHT}px; border: 1px '
+            f'solid #ccc" title="{html.escape(self.title)}" srcdoc="{html.escape(self.html)}">'
+            "</iframe>"
+        )
+
+    def __repr__(self) -> str:
+        n = self.html.count("<figure")
+        size = len(self.html.encode("utf-8", "replace")) / 1e6
+        lost = f", {len(self.failures)} not there" if self.failures else ""
+        return f"<Report {self.title!r}: {counted(n, 'figure')}, {size:.1f} MB{lost}>"
+
+
+def make_report(
+    *results: Tree,
+    trials: Trials | None = None,
+    title: str | None = None,
+    remarks: Sequence[str] = (),
+) -> Report:
+    """Lay results out on one page.
+
+    Parameters
+    ----------
+    *results : Result, Benchmark, DrawnScores or MatrixResult
+        Of one analysis, such as the pairs and the scores of the same trials. Differences are those
+        of the scores, where there are scores.
+    trials : Trials, optional
+        What they were made of: what was read is then said, and figures know the kinds of observers.
+    title : str, optional
+    remarks : sequence of str
+        Stand below the title.
+
+    Returns
+    -------
+    Report
+        Data as read, findings in sentences, estimates by every school, tests, differences, ranks,
+        ceilings, warnings, and methods with references.
+
+    Raises
+    ------
+    TypeError
+        If something is no result, or `trials` no `Trials`.
+    ValueError
+        If there is no result.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example()
+    >>> scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1)
+    >>> page = al.report.make_report(scores, trials=trials)
+    >>> "<h2>Ranks</h2>" in page.html, page.failures
+    (True, ())
+    """
+    known = (Result, Benchmark, DrawnScores, MatrixResult)
+    for result in results:
+        if not isinstance(result, known):
+            raise TypeError(
+                f"expected results ({', '.join(kind.__name__ for kind in known)}), got "
+                f"{type(result).__name__}; of trials, make one: al.error_consistency(trials)"
+            )
+    if trials is not None and not isinstance(trials, Trials):
+        raise TypeError(f"trials must be alikely.Trials, got {type(trials).__name__}")
+    if not results:
+        raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
+    with step("laying out the report"):
+        findings: list[str] = []
+        warned: list[str] = []
+        sections: list[Section] = []
+        scored = any(isinstance(result, Benchmark | DrawnScores) for result in results)
+        for result in results:
+            said, told, own = _parts(result, trials, scored)
+            findings += said
+            warned += told
+            sections += own
+        first = Section("Findings", [Text(text, finding=True) for text in findings])
+        read = data_section(list(results), trials)
+        warned = list(dict.fromkeys(warned)) or ["There is nothing to warn of."]
+        caution = Section("Warnings", [Items(warned)])
+        sections = _named_apart([first, caution, read, *sections, methods_section(list(results))])
+        heading = title or TITLE
+        failures = [
+            f"{block.what} {block.why}"
+            for section in sections
+            for block in section.blocks
+            if isinstance(block, Failure)
+        ]
+        return Report(_page(heading, remarks, sections), heading, tuple(failures))
+
+
+def _parts(
+    result: Tree, trials: Trials | None, scored: bool
+) -> tuple[list[str], list[str], list[Section]]:
+    """Findings, warnings and sections of one result."""
+    if isinstance(result, Result):
+        frame, apart = result.summary(), None if scored else differences_of(result)
+        warned = warnings_of(frame["note"], "comparison")
+        return pair_findings(result, apart), warned, pair_sections(result, frame, trials, apart)
+    if isinstance(result, Benchmark):
+        return score_findings(result), score_warnings(result), score_sections(result)
+    if isinstance(result, MatrixResult):
+        return matrix_findings(result), matrix_warnings(result), matrix_sections(result, trials)
+    assert isinstance(result, DrawnScores)
+    return drawn_findings(result), [], drawn_sections(result)
+
+
+def _named_apart(sections: list[Section]) -> list[Section]:
+    """Titles that differ, for links within the page: of two metrics both may have ranks."""
+    seen: dict[str, int] = {}
+    named = []
+    for section in sections:
+        n = seen[section.title] = seen.get(section.title, 0) + 1
+        title = section.title if n == 1 else f"{section.title} ({n})"
+        named.append(Section(title, section.blocks))
+    return named
+
+
+def _page(title: str, remarks: Sequence[str], sections: list[Section]) -> str:
+    """The page; whatever it is given is escaped but for drawings and scripts of its own."""
+    folder = files("alikely.report").joinpath("page")
+    style, script, template = (
+        folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js", "page.html")
+    )
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.from_string(template).render(
+        title=title,
+        remarks=remarks,
+        sections=sections,
+        style=Markup(style),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+    )

@@ -1,0 +1,287 @@
+"""What pairs of observers show: estimates by every school, tests, differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.numbers import MISSING, p_words, span
+from alikely.data import Trials
+from alikely.estimates.contrast_words import contrast_sentence
+from alikely.estimates.observer_means import (
+    machine_means,
+    observer_differences,
+)
+from alikely.estimates.result import Result
+from alikely.estimates.sentences import PLACES, bounds_of, interval_words, is_wide
+from alikely.plots.agreement import plot_accuracy, plot_agreement
+from alikely.plots.intervals import plot_intervals
+from alikely.plots.null import plot_null
+from alikely.plots.pairs import plot_matrix
+from alikely.report.blocks import (
+    ROWS,
+    Block,
+    Section,
+    Text,
+    figure_of,
+    table_of,
+)
+from alikely.report.data import kinds_of
+from alikely.stats.intervals import CiKind, bound_names
+
+__all__ = ["differences_of", "pair_findings", "pair_sections"]
+
+# A map of more observers has no room for their names.
+MOST_IN_MAP = 120
+# Every school is laid out in this order.
+SCHOOLS = ("analytic", "bootstrap", "posterior")
+HEADINGS = {
+    "dataset": "data set",
+    "accuracy_a": "accuracy",
+    "accuracy_b": "other's accuracy",
+    "p_null": "p (simulated)",
+    "p_null_bh": "p (simulated, adjusted)",
+}
+TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
+TESTED = (
+    "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
+    "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
+    "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
+    "association. The tests speak for new trials of these very observers (taken as fixed)."
+)
+SCHOOLS_SIDE_BY_SIDE = (
+    "Schools of inference side by side. The analytic interval and the bootstrap start from the "
+    "estimate, and have little to go by where errors are few; the posterior adds what its model "
+    "and prior say. Where they differ much, the column of notes says which to trust."
+)
+
+
+def differences_of(result: Result) -> pd.DataFrame | None:
+    """Differences of means of observers, where there are any."""
+    try:
+        return observer_differences(result)
+    except ValueError:
+        return None  # what leaves none, the notes of the estimates say
+
+
+def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
+    """Sentences of what pairs show.
+
+    Parameters
+    ----------
+    result : Result
+    apart : pandas.DataFrame or None
+        Differences of observers, unless a benchmark of the same page says them.
+
+    Returns
+    -------
+    list of str
+    """
+    found = [result.sentence()]
+    if apart is not None and len(apart):
+        found.append(_largest(result, apart))
+    return found
+
+
+def pair_sections(
+    result: Result, frame: pd.DataFrame, trials: Trials | None, apart: pd.DataFrame | None
+) -> list[Section]:
+    """Estimates, tests against independence and differences.
+
+    Parameters
+    ----------
+    result : Result
+    frame : pandas.DataFrame
+        Its summary.
+    trials : Trials or None
+        Their observers' kinds order and colour the figures.
+    apart : pandas.DataFrame or None
+        As in `pair_findings`.
+
+    Returns
+    -------
+    list of Section
+    """
+    label = result.metric.label
+    sections = [Section(f"Estimates: {label}", _estimates(result, frame, trials))]
+    if tests := _tests(result, frame):
+        sections.append(Section(f"Tests of independence: {label}", tests))
+    if blocks := _means(result, trials, apart):
+        sections.append(Section(f"Means and differences: {label}", blocks))
+    return sections
+
+
+def _places(frame: pd.DataFrame) -> list[str]:
+    return [name for name in PLACES if frame[name].nunique() > 1]
+
+
+def _estimates(result: Result, frame: pd.DataFrame, trials: Trials | None) -> list[Block]:
+    metric, kinds = result.metric, kinds_of(trials)
+    prob, kind = result.interval_options(None, None)
+    names = [*_places(frame), "observer_a", "observer_b", "n_trials"]
+    rests = metric.rests_on[0]
+    names += [rests] if rests in frame and rests not in names else []
+    names += ["accuracy_a", "accuracy_b", "estimate"]
+    there = []
+    for school in SCHOOLS:
+        ends = bounds_of(school, kind, prob)
+        if ends[0] in frame:
+            there.append(school)
+            names += [*(["posterior_median"] if school == "posterior" else []), *ends]
+    names += [name for name in metric.beside if name in frame and name not in names]
+    label = metric.posterior_label
+    heads = HEADINGS | {"estimate": metric.label, "posterior_median": f"{label} median"}
+    lacking = [school for school in SCHOOLS[1:] if school not in there]
+    text = SCHOOLS_SIDE_BY_SIDE
+    if lacking:
+        text += f" This analysis has no {' and no '.join(lacking)}."
+    if (lost := int(frame["estimate"].isna().sum())) > 0:
+        text += f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING}); notes say why."
+    caption = "Highest estimates first." if len(frame) > 1 else "The estimate."
+    table = table_of(
+        frame[[*names, "note"]],
+        caption,
+        sort="-estimate",
+        headings=heads,
+        leading_zero=is_wide(metric) or None,
+    )
+    return [Text(text), table, *_figures(result, kinds)]
+
+
+def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
+    """Intervals of the highest, all pairs as a map, and where they lie among what is possible."""
+    metric, n = result.metric, result.table.sizes["pair"]
+    top = f"the {ROWS} highest of {n:,}" if n > ROWS else "all"
+    blocks = [
+        figure_of(
+            lambda: plot_intervals(result, sort="estimate", top=ROWS),
+            f"{metric.label} with its intervals: {top}.",
+        )
+    ]
+    taking_part = pd.unique(result.pairs[["observer_a", "observer_b"]].to_numpy().ravel())
+    if "readers" not in result.table and 2 < len(taking_part) <= MOST_IN_MAP:
+        several = result.table.sizes["pair"] > len(
+            result.pairs.drop_duplicates(["observer_a", "observer_b"])
+        )
+        mean = " (means over data sets and conditions)" if several else ""
+        blocks.append(
+            figure_of(
+                lambda: plot_matrix(result, kinds=kinds),
+                f"{metric.label} of all pairs{mean}. Hatched: undefined.",
+            )
+        )
+    if "kappa_max" in metric.derived and metric.independent == 0:
+        blocks.append(
+            figure_of(
+                lambda: plot_agreement(result, kinds=kinds)[0],
+                "Agreement and error consistency against what independent observers would reach.",
+            )
+        )
+        blocks.append(
+            figure_of(
+                lambda: plot_accuracy(result, kinds=kinds),
+                f"{metric.label} against accuracy, under the highest that two accuracies allow.",
+            )
+        )
+    return blocks
+
+
+def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
+    """The tests that the analysis has."""
+    there = [name for name in TESTS if name in frame]
+    if not there:
+        return []
+    n = int(result.data.attrs.get("n_null", 0))
+    names = [*_places(frame), "observer_a", "observer_b", "n_trials", "estimate", *there]
+    blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many"))]
+    order: list[str] = [name for name in ("p_null", "p_fisher") if name in there][:1]
+    # Many p values are the smallest that so many simulations can give.
+    order += ["-log_bf10"] if "log_bf10" in there else ["-estimate"]
+    blocks.append(
+        table_of(
+            frame[names],
+            "Smallest p values first.",
+            sort=order,
+            headings=HEADINGS | {"estimate": result.metric.label},
+        )
+    )
+    value = frame["estimate"].to_numpy()
+    if result.metric.counts == "correctness" and np.isfinite(value).any():
+        pair = str(result.table["pair"].values[int(np.nanargmax(value))])
+        blocks.append(
+            figure_of(
+                lambda: plot_null(result, pair, rng=1),
+                f"The highest estimate, {pair}, among those of independent observers.",
+            )
+        )
+    return blocks
+
+
+def _means(result: Result, trials: Trials | None, apart: pd.DataFrame | None) -> list[Block]:
+    """Means of observers over their pairs; their differences, where no benchmark has them."""
+    blocks: list[Block] = []
+    means = machine_means(result, kinds_of(trials) or {})
+    if means is not None:
+        blocks.append(
+            Text(
+                "Mean of each machine over its pairs with observers of other kinds, for new trials "
+                "of these very observers; scores that speak for new people have a section of their "
+                "own, where the data allow it."
+            )
+        )
+        names = {f"{s}_{end}": f"{s}_ci95_{end}" for s in SCHOOLS for end in ("lb", "ub")}
+        level = f"{100 * float(result.data.attrs['ci_prob']):g}"
+        names = {old: new.replace("ci95", f"ci{level}") for old, new in names.items()}
+        heads = {"n_pairs": "entries", "estimate": result.metric.label, "se": "standard error"}
+        blocks.append(
+            table_of(means.rename(columns=names), "Means, highest first.", headings=heads)
+        )
+    if apart is not None and len(apart):
+        blocks += _compared(apart)
+    return blocks
+
+
+def _compared(table: pd.DataFrame) -> list[Block]:
+    text = (
+        "Differences between the mean estimates of observers over their pairs, on the trials that "
+        "they share. They speak for new trials of these very observers (taken as fixed); p values "
+        f"are adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals "
+        "hold one by one."
+    )
+    return [Text(text), table_of(table, "Smallest p values first.", sort="p_value")]
+
+
+def _largest(result: Result, table: pd.DataFrame) -> str:
+    """The difference that stands out most, that it was chosen, and what another school says."""
+    p = table["p_value"]
+    if p.isna().all():
+        return (
+            f"Of {len(table):,} differences between observers, none is defined and has a variance: "
+            "these data cannot tell them apart, nor say that they are alike."
+        )
+    row = table.loc[p.idxmin()]
+    one, other = {"observer": str(row["observer"])}, {"observer": str(row["other"])}
+    said = contrast_sentence(result, one, other, interval="analytic")
+    if len(table) > 1:
+        said += (
+            f" It was chosen as the clearest of {len(table):,} differences between observers; "
+            f"adjusted for these (Benjamini and Hochberg), {p_words('p', row['p_value_bh'])}."
+        )
+    prob, kind = result.interval_options(None, None)
+    ends = {school: _ends(row, school, kind, prob) for school in ("analytic", "posterior")}
+    holds = [low <= 0 <= high for low, high in ends.values()]
+    if not np.isnan(ends["posterior"]).any() and holds[0] != holds[1]:
+        said += (
+            f" The schools do not agree: the {interval_words('posterior', kind, prob)} "
+            f"{span(*ends['posterior'], 2, is_wide(result.metric))} "
+            f"{'holds 0' if holds[1] else 'is without 0'}; where errors are few, trust it."
+        )
+    return said
+
+
+def _ends(row: pd.Series, school: str, kind: CiKind, prob: float) -> tuple[float, float]:
+    """Bounds of a difference, NaN without them; all schools' are named by the kind asked for."""
+    low, high = (row.get(f"{school}_{name}", np.nan) for name in bound_names("", kind, prob))
+    return float(low), float(high)

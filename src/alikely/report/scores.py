@@ -1,0 +1,261 @@
+"""What scores of machines against people show: scores, ranks, differences, ceilings."""
+
+from __future__ import annotations
+
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.drawn import DrawnScores
+from alikely.benchmark.layout import OVERALL
+from alikely.benchmark.tables import Population, schools_of
+from alikely.benchmark.words import (
+    SPEAKS,
+    ceiling_sentence,
+    equality_sentence,
+    rank_sentence,
+)
+from alikely.estimates.sentences import bounds_of, is_wide
+from alikely.plots.benchmark import plot_benchmark, plot_probability_greater, plot_ranks
+from alikely.report.blocks import (
+    Block,
+    Section,
+    Text,
+    attempted,
+    figure_of,
+    table_of,
+    warnings_of,
+)
+
+__all__ = ["drawn_findings", "drawn_sections", "score_findings", "score_sections", "score_warnings"]
+
+# Images and people are both drawn anew: the widest of the three populations, and first.
+BOTH: Population = "crossed"
+# Random numbers decide sets of ranks in the last place only; a page is to be the same again.
+SEED = 1
+HEADINGS = {"ceiled": "share of ceiling", "system": "machine"}
+MACHINES = "{what}, for {whom}."
+
+
+def score_findings(scores: Benchmark) -> list[str]:
+    """Sentences of what scores show: each says its population and what it allows for."""
+    found = [scores.sentence(BOTH)]
+    for say in (_equality, _verdicts, _ranking, lambda b: [ceiling_sentence(b, BOTH)]):
+        try:
+            found += say(scores)
+        except ValueError:
+            continue  # its section says why there is none
+    return found
+
+
+def _equality(scores: Benchmark) -> list[str]:
+    return [equality_sentence(scores.equality(BOTH), BOTH)]
+
+
+def _verdicts(scores: Benchmark) -> list[str]:
+    """The highest score against the second, and against the lowest."""
+    frame = scores.summary(BOTH, sort="-estimate")
+    frame = frame[frame["system"].isin(scores.models) & frame["estimate"].notna()]
+    names = frame["system"].tolist()
+    pairs = [(names[0], names[1])] if len(names) > 1 else []
+    pairs += [(names[0], names[-1])] if len(names) > 2 else []
+    return [str(scores.verdict(one, other, BOTH)) for one, other in pairs]
+
+
+def _ranking(scores: Benchmark) -> list[str]:
+    prob, _ = scores.interval_options(None, None)
+    return [rank_sentence(scores.ranks(BOTH, rng=SEED), BOTH, prob)]
+
+
+def score_warnings(scores: Benchmark) -> list[str]:
+    """What the notes of the scores warn of."""
+    frame = scores.summary(BOTH)
+    return warnings_of(frame.loc[frame["system"].isin(scores.models), "note"], "machine")
+
+
+def score_sections(scores: Benchmark) -> list[Section]:
+    """Scores, ranks, differences and ceilings.
+
+    Parameters
+    ----------
+    scores : Benchmark
+
+    Returns
+    -------
+    list of Section
+    """
+    label = scores.metric.label
+    return [
+        Section(f"Scores against humans: {label}", _scores(scores)),
+        Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
+        Section("Differences between machines", attempted("Differences.", lambda: _apart(scores))),
+        Section("Ceilings", attempted("Ceilings.", lambda: _ceilings(scores))),
+    ]
+
+
+def _scores(scores: Benchmark) -> list[Block]:
+    blocks: list[Block] = []
+    for population in (BOTH, "images"):
+        what = f"Scores (means over data sets), for {SPEAKS[population]}."
+        blocks.append(_score_table(scores, population, what))
+    blocks.append(
+        figure_of(
+            lambda: plot_benchmark(scores, BOTH),
+            f"Scores with the humans' ceiling, for {SPEAKS[BOTH]}.",
+        )
+    )
+    if len(scores.datasets) > 1:
+        what = f"Scores in each data set, for {SPEAKS[BOTH]}."
+        blocks.append(_score_table(scores, BOTH, what, level=None))
+    return blocks
+
+
+def _score_table(
+    scores: Benchmark, population: Population, what: str, level: str | None = OVERALL
+) -> Block:
+    prob, kind = scores.interval_options(None, None)
+    frame = scores.summary(population, level)
+    names = ["level"] if level is None else []
+    names += ["system", "estimate", *bounds_of("analytic", "ci", prob)]
+    for school in schools_of(scores, population):
+        own = [f"{school}_median"] if f"{school}_median" in frame else []
+        names += [*own, *(end for end in bounds_of(school, kind, prob) if end in frame)]
+    if frame["ceiled"].notna().any():
+        names += ["ceiled", *bounds_of("ceiled", "ci", prob)]
+    # What the bootstrap is of stands beside it, so that each school has a value of its own.
+    names += ["accuracy", "kappa_max"] if "kappa_max" in frame else ["accuracy"]
+    heads = HEADINGS | {
+        "estimate": scores.metric.label,
+        "kappa_max": "highest that accuracies allow",
+        "level": "data set",
+    }
+    return table_of(
+        frame[[*names, "note"]],
+        what,
+        sort="-estimate" if level is not None else ["level", "-estimate"],
+        headings=heads,
+        leading_zero=is_wide(scores.metric) or None,
+        rows=60 if level is not None else 20,
+    )
+
+
+def _ranks(scores: Benchmark) -> list[Block]:
+    prob, _ = scores.interval_options(None, None)
+    ranks = scores.ranks(BOTH, rng=SEED)
+    names = {
+        "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
+        "marginal_lb": "rank_set_alone_lb", "marginal_ub": "rank_set_alone_ub",
+        "system": "machine", "se": "standard error", "tied_with_top": "tied with the top",
+        "estimate": scores.metric.label,
+    }  # fmt: skip
+    heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
+    return [
+        Text(rank_sentence(ranks, BOTH, prob)),
+        table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
+        figure_of(
+            lambda: plot_ranks(scores, BOTH, rng=SEED),
+            f"Sets of ranks that hold all true ranks at once, for {SPEAKS[BOTH]}.",
+        ),
+    ]
+
+
+def _apart(scores: Benchmark) -> list[Block]:
+    table = scores.differences(BOTH)
+    names = ["system", "other", "difference"]
+    names += [name for name in table if name.startswith(("pointwise_", "simultaneous_"))]
+    names += ["p_value", "p_value_simultaneous", "p_value_bh", "p_positive", "note"]
+    heads = {
+        "system": "machine",
+        "p_value": "p (alone)",
+        "p_value_simultaneous": "p (among all)",
+        "p_positive": "probability above 0",
+    }
+    blocks: list[Block] = [
+        Text(
+            f"First less other, for {SPEAKS[BOTH]}. The pointwise interval and p (alone) are of a "
+            f"difference that was asked for beforehand; the simultaneous ones hold for all "
+            f"{len(table):,} differences at once; p (adjusted) is by Benjamini and Hochberg."
+        )
+    ]
+    blocks += attempted(
+        "Test of equal scores.", lambda: [Text(equality_sentence(scores.equality(BOTH), BOTH))]
+    )
+    blocks.append(
+        table_of(table[names], "Smallest p values first.", sort="p_value", headings=heads)
+    )
+    if "posterior" in scores.data.children:
+        blocks.append(
+            figure_of(
+                lambda: plot_probability_greater(scores),
+                "Posterior probability that the machine of the row is above that of the column, "
+                f"for {SPEAKS['images']}.",
+            )
+        )
+    return blocks
+
+
+def _ceilings(scores: Benchmark) -> list[Block]:
+    names = {
+        "level": "data set", "n_humans": "humans", "human_human": "humans among themselves",
+        "human_human_se": "its standard error", "p_human_human": "p_above_0",
+        "consensus_lower": "consensus, lower", "consensus_lower_se": "lower, standard error",
+        "consensus_upper": "consensus, upper", "consensus_upper_se": "upper, standard error",
+    }  # fmt: skip
+    table = scores.ceilings(BOTH).drop(columns="df").rename(columns=names)
+    return [
+        Text(ceiling_sentence(scores, BOTH)),
+        table_of(
+            table,
+            f"What humans reach among themselves, for {SPEAKS[BOTH]}; consensus bounds of what a "
+            f"system without noise of its own could reach, for {SPEAKS['images']}.",
+            headings={"p_above_0": "p (above 0, one-sided)"},
+            rows=60,
+        ),
+    ]
+
+
+def drawn_findings(scores: DrawnScores) -> list[str]:
+    """Sentences of what scores of joint draws show."""
+    return [scores.sentence()]
+
+
+def drawn_sections(scores: DrawnScores) -> list[Section]:
+    """Scores, ranks and differences of joint draws.
+
+    Parameters
+    ----------
+    scores : DrawnScores
+
+    Returns
+    -------
+    list of Section
+    """
+    heads = {"estimate": scores.metric.label, "system": "machine", "n_entries": "entries"}
+
+    def ranks() -> list[Block]:
+        return [
+            table_of(scores.ranks(), "Ranks, with ties.", headings=heads),
+            figure_of(lambda: plot_ranks(scores), "Ranks with their joint sets."),
+        ]
+
+    def apart() -> list[Block]:
+        table = scores.differences()
+        text = (
+            "The pointwise interval is of one difference, the simultaneous one of all "
+            f"{len(table):,} at once."
+        )
+        figure = figure_of(
+            lambda: plot_probability_greater(scores), "Probability that one is above another."
+        )
+        return [Text(text), table_of(table, "Differences.", sort="-difference"), figure]
+
+    return [
+        Section(
+            f"Scores: {scores.metric.label}",
+            [
+                table_of(
+                    scores.summary(), "Scores, highest first.", sort="-estimate", headings=heads
+                ),
+                figure_of(lambda: plot_benchmark(scores), "Scores with their intervals."),
+            ],
+        ),
+        Section("Ranks", attempted("Ranks.", ranks)),
+        Section("Differences between machines", attempted("Differences.", apart)),
+    ]

@@ -1,0 +1,45 @@
+"""A page opened in headless Chromium: what it makes of it, says and asks for."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-extensions",
+    "--disable-default-apps", "--enable-logging=stderr",
+)  # fmt: skip
+
+
+class Opened(NamedTuple):
+    """The document after its scripts ran, lines of the console, addresses asked for."""
+
+    document: str
+    console: list[str]
+    requests: list[str]
+
+
+def opened(page: str, folder: Path) -> Opened:
+    """Open a page from a file."""
+    assert CHROMIUM is not None
+    file, log = folder / "page.html", folder / "net.json"
+    file.write_text(page, "utf-8")
+    done = subprocess.run(
+        [
+            CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}",
+            "--virtual-time-budget=4000", "--dump-dom", file.as_uri(),
+        ],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    console = re.findall(r"CONSOLE[^\]]*\] (.*)", done.stderr)
+    # As text, a line an event: a browser that is stopped may leave the end of its log out. What it
+    # asks for of itself (the time, its user's accounts) has no origin.
+    asked = re.findall(
+        r'"initiator":"(?!not an origin).*?"url":"((?:http|ws)[^"]*)"', log.read_text()
+    )
+    return Opened(done.stdout, console, list(dict.fromkeys(asked)))

@@ -1,0 +1,71 @@
+"""Pages in a browser, where one is installed: no error, no request, tables that sort."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, opened
+
+import alikely as al
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, to open pages in"),
+]
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+# Opens the longest table, turns its page, sorts it; says in the title of the document what it saw.
+PROBE = """<script>
+const all = [...document.querySelectorAll("details.all")].pop();
+all.open = true;
+setTimeout(() => {
+  const [back, on] = all.querySelectorAll(".turn button"), said = [];
+  const rows = () => all.querySelectorAll("tbody tr");
+  said.push(rows().length, back.disabled);
+  on.click();
+  said.push(all.querySelector(".turn span").textContent);
+  const heads = [...all.querySelectorAll("th")];
+  const at = heads.findIndex((head) => head.textContent.startsWith("log Bayes"));
+  const numbers = () => [...rows()].map((row) => Number(row.cells[at].textContent));
+  heads[at].querySelector("button").click();
+  said.push(numbers().every((x, k, all) => !k || all[k - 1] <= x), heads[at].ariaSort);
+  heads[at].querySelector("button").click();
+  said.push(numbers().every((x, k, all) => !k || all[k - 1] >= x), heads[at].ariaSort);
+  document.title = said.join("|");
+}, 500);
+</script></body>"""
+
+
+def test_no_error_no_request_and_no_script_but_its_own(
+    hostile: al.report.Report, tmp_path: Path
+) -> None:
+    found = opened(hostile.html, tmp_path)
+    assert found.console == []
+    assert found.requests == []
+    assert "<title>&lt;/title&gt;&lt;script&gt;alert(0)&lt;/script&gt;</title>" in found.document
+
+
+def test_the_check_sees_what_it_is_for(hostile: al.report.Report, tmp_path: Path) -> None:
+    """What is put into the page is stopped by its policy; without one, it runs and asks."""
+    put = '<script>document.title = "ran"</script><img src="http://127.0.0.1:9/x.png"></body>'
+    stopped = opened(hostile.html.replace("</body>", put), tmp_path)
+    assert "<title>ran</title>" not in stopped.document
+    assert len([line for line in stopped.console if "Content Security Policy" in line]) == 2
+    assert stopped.requests == []
+    (tmp_path / "open").mkdir()
+    free = opened(POLICY.sub("", hostile.html).replace("</body>", put), tmp_path / "open")
+    assert "<title>ran</title>" in free.document
+    assert free.requests == ["http://127.0.0.1:9/x.png"]
+
+
+def test_long_tables_turn_pages_and_sort(tmp_path: Path) -> None:
+    trials = al.load_example()
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=50, rng=1)
+    page = POLICY.sub("", result.report().html)
+    # Of the tests; the differences, which follow, are few.
+    page = page[: page.index('<section id="means')] + page[page.index("<script>") :]
+    found = opened(page.replace("</body>", PROBE), tmp_path)
+    assert (
+        "<title>50|true|51 to 100 of 135|true|ascending|true|descending</title>" in found.document
+    )

@@ -1,0 +1,357 @@
+"""Reports: what stands on a page, what is escaped, what happens where something is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from house import PACKAGE, ROOT
+
+import alikely as al
+from alikely.report import blocks, pages
+from alikely.report.methods import references
+from conftest import NAMES
+
+# Without an end of their own.
+VOID = {"meta", "link", "br", "img"}
+RUNS = re.compile(r"\bon\w+$")
+
+
+class Page(HTMLParser):
+    """Tags, texts and tables of a page; refuses tags that are not closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.data: list[str] = []
+        self.open: list[str] = []
+        self.cells: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.data.append(data)
+        elif self.open and self.open[-1] != "style":
+            self.words.append(data)
+            if {"td", "th"} & set(self.open):
+                self.cells[-1] += data
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def trials() -> al.Trials:
+    return al.load_example().select(condition="noise")
+
+
+@pytest.fixture(scope="module")
+def result(trials: al.Trials) -> al.Result:
+    return al.error_consistency(
+        trials, "human-model", n_resamples=40, n_draws=40, n_null=200, rng=1
+    )
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take a third of a second each, and have tests of their own."""
+    monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "<svg></svg>")
+
+
+def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.Report) -> None:
+    page = Page(hostile.html)
+    assert hostile.failures == ()
+    tags = [tag for tag, _ in page.tags]
+    assert {"b", "i", "s", "iframe", "object", "form", "base"}.isdisjoint(tags)
+    # Images are the maps of the page's own figures.
+    sources = [a.get("href") or a.get("src") or "" for t, a in page.tags if t in ("img", "image")]
+    assert all(source.startswith("data:image/png") for source in sources)
+    assert not any(RUNS.match(name) for _, attrs in page.tags for name in attrs)
+    scripts = [attrs for tag, attrs in page.tags if tag == "script"]
+    assert [a for a in scripts if "type" not in a] == [{}]
+    text = page.text
+    assert "<b>bold</b>" in text
+    assert "$x_1^2$ & $" in text
+    assert "{{7*7}}{% raw %}" in text
+    assert "49{%" not in text
+    assert "</title><script>alert(0)</script>" in text
+    # Cells of the folded tables come back as they were.
+    packed = [json.loads(data) for data in page.data[:-1]]
+    known = {cell for table in packed for column in table for cell in _texts(column)}
+    assert NAMES[3] in known
+    assert all("<" not in data for data in page.data[:-1])
+
+
+def _texts(column: list[object]) -> list[str]:
+    parts = column[0] if column and isinstance(column[0], list) else column
+    return [str(part) for part in parts]
+
+
+def test_a_page_has_no_address_to_load_from(hostile: al.report.Report) -> None:
+    page = Page(hostile.html)
+    policy = next(attrs["content"] for _, attrs in page.tags if "http-equiv" in attrs)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    for tag, attrs in page.tags:
+        address = attrs.get("href") or attrs.get("src") or ""
+        if tag == "a":
+            assert address.startswith(("#", "https://doi.org/"))
+        else:
+            assert address.startswith(("", "data:", "#")[1:]) or not address
+    assert "url(http" not in hostile.html
+    assert "@import" not in hostile.html
+
+
+def test_drawings_keep_names_as_they_are(hostile: al.report.Report) -> None:
+    drawn = re.findall(r"<svg.*?</svg>", hostile.html, flags=re.DOTALL)
+    assert len(drawn) == 8
+    assert any("$x_1^2$ &amp; $" in svg for svg in drawn)
+    assert any("&lt;b&gt;bold&lt;/b&gt;" in svg for svg in drawn)
+    # Names of parts, which others would be taken for, differ between figures.
+    named = [set(re.findall(r'id="([^"]+)"', svg)) for svg in drawn]
+    assert sum(map(len, named)) == len(set().union(*named))
+
+
+def test_notebooks_show_it_in_a_frame(hostile: al.report.Report) -> None:
+    page = Page(hostile._repr_html_())
+    ((tag, attrs),) = page.tags
+    assert tag == "iframe"
+    assert attrs["sandbox"] == "allow-scripts"
+    assert attrs["srcdoc"] == hostile.html
+    assert "8 figures" in repr(hostile)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_page_says_what_was_found(result: al.Result, trials: al.Trials) -> None:
+    text = Page(result.report(trials=trials).html).text
+    assert result.sentence() in text
+    assert "It was chosen as the clearest of 15 differences between observers" in text
+    assert "taken as fixed" in text
+    assert "10 observers (4 of kind human, 6 of kind model), 160 trials" in text
+    assert "by 200 simulated tables of independent observers" in text
+    assert "percentile bootstrap, 40 replicates" in text
+    assert "40 exact draws" in text
+    assert "Seed 1:" in text
+    assert f"alikely {al.__version__}" in text
+    assert "Geirhos, Meding, Wichmann (2020)" in text
+    assert "@inproceedings{Geirhos2020," in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_scores_say_population_and_multiplicity(trials: al.Trials) -> None:
+    scores = al.benchmark_scores(trials, n_resamples=40, n_draws=40, rng=1)
+    text = Page(scores.report().html).text
+    assert scores.sentence() in text
+    assert "That all 6 machines have the same score: p " in text
+    assert "which is judged among all of them" in text
+    assert "The highest score is that of model_" in text
+    assert "The sets hold the true ranks of all 6 machines at once" in text
+    assert "new images and new humans (both random; machines fixed)" in text
+    assert "The 4 humans reached " in text
+    assert "Shares of the ceiling ranged over 6 machines" in text
+    assert str(scores.verdict(*_extremes(scores))) in text
+
+
+def _extremes(scores: al.Benchmark) -> tuple[str, str]:
+    frame = scores.summary(sort="-estimate")
+    names = frame.loc[frame["system"].isin(scores.models), "system"]
+    return names.iloc[0], names.iloc[-1]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_result_without_draws_and_with_undefined_estimates() -> None:
+    right = np.ones((4, 30))
+    right[3], right[2, :5] = 0, 0
+    trials = al.Trials.from_correct(right, observers=list("abcd"))
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    report = result.report()
+    page = Page(report.html)
+    assert report.failures == ()
+    assert "1 of 6 estimates are undefined (-); notes say why" in page.text
+    assert "has no bootstrap" in page.text
+    assert "both observers always right" in page.text
+    assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
+    assert "none is defined and has a variance" in page.text
+    assert "Notes of the reading are kept with the trials" in page.text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_missing_and_came_back_is_counted() -> None:
+    table = pd.DataFrame(
+        {
+            "observer": list("aabbccaab"),
+            "item": ["1", "2", "1", "2", "1", "2", "1", "2", "1"],
+            "repeat": [0, 0, 0, 0, 0, 0, 1, 1, 1],
+            "correct": [1, 0, 1, None, 0, 1, 1, 1, 0],
+        }
+    )
+    trials = al.Trials.from_table(table)
+    result = al.error_consistency(trials, n_resamples=20, n_draws=0, n_null=20, rng=1)
+    text = Page(result.report(trials=trials).html).text
+    assert "Missing: 1 of 9 (11.1 %) trials that were shown have no answer." in text
+    assert "3 of 12 (25.0 %) combinations of observer and trial are not there" in text
+    assert "Repeated: 2 of 2 items came back, up to 2 times." in text
+    assert "the item counts once" in text
+
+
+def test_a_figure_that_fails_leaves_a_line(
+    result: al.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def svg(draw: object, label: str) -> str:
+        if "of all pairs" in label:
+            raise RuntimeError("no <ink>")
+        return "<svg></svg>"
+
+    monkeypatch.setattr(blocks, "svg_of", svg)
+    report = result.report()
+    assert len(report.failures) == 1
+    assert report.failures[0].endswith("RuntimeError: no <ink>")
+    page = Page(report.html)
+    assert "Not shown: RuntimeError: no <ink>" in page.text
+    assert "Tests of independence" in page.text
+    assert "1 not there" in repr(report)
+
+
+def test_a_figure_too_large_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "x" * 2_000_000)
+    found = blocks.figure_of(lambda: None, "A map.")
+    assert isinstance(found, blocks.Failure)
+    assert found.why.startswith("it takes 2.0 MB")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_hundreds_of_pairs_are_folded() -> None:
+    rng = np.random.default_rng(2)
+    trials = al.Trials.from_correct(rng.integers(0, 2, (30, 40)))
+    report = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).report()
+    page = Page(report.html)
+    assert "The first 20 of 435 rows; all are below." in page.text
+    packed = next(t for t in map(json.loads, page.data[:-1]) if _n_rows(t[-1]) == 435)
+    assert len(packed) == len(set(map(len, packed))) or len(packed) > 3
+    assert len(report.html) < 400_000
+
+
+def _n_rows(column: list[object]) -> int:
+    return len(column[1]) if isinstance(column[0], list) else len(column)
+
+
+def test_more_rows_than_a_page_has_room_for() -> None:
+    n = 60_000
+    frame = pd.DataFrame({"name": [f"<observer {k}>" for k in range(n)], "estimate": 0.5})
+    table = blocks.table_of(frame, "All.")
+    assert isinstance(table, blocks.Table)
+    assert table.n_rows == n
+    assert 1_000 < table.n_kept < n
+    assert len(table.rest.encode()) <= blocks.MOST_BYTES
+    names, values = json.loads(table.rest)
+    assert len(names) == table.n_kept
+    assert names[-1] == f"<observer {table.n_kept - 1}>"
+    assert values == [[".500"], [0] * table.n_kept]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
+def test_every_kind_of_result_comes_back_from_its_file(
+    result: al.Result, trials: al.Trials, tmp_path: Path
+) -> None:
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1)
+    matrix = al.matrix(trials, by=None)
+    for number, one in enumerate((result, scores, matrix)):
+        one.save(tmp_path / f"{number}.nc")
+        again = al.report.load_saved(tmp_path / f"{number}.nc")
+        assert type(again) is type(one)
+        assert again.report(title="x").html == one.report(title="x").html
+    text = Page(matrix.report(trials=trials).html).text
+    assert "Over 45 entries (45 pairs of 10 observers), error consistency ranged" in text
+    assert "Fisher's exact test adjusted for their number" in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_scores_of_joint_draws() -> None:
+    several = al.load_example().select(condition=["blur", "noise"])
+    some = al.benchmark.scores_of(
+        al.error_consistency(several, "human-model", n_resamples=0, n_draws=100, n_null=0, rng=1),
+        [name for name in several.observers if name.startswith("human")],
+    )
+    report = some.report()
+    assert report.failures == ()
+    assert some.sentence() in Page(report.html).text
+
+
+def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
+    report = pages.Report("<p>é</p>", "t")
+    report.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text("utf-8") == "<p>é</p>"
+    with pytest.raises(ValueError, match="is not a file"):
+        report.save(tmp_path)
+
+
+def test_what_is_no_result_is_refused(trials: al.Trials, result: al.Result) -> None:
+    with pytest.raises(ValueError, match="a report needs at least one result"):
+        al.report.make_report()
+    with pytest.raises(TypeError, match=r"expected results \(Result, .*\), got Trials"):
+        al.report.make_report(trials)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"trials must be alikely\.Trials, got str"):
+        result.report(trials="file.csv")  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_no_result(tmp_path: Path) -> None:
+    import xarray as xr
+
+    from alikely._base.files import write_tree
+
+    write_tree(xr.DataTree.from_dict({"other": xr.Dataset({"x": 1})}), tmp_path / "x.nc")
+    with pytest.raises(ValueError, match=r"is no result of alikely; .* got groups other"):
+        al.report.load_saved(tmp_path / "x.nc")
+
+
+def test_sources_of_every_metric_are_in_the_bibliography() -> None:
+    for metric in al.metrics.metrics().values():
+        if metric.module.startswith("alikely.") and metric.name != "raw_agreement":
+            assert metric.sources, metric.name
+            assert set(metric.sources) <= set(references()), metric.name
+
+
+def test_the_bibliography_says_what_docstrings_say() -> None:
+    """Same DOI, same year, same first author: one of both was copied wrong otherwise."""
+    text = " ".join(" ".join(file.read_text().split()) for file in sorted(PACKAGE.rglob("*.py")))
+    found = re.findall(r"\.\. \[\w+\] ([^.\[]+?),? [^()]*?\((\d{4})\)\. [^\[]*?doi:(\S+)", text)
+    said = {doi: (author.split(",")[0], year) for author, year, doi in found}
+    checked = 0
+    for entry in references().values():
+        if entry.doi:
+            author, year = said[entry.doi]
+            assert entry.text.startswith(f"{author}"), entry.key
+            assert f"({year})" in entry.text, entry.key
+            checked += 1
+    assert checked > 40  # each is there by key and by DOI
+
+
+def test_every_file_of_the_page_is_in_the_repository() -> None:
+    """The wheel holds what the folder holds, unless it is ignored."""
+    ignored = (ROOT / ".gitignore").read_text().split()
+    names = {file.name for file in (PACKAGE / "report" / "page").iterdir()}
+    assert names == {"page.html", "page.css", "page.js", "references.bib"}
+    assert not {"*.html", "*.css", "*.js", "*.bib", "page/"} & set(ignored)
