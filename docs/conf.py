@@ -19,7 +19,15 @@ author = "The alikely contributors"
 copyright = author  # noqa: A001  (the name that Sphinx reads)
 version = release = alikely.__version__
 
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_nb", "mathml", "api_pages", "sources", "cross_links"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "myst_nb",
+    "mathml",
+    "api_pages",
+    "sources",
+    "cross_links",
+]
 root_doc = "docs/start"
 include_patterns = [
     "docs/**",
@@ -57,6 +65,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_additional_pages = {"index": "to_start.html"}
+# Pages without others below them have nothing to show at the side.
+html_sidebars = {f"docs/{page}": [] for page in ("start", "doors", "gallery", "methods")}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

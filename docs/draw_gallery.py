@@ -6,6 +6,7 @@ It takes some minutes, so that pictures are kept in the repository.
 
 from __future__ import annotations
 
+import ast
 import sys
 import warnings
 from pathlib import Path
@@ -19,13 +20,12 @@ import alikely as al
 HERE = Path(__file__).parent
 PICTURES = HERE / "gallery"
 PAGE = HERE / "gallery.md"
-WIDTH = 640  # pixels at most
+WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more beside each other
 COLOURS = 128
 HEAD = """# Gallery of plots
 
 Every plot, with the lines that drew it: from the example that comes with the package, or from a simulator.
-Each takes a result or a table and returns axes of Matplotlib (`plot_families`, `plot_consistency` and
-`plot_margin_checks` an array of them; `plot_rank_ecdf`, `plot_recovery` and `plot_data_averaged` a figure).
+Each takes a result or a table and returns axes of Matplotlib, where there are several panels an array of them, of `al.calibration` a figure.
 `style="column"` draws for one column of a paper. Lines of one heading share what they make.
 
 (Page and pictures are written by `docs/draw_gallery.py`; a test sees that no plot is missing.)
@@ -71,7 +71,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_correlations": (
                 "# each condition as a data set of its own\n"
                 'apart = al.Trials.from_table(trials.to_table().assign(dataset=lambda t: t["condition"]))\n'
-                "by_set = al.benchmark_scores(apart, people=\"label\", rng=1)\n"
+                'by_set = al.benchmark_scores(apart, people="label", rng=1)\n'
                 "al.plot_correlations(by_set.correlations())"
             ),
         },
@@ -196,20 +196,21 @@ def page() -> str:
     """Text of the page: for each plot what it shows, its picture and its lines."""
     parts = [HEAD]
     for heading, (shared, recipes) in RECIPES.items():
-        parts.append(f"## {heading}\n\n```py\n{(BEGINNING.strip() + chr(10)) if len(parts) == 1 else ''}{shared}\n```\n")
+        parts.append(
+            f"## {heading}\n\n```py\n{(BEGINNING.strip() + chr(10)) if len(parts) == 1 else ''}{shared}\n```\n"
+        )
         for name, lines in recipes.items():
             said = (getattr(al, name).__doc__ or "").splitlines()[0].split(" [")[0].rstrip(".,")
+            said = said.split(", after")[0]
             parts.append(
-                f"### `al.{name}`\n\n{said.split(', after')[0]}.\n\n"
-                f"![{said.split(', after')[0]}](gallery/{name}.png)\n\n```py\n{lines}\n```\n"
+                f"### {name}\n\n`al.{name}`: {said[0].lower()}{said[1:]}.\n\n"
+                f"![{said}](gallery/{name}.png)\n\n```py\n{lines}\n```\n"
             )
     return "\n".join(parts)
 
 
 def run(lines: str, names: dict[str, Any]) -> Any:
     """Run lines of which the last statement may be an expression; its value."""
-    import ast
-
     tree = ast.parse(lines)
     last = tree.body[-1]
     if not isinstance(last, ast.Expr):
@@ -226,7 +227,8 @@ def save(drawn: Any, name: str) -> None:
     first = np.ravel(np.asarray(drawn, dtype=object))[0]
     figure = first.get_figure(root=True) if hasattr(first, "get_figure") else first
     file = PICTURES / f"{name}.png"
-    figure.savefig(file, dpi=WIDTH / max(figure.get_figwidth(), 4), facecolor="white")
+    width = WIDE if figure.get_figwidth() > 2.5 * figure.get_figheight() else WIDTH
+    figure.savefig(file, dpi=width / max(figure.get_figwidth(), 4), facecolor="white")
     Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
     mpl.pyplot.close("all")
 

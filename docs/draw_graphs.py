@@ -30,14 +30,18 @@ edge [fontname="Helvetica", fontsize=10, color="#555555", arrowsize=.7];
 
 def graphs() -> dict[str, str]:
     """Text of each graph of a card or a notebook, by the name of its drawing."""
-    written = {file.parent.name: file.read_text("utf-8") for file in ROOT.glob("models/*/README.md")}
+    written = {
+        file.parent.name: file.read_text("utf-8") for file in ROOT.glob("models/*/README.md")
+    }
     for file in ROOT.glob("notebooks/*.ipynb"):
         cells = json.loads(file.read_text("utf-8"))["cells"]
         written[file.stem] = "\n".join("".join(cell["source"]) for cell in cells)
     found = {name: BLOCK.findall(text) for name, text in sorted(written.items())}
     several = [name for name, texts in found.items() if len(texts) > 1]
     if several:
-        raise SystemExit(f"one graph on a page, found more in {several}: name the others apart first")
+        raise SystemExit(
+            f"one graph on a page, found more in {several}: name the others apart first"
+        )
     return {name: texts[0] for name, texts in found.items() if texts}
 
 
@@ -77,7 +81,9 @@ def flow_dot(text: str) -> str:
         for name, form, said in ((a, form_a, said_a), (b, form_b, said_b)):
             if said:
                 shape = "diamond" if form == '{"' else "box"
-                lines.append(f'{name} [label="{said.replace("<br/>", chr(92) + "n")}", shape={shape}];')
+                lines.append(
+                    f'{name} [label="{said.replace("<br/>", chr(92) + "n")}", shape={shape}];'
+                )
         lines.append(f'{a} -> {b} [label="{label}"];')
     return "\n".join(lines)
 

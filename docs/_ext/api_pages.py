@@ -9,9 +9,10 @@ import importlib
 import inspect
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "api"
@@ -69,21 +70,33 @@ def subject_page(place: str, names: list[str], parts: list[str]) -> str:
     module = importlib.import_module(place)
     constants = [n for n in names if not callable_or_class(getattr(module, n))]
     paged = [n for n in names if n not in constants]
-    text = [title(place), f".. module:: {place}"]
+    text = [title(place if place != "alikely" else "API by subject"), f".. module:: {place}"]
     if place != "alikely":
         text.append(listed(inspect.getdoc(module) or ""))
+    if parts:
+        text.append(
+            table(
+                {
+                    part: (inspect.getdoc(importlib.import_module(part)) or "").splitlines()[0]
+                    for part in parts
+                }
+            )
+        )
     if paged:
-        rows = [
-            f"   * - `{place}.{n}`\n     - {said(getattr(module, n)).replace(chr(92), '')}"
-            for n in sorted(paged, key=str.lower)
-        ]
-        text.append(".. list-table::\n   :widths: 40 60\n\n" + "\n".join(rows))
+        ordered = sorted(paged, key=str.lower)
+        text.append(table({f"{place}.{n}": said(getattr(module, n)) for n in ordered}))
     text += [directive(place, n) for n in constants]
-    inside = [f"   {n} <{place}.{n}>" for n in sorted(paged, key=str.lower)]
-    inside += [f"   {part} <{part}>" for part in parts]
+    inside = [f"   {part} <{part}>" for part in parts]
+    inside += [f"   {n} <{place}.{n}>" for n in sorted(paged, key=str.lower)]
     if inside:
         text.append(".. toctree::\n   :hidden:\n\n" + "\n".join(inside))
     return "\n\n".join(text) + "\n"
+
+
+def table(rows: dict[str, str]) -> str:
+    """Names and what they say of themselves (which is escaped for tables of Markdown)."""
+    lines = [f"   * - `{name}`\n     - {text.replace(chr(92), '')}" for name, text in rows.items()]
+    return ".. list-table::\n   :widths: 40 60\n\n" + "\n".join(lines)
 
 
 def callable_or_class(thing: object) -> bool:
@@ -96,7 +109,7 @@ def pages() -> dict[str, str]:
     found = places()
     written = {}
     for place, names in found.items():
-        parts = [other for other in found if other.rpartition(".")[0] == place != "alikely"]
+        parts = [other for other in found if other.rpartition(".")[0] == place]
         written[f"{place}.rst"] = subject_page(place, names, parts)
         for name in names:
             if callable_or_class(getattr(importlib.import_module(place), name)):

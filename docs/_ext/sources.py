@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 CITED = re.compile(r"\[([A-Z][A-Za-z]*\d\d[a-z]?)\]_")
 # A source, over as many lines as are further to the right than its mark.
@@ -26,7 +27,9 @@ def listed(text: str) -> str:
     return plain + ("\n\n**References**\n\n" + "\n".join(lines) if lines else "")
 
 
-def add_sources(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+def add_sources(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
     """Give a docstring the sources that it names and leaves to that of its file."""
     text = "\n".join(lines)
     own = given(text)
@@ -38,7 +41,9 @@ def add_sources(app: Sphinx, what: str, name: str, thing: Any, options: Any, lin
     found = [f".. [{mark}] {known[mark]}" for mark in missing if mark in known]
     if not found:
         return
-    heads = [i for i, line in enumerate(lines[:-1]) if line == "References" and lines[i + 1][:3] == "---"]
+    heads = [
+        i for i, line in enumerate(lines[:-1]) if line == "References" and lines[i + 1][:3] == "---"
+    ]
     if heads:
         lines[heads[0] + 2 : heads[0] + 2] = [*found, ""]
     else:
