@@ -1,7 +1,7 @@
-"""Checks a built site: ``python docs/check_site.py FOLDER`` prints what is wrong with it, and how large it is.
+"""Checks a built site: ``python docs/check_site.py FOLDER`` prints its faults and its size.
 
-Every link within the site leads to a page and a place in it, nothing is loaded from elsewhere, each public
-name has its place, and the page of questions links all that it names.
+Every link within the site leads to a page and a place in it, nothing is loaded from elsewhere, each
+public name has its place, and the page of questions links all that it names.
 """
 
 from __future__ import annotations
@@ -90,9 +90,10 @@ def faults(root: Path) -> list[str]:
             to = a or b
             if outside(to):
                 found.append(f"{file.relative_to(root)}: loads {to}")
-            elif not to.startswith(("data:", "#")):
-                if not (file.parent / urlsplit(to).path).exists():
-                    found.append(f"{file.relative_to(root)}: no file {to}")
+            elif (
+                not to.startswith(("data:", "#")) and not (file.parent / urlsplit(to).path).exists()
+            ):
+                found.append(f"{file.relative_to(root)}: no file {to}")
     places = set().union(*(page.places for page in pages.values()))
     found += [f"no place for {name}" for name in sorted(wanted() - places)]
     found += [f"{QUESTIONS}: names without a link {code}" for code in pages[QUESTIONS].bare]

@@ -1,7 +1,7 @@
 """The documentation site, built without network by ``sphinx-build -c docs . build/site``.
 
-The folder of sources is that of the whole repository, so that links between pages, cards of models and
-notebooks are the same on the site and where the files are read as they are.
+The folder of sources is that of the whole repository, so that links between pages, cards of models
+and notebooks are the same on the site and where the files are read as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draws the gallery: ``uv run python docs/draw_gallery.py [plot_name ...]`` writes page and pictures.
+"""Draws the gallery, page and pictures: ``uv run python docs/draw_gallery.py [plot_name ...]``.
 
 Each recipe is run as it is shown, after `BEGINNING`; the names that one makes serve those below it.
 It takes some minutes, so that pictures are kept in the repository.
@@ -53,9 +53,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_bounds": "al.plot_bounds(noise)",
             "plot_metrics": (
                 'labels = al.misclassification_agreement(trials.select(condition="noise"), rng=1)\n'
-                "al.plot_metrics(\n"
-                '    [noise, labels], "error_consistency", "misclassification_agreement", kinds=trials\n'
-                ")"
+                'al.plot_metrics([noise, labels], "error_consistency", "misclassification_agreement", kinds=trials)'
             ),
         },
     ),
@@ -79,7 +77,8 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     "One model of machines and humans": (
         'hard = trials.select(condition=["blur", "noise"])\n'
         "families = pd.DataFrame(\n"
-        '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]}, index=[f"model_{i}" for i in range(1, 7)]\n'
+        '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]},\n'
+        '    index=[f"model_{i}" for i in range(1, 7)],\n'
         ")\n"
         'tree = al.fit_cohort(hard, covariates={"machine": families}, rng=1)',
         {
@@ -110,9 +109,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "Decision margins": (
-        "people, margins = al.simulate.detection_experiment(\n"
-        '    8, 60, rho={"net": 0.7, "other": 0.3}, rng=1\n'
-        ")\n"
+        'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
         "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
         'items = al.decision_margin_consistency(people, margins, model="items", rng=1)\n'
         "observers = al.fit_observers(people, rng=1)",
@@ -168,9 +165,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             ),
             "plot_design_map": (
                 "pilot = al.planning.variance_components(trials).tail(1)\n"
-                "grid = al.planning.expected_errors(\n"
-                "    pilot, [[2], [4], [8], [16], [32]], [50, 100, 200, 400, 800]\n"
-                ")\n"
+                "grid = al.planning.expected_errors(pilot, [[2], [4], [8], [16], [32]], [50, 100, 200, 400, 800])\n"
                 "al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10))"
             ),
         },

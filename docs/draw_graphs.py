@@ -1,6 +1,6 @@
-"""Draws the graphs of the catalogue: ``uv run python docs/draw_graphs.py``, with Graphviz's ``dot``.
+"""Draws graphs of cards and notebooks, by Graphviz: ``uv run python docs/draw_graphs.py``.
 
-The text of each graph stands in the card of its model, as mermaid, and is made from the model itself.
+The text of a graph stands in the card of its model, as mermaid, and is made from the model itself.
 A drawing names the text that it was made of, so that a test sees when it is out of date.
 """
 

@@ -1,4 +1,4 @@
-"""What the documentation site rests on, seen without building it: names, pictures, drawings, figures."""
+"""What the site rests on, seen without building it: names, pictures, drawings, figures."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "api"
 sys.path.insert(0, str(ROOT / "tests"))
 
-from sources import listed  # noqa: E402
 from house import said, subjects  # noqa: E402  (it lies beside the tests that hold the names)
+from sources import listed  # noqa: E402
 
 # What classes inherit from Python is not documented anew.
 PYTHONS = "tuple,dict,object,BaseException,Exception,Warning,UserWarning"

@@ -1,7 +1,7 @@
 """Names in code lead to their pages, and graphs of models to their drawings.
 
-Pages are read as plain files, too; so they say `al.compare(trials)` and show graphs as text, and what
-is more on the site is added here.
+Pages are read as plain files, too; so they say `al.compare(trials)` and show graphs as text, and
+what is more on the site is added here.
 """
 
 from __future__ import annotations
