@@ -135,11 +135,11 @@ def names_page() -> str:
 def _table(place: str, names: list[str]) -> str:
     package = importlib.import_module("alikely" if place == "al" else f"alikely.{place}")
     prefix = "al" if place == "al" else f"al.{place}"
-    rows = [f"| `{prefix}.{name}` | {_said(getattr(package, name))} |" for name in sorted(names)]
+    rows = [f"| `{prefix}.{name}` | {said(getattr(package, name))} |" for name in sorted(names)]
     return "\n".join(["| name | what |", "|---|---|", *rows])
 
 
-def _said(found: object) -> str:
+def said(found: object) -> str:
     """First line of what an object says of itself; of a constant, what it is."""
     if inspect.ismodule(found) or inspect.isclass(found) or inspect.isroutine(found):
         text = (inspect.getdoc(found) or "").splitlines()[0]

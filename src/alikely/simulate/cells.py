@@ -118,7 +118,7 @@ def correctness_cells(
 
     Returns
     -------
-    ndarray of int64, shape (*size, ..., 4)
+    ndarray of int64, shape size + (..., 4)
 
     Raises
     ------

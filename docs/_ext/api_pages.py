@@ -1,0 +1,137 @@
+"""A page for each public name, and one for each subject with the table of its names.
+
+They are written beside the other pages before Sphinx reads these, and kept out of the repository.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "api"
+sys.path.insert(0, str(ROOT / "tests"))
+
+from house import said, subjects  # noqa: E402  (it lies beside the tests that hold the names)
+from sources import listed  # noqa: E402
+
+# What classes inherit from Python is not documented anew.
+PYTHONS = "tuple,dict,object,BaseException,Exception,Warning,UserWarning"
+
+
+def places() -> dict[str, list[str]]:
+    """Modules that users may enter by name, and the public names of each.
+
+    A name stands once, where it is shortest: as `alikely.compare`, not `alikely.estimates.compare`.
+    """
+    package = importlib.import_module("alikely")
+    rooms = [name for name in subjects() if name != "plots"]
+    found = {"alikely": [name for name in package.__all__ if name not in subjects()]}
+    shown = {id(getattr(package, name)) for name in found["alikely"]}
+    waiting = [f"alikely.{name}" for name in rooms]
+    while waiting:
+        place = waiting.pop(0)
+        module = importlib.import_module(place)
+        found[place] = []
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.ismodule(thing):
+                waiting.append(thing.__name__)
+            elif id(thing) not in shown:
+                found[place].append(name)
+                shown.add(id(thing))
+    return found
+
+
+def title(text: str, line: str = "=") -> str:
+    """Heading in reStructuredText."""
+    return f"{text}\n{line * len(text)}\n"
+
+
+def directive(place: str, name: str) -> str:
+    """What shows the docstring of a name, and of the methods of a class."""
+    thing = getattr(importlib.import_module(place), name)
+    head = f".. currentmodule:: {place}\n\n"
+    if inspect.isclass(thing):
+        return f"{head}.. autoclass:: {name}\n   :inherited-members: {PYTHONS}\n"
+    if inspect.isroutine(thing):
+        return f"{head}.. autofunction:: {name}\n"
+    return f"{head}.. data:: {name}\n\n   {said(thing)}\n"
+
+
+def subject_page(place: str, names: list[str], parts: list[str]) -> str:
+    """Table of the names of a module, with its constants and the modules within it."""
+    module = importlib.import_module(place)
+    constants = [n for n in names if not callable_or_class(getattr(module, n))]
+    paged = [n for n in names if n not in constants]
+    text = [title(place if place != "alikely" else "API by subject"), f".. module:: {place}"]
+    if place != "alikely":
+        text.append(listed(inspect.getdoc(module) or ""))
+    if parts:
+        text.append(
+            table(
+                {
+                    part: (inspect.getdoc(importlib.import_module(part)) or "").splitlines()[0]
+                    for part in parts
+                }
+            )
+        )
+    if paged:
+        ordered = sorted(paged, key=str.lower)
+        text.append(table({f"{place}.{n}": said(getattr(module, n)) for n in ordered}))
+    text += [directive(place, n) for n in constants]
+    inside = [f"   {part} <{part}>" for part in parts]
+    inside += [f"   {n} <{place}.{n}>" for n in sorted(paged, key=str.lower)]
+    if inside:
+        text.append(".. toctree::\n   :hidden:\n\n" + "\n".join(inside))
+    return "\n\n".join(text) + "\n"
+
+
+def table(rows: dict[str, str]) -> str:
+    """Names and what they say of themselves (which is escaped for tables of Markdown)."""
+    lines = [f"   * - `{name}`\n     - {text.replace(chr(92), '')}" for name, text in rows.items()]
+    return ".. list-table::\n   :widths: 40 60\n\n" + "\n".join(lines)
+
+
+def callable_or_class(thing: object) -> bool:
+    """Whether a name has a page of its own."""
+    return inspect.isclass(thing) or inspect.isroutine(thing)
+
+
+def pages() -> dict[str, str]:
+    """Names of files in `PAGES` and their texts."""
+    found = places()
+    written = {}
+    for place, names in found.items():
+        parts = [other for other in found if other.rpartition(".")[0] == place]
+        written[f"{place}.rst"] = subject_page(place, names, parts)
+        for name in names:
+            if callable_or_class(getattr(importlib.import_module(place), name)):
+                short = f"{place}.{name}".replace("alikely.", "al.", 1)
+                written[f"{place}.{name}.rst"] = title(short) + "\n" + directive(place, name)
+    return written
+
+
+def write(app: Sphinx) -> None:
+    """Write pages that have changed, and remove those of names that are gone."""
+    PAGES.mkdir(exist_ok=True)
+    wanted = pages()
+    for file in PAGES.glob("alikely*.rst"):
+        if file.name not in wanted:
+            file.unlink()
+    for name, text in wanted.items():
+        file = PAGES / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the pages as soon as the builder is there."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,250 @@
+"""Draws the gallery, page and pictures: ``uv run python docs/draw_gallery.py [plot_name ...]``.
+
+Each recipe is run as it is shown, after `BEGINNING`; the names that one makes serve those below it.
+It takes some minutes, so that pictures are kept in the repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+import alikely as al
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "gallery"
+PAGE = HERE / "gallery.md"
+WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more beside each other
+COLOURS = 128
+HEAD = """# Gallery of plots
+
+Every plot, with the lines that drew it: from the example that comes with the package, or from a simulator.
+Each takes a result or a table and returns axes of Matplotlib, where there are several panels an array of them, of `al.calibration` a figure.
+`style="column"` draws for one column of a paper. Lines of one heading share what they make.
+
+(Page and pictures are written by `docs/draw_gallery.py`; a test sees that no plot is missing.)
+"""
+BEGINNING = """
+import numpy as np
+import pandas as pd
+
+import alikely as al
+
+trials = al.load_example()
+"""
+
+# Heading: lines that its recipes share, and the recipes.
+RECIPES: dict[str, tuple[str, dict[str, str]]] = {
+    "Pairs": (
+        'result = al.error_consistency(trials, "human-model", rng=1)\n'
+        'noise = al.error_consistency(trials.select(condition="noise"), rng=1)',
+        {
+            "plot_intervals": 'al.plot_intervals(result, sort="estimate", top=12)',
+            "plot_null": 'al.plot_null(noise, "human_1 x model_1", rng=1)',
+            "plot_matrix": "al.plot_matrix(noise, kinds=trials)",
+            "plot_agreement": "al.plot_agreement(noise, kinds=trials)",
+            "plot_accuracy": "al.plot_accuracy(result, kinds=trials)",
+            "plot_bounds": "al.plot_bounds(noise)",
+            "plot_metrics": (
+                'labels = al.misclassification_agreement(trials.select(condition="noise"), rng=1)\n'
+                'al.plot_metrics([noise, labels], "error_consistency", "misclassification_agreement", kinds=trials)'
+            ),
+        },
+    ),
+    "Machines against humans": (
+        "scores = al.benchmark_scores(trials, rng=1)",
+        {
+            "plot_benchmark": "al.plot_benchmark(scores)",
+            "plot_ranks": "al.plot_ranks(scores, rng=1)",
+            "plot_probability_greater": "al.plot_probability_greater(scores)",
+            "plot_stability": "al.plot_stability(scores)",
+            "plot_sensitivity": "al.plot_sensitivity(al.benchmark.sensitivity(trials))",
+            "plot_rank_by_metric": "al.plot_rank_by_metric(al.benchmark.rank_by_metric(trials, rng=1))",
+            "plot_correlations": (
+                "# each condition as a data set of its own\n"
+                'apart = al.Trials.from_table(trials.to_table().assign(dataset=lambda t: t["condition"]))\n'
+                'by_set = al.benchmark_scores(apart, people="label", rng=1)\n'
+                "al.plot_correlations(by_set.correlations())"
+            ),
+        },
+    ),
+    "One model of machines and humans": (
+        'hard = trials.select(condition=["blur", "noise"])\n'
+        "families = pd.DataFrame(\n"
+        '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]},\n'
+        '    index=[f"model_{i}" for i in range(1, 7)],\n'
+        ")\n"
+        'tree = al.fit_cohort(hard, covariates={"machine": families}, rng=1)',
+        {
+            "plot_cohort": "al.plot_cohort(tree, rng=1)",
+            "plot_cohort_groups": 'al.plot_cohort_groups(tree, "family")',
+        },
+    ),
+    "Families of a leaderboard": (
+        "board = al.simulate.leaderboard(30, 4, 600, shared=0.6, rng=1)\nmatrix = al.matrix(board)",
+        {
+            "plot_families": (
+                "al.plot_families(al.benchmark.families(matrix, n_resamples=200, rng=1), matrix)"
+            ),
+        },
+    ),
+    "Patterns of errors": (
+        'similar = al.error_similarity(trials, by="dataset", n_resamples=0, n_draws=0)\n'
+        "rows = al.errors.error_rows(trials)",
+        {
+            "plot_classes": 'al.plot_classes(similar, "human_1 x model_1")',
+            "plot_error_row": (
+                'al.plot_error_row(rows, trials.classes[0], observers=["human_1", "model_1"], rng=1)'
+            ),
+            "plot_condition_map": (
+                "found = al.errors.condition_map(al.errors.condition_divergences(trials), perplexity=2, rng=1)\n"
+                'al.plot_condition_map(found, {f"all:{c}": c for c in ["clean", "blur", "noise"]})'
+            ),
+        },
+    ),
+    "Decision margins": (
+        'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
+        "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
+        'items = al.decision_margin_consistency(people, margins, model="items", rng=1)\n'
+        "observers = al.fit_observers(people, rng=1)",
+        {
+            "plot_margin_checks": "al.plot_margin_checks(dmc)",
+            "plot_noise_free": "al.plot_noise_free(items)",
+            "plot_strengths": "al.plot_strengths(items)",
+            "plot_variance_shares": "al.plot_variance_shares(observers)",
+            "plot_explained": "al.plot_explained(al.margins.explained_consistency(observers, rng=1))",
+            "plot_consistency": "al.plot_consistency(al.estimates.consistency_table(people, dmc))",
+        },
+    ),
+    "Difficulty of conditions": (
+        "shown, _ = al.simulate.difficulty(4, 8, rng=1)\n"
+        'names = dict.fromkeys(shown.data["dataset"].values.tolist())\n'
+        'spectrum = al.difficulty_spectrum(shown, [f"{n}:reference" for n in names], chance=1 / 16)\n'
+        "regimes = al.regimes(spectrum, k=3, n_resamples=200, rng=1)\n"
+        "alignment = al.condition_alignment(trials, n_resamples=500, rng=1)\n"
+        'regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}\n'
+        "table = al.spectrum.alignment_table(alignment, regime)\n"
+        'family = trials.data["family"].dropna("observer")',
+        {
+            "plot_spectrum": "al.plot_spectrum(spectrum, regimes)",
+            "plot_regime_numbers": "al.plot_regime_numbers(regimes)",
+            "plot_levels": 'al.plot_levels(table, "all")',
+            "plot_regime_ranks": (
+                "al.plot_regime_ranks(al.spectrum.regime_alignment(alignment, regime, rng=1))"
+            ),
+            "plot_radar": (
+                'table["dataset"] = table["level"]  # three data sets of one condition each\n'
+                "al.plot_radar(table, family)"
+            ),
+        },
+    ),
+    "Planning": (
+        "accuracy = [[0.75], [0.9]]",
+        {
+            "plot_width": (
+                "al.plot_width(\n"
+                "    al.planning.interval_width(accuracy, accuracy, 0.5, [50, 100, 200, 400, 800, 1600], rng=1),\n"
+                '    references={"one condition": 160},\n'
+                ")"
+            ),
+            "plot_power": (
+                "al.plot_power(\n"
+                "    al.trials_for_power(\n"
+                "        0.75, 0.75, [[0.2], [0.4]], power=[0.5, 0.6, 0.7, 0.8, 0.9, 0.95], n_coverage=0\n"
+                "    )\n"
+                ")"
+            ),
+            "plot_item_precision": (
+                "al.plot_item_precision(al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320]))"
+            ),
+            "plot_design_map": (
+                "pilot = al.planning.variance_components(trials).tail(1)\n"
+                "grid = al.planning.expected_errors(pilot, [[2], [4], [8], [16], [32]], [50, 100, 200, 400, 800])\n"
+                "al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10))"
+            ),
+        },
+    ),
+    "Do intervals keep their promise?": (
+        "grid = al.calibration.default_grid()\n"
+        'grid = grid[(grid["ec"] == 0.2) & (grid["accuracy_a"] == 0.95) & (grid["accuracy_b"] == 0.95)]\n'
+        "model = al.models.independence([30, 10, 10, 10])\n"
+        "ranks = al.calibration.sbc(model, n=100, rng=1)",
+        {
+            "plot_coverage": (
+                "al.plot_coverage(al.calibration.coverage_study(grid, n_datasets=1_000, rng=1))"
+            ),
+            "plot_rank_ecdf": "al.plot_rank_ecdf(ranks)",
+            "plot_recovery": "al.plot_recovery(ranks)",
+            "plot_data_averaged": "al.plot_data_averaged(ranks)",
+        },
+    ),
+}
+
+
+def page() -> str:
+    """Text of the page: for each plot what it shows, its picture and its lines."""
+    parts = [HEAD]
+    for heading, (shared, recipes) in RECIPES.items():
+        parts.append(
+            f"## {heading}\n\n```py\n{(BEGINNING.strip() + chr(10)) if len(parts) == 1 else ''}{shared}\n```\n"
+        )
+        for name, lines in recipes.items():
+            said = (getattr(al, name).__doc__ or "").splitlines()[0].split(" [")[0].rstrip(".,")
+            said = said.split(", after")[0]
+            parts.append(
+                f"### {name}\n\n`al.{name}`: {said[0].lower()}{said[1:]}.\n\n"
+                f"![{said}](gallery/{name}.png)\n\n```py\n{lines}\n```\n"
+            )
+    return "\n".join(parts)
+
+
+def run(lines: str, names: dict[str, Any]) -> Any:
+    """Run lines of which the last statement may be an expression; its value."""
+    tree = ast.parse(lines)
+    last = tree.body[-1]
+    if not isinstance(last, ast.Expr):
+        exec(compile(tree, "recipe", "exec"), names)
+        return None
+    exec(compile(ast.Module(tree.body[:-1], []), "recipe", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "recipe", "eval"), names)
+
+
+def save(drawn: Any, name: str) -> None:
+    """Small picture of what a plot returned."""
+    from PIL import Image
+
+    first = np.ravel(np.asarray(drawn, dtype=object))[0]
+    figure = first.get_figure(root=True) if hasattr(first, "get_figure") else first
+    file = PICTURES / f"{name}.png"
+    width = WIDE if figure.get_figwidth() > 2.5 * figure.get_figheight() else WIDTH
+    figure.savefig(file, dpi=width / max(figure.get_figwidth(), 4), facecolor="white")
+    Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
+    mpl.pyplot.close("all")
+
+
+def main(only: list[str]) -> None:
+    """Write the page, and the pictures asked for (all if none is named)."""
+    mpl.use("agg")
+    PICTURES.mkdir(exist_ok=True)
+    names: dict[str, Any] = {}
+    run(BEGINNING, names)
+    for heading, (shared, recipes) in RECIPES.items():
+        if only and not set(only) & set(recipes):
+            continue
+        print(heading, flush=True)
+        run(shared, names)
+        for name, lines in recipes.items():
+            if not only or name in only:
+                save(run(lines, names), name)
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", al.inference.SamplingWarning)
+    main(sys.argv[1:])

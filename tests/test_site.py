@@ -1,0 +1,124 @@
+"""What the site rests on, seen without building it: names, pictures, drawings, figures."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from house import PACKAGE, ROOT
+
+import alikely as al
+
+DOCS = ROOT / "docs"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts of the site are no package."""
+    monkeypatch.setattr(sys, "path", [str(DOCS), str(DOCS / "_ext"), *sys.path])
+
+
+def doors() -> list[str]:
+    """Functions that stand flat in the package, plots aside."""
+    return [
+        name
+        for name in al.__all__
+        if inspect.isroutine(getattr(al, name)) and not name.startswith("plot_")
+    ]
+
+
+def test_the_questions_name_every_door() -> None:
+    asked = (DOCS / "doors.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert [name for name in doors() if f"`al.{name}(" not in asked] == []
+
+
+def test_the_gallery_is_as_its_recipes() -> None:
+    gallery = importlib.import_module("draw_gallery")
+    drawn = [name for _, recipes in gallery.RECIPES.values() for name in recipes]
+    assert sorted(drawn) == sorted(al.plots.__all__)
+    assert gallery.PAGE.read_text(encoding="utf-8") == gallery.page(), "run docs/draw_gallery.py"
+    kept = {file.stem for file in gallery.PICTURES.glob("*.png")}
+    assert kept == set(drawn)
+
+
+def test_drawings_of_graphs_are_those_of_the_cards() -> None:
+    draw = importlib.import_module("draw_graphs")
+    stale = []
+    for name, text in draw.graphs().items():
+        file = draw.DRAWINGS / f"{name}.svg"
+        if not file.exists() or not file.read_text("utf-8").startswith(draw.mark(text)):
+            stale.append(name)
+    assert stale == [], "run: uv run python docs/draw_graphs.py"
+    assert {file.stem for file in draw.DRAWINGS.glob("*.svg")} == set(draw.graphs())
+
+
+def test_every_public_name_has_a_place_on_the_site() -> None:
+    pages = importlib.import_module("api_pages")
+    texts = pages.pages()
+    shown = set()
+    for text in texts.values():
+        for part in re.split(r"^\.\. currentmodule:: ", text, flags=re.MULTILINE)[1:]:
+            place = part.partition("\n")[0]
+            names = re.findall(r"^\.\. auto(?:class|function):: (\w+)$", part, re.MULTILINE)
+            names += re.findall(r"^\.\. data:: (\w+)$", part, re.MULTILINE)
+            shown |= {id(getattr(importlib.import_module(place), name)) for name in names}
+        shown |= {
+            id(importlib.import_module(place))
+            for place in re.findall(r"^\.\. module:: (\S+)$", text, re.MULTILINE)
+        }
+    rooms = [name for name in al.__all__ if (PACKAGE / name).is_dir()]
+    missing = [
+        f"{place.__name__}.{name}"
+        for place in (al, *(getattr(al, room) for room in rooms))
+        for name in place.__all__
+        if name != "plots" and id(getattr(place, name)) not in shown
+    ]
+    assert missing == []
+
+
+def test_docstrings_cite_what_they_or_their_file_name() -> None:
+    sources = importlib.import_module("sources")
+    open_ = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        known = sources.given(text)
+        place = file.relative_to(PACKAGE).as_posix()
+        open_ += [f"{place}: {mark}" for mark in set(sources.CITED.findall(text)) - set(known)]
+    assert open_ == []
+
+
+def test_the_page_of_evidence_says_what_the_studies_found() -> None:
+    text = (DOCS / "evidence.md").read_text(encoding="utf-8")
+    study = pd.read_csv(ROOT / "models" / "coverage.csv").query("ci_prob == .95")
+    rows = re.findall(r"^\| ([a-z][^|]*) \| (\.\d{3}) \| (\d+) of (\d+) \|$", text, re.MULTILINE)
+    assert len(rows) == 7
+    for method, least, good, n in rows:
+        found = study.loc[study["method"] == method, "coverage"]
+        shown = [f"{found.min():.3f}".lstrip("0"), str((found >= 0.93).sum()), str(len(found))]
+        assert [least, good, n] == shown, method
+    cards = dict(re.findall(r"^\| \[(\w+)\]\(\S+#calibration\) \| (.*) \|$", text, re.MULTILINE))
+    index = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
+    verdicts = re.findall(r"^\| \[(\w+)\]\(.*\| calibrated, ([\d,]+) simulations \|$", index, re.M)
+    assert {name: f"inside, {n} simulations" for name, n in verdicts} == {
+        name: said.partition(";")[0] for name, said in cards.items()
+    }
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_tutorials_say_what_they_need_and_what_comes_next(file: Path) -> None:
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(c["source"]) if c["cell_type"] == "markdown" else "" for c in cells]
+    assert texts[0].startswith("# ")
+    assert "**Needs**: " in texts[1]
+    assert "**Data**: " in texts[1]
+    assert texts[-1].startswith("## What to do next\n\n- ")
+    links = [link for text in texts for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)]
+    assert [link for link in links if not (file.parent / link).exists()] == []
+    assert "../shared" not in "".join(texts) or "al.datasets.model_vs_human()" in texts[1]
