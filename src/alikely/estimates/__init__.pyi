@@ -1,4 +1,6 @@
 from .all_pairs import matrix as matrix
+from .biases import ResponseBias as ResponseBias
+from .biases import response_bias as response_bias
 from .comparison import compare_models as compare_models
 from .comparison import contrast as contrast
 from .comparison import difference as difference
@@ -18,12 +20,14 @@ from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
 from .readings import agreement as agreement
 from .readings import agreement_table as agreement_table
+from .representations import representation_similarity as representation_similarity
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
 
 __all__ = [
     "AnswerNoise",
     "MatrixResult",
+    "ResponseBias",
     "Result",
     "agreement",
     "agreement_table",
@@ -44,4 +48,6 @@ __all__ = [
     "metric_correlations",
     "misclassification_agreement",
     "null_table",
+    "representation_similarity",
+    "response_bias",
 ]

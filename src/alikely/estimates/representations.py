@@ -102,8 +102,8 @@ def representation_similarity(
     Copies of an item in a bootstrap sample are no pair of items for the debiased form. The plain
     form is biased upwards, by about units over items, and its replicates, of fewer different items,
     are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
-    items of 50 units, in 100 data sets: plain form 0 of 100 by either interval (mean .55), debiased
-    form 98 by the bootstrap and 89 by `se` (mean .34).
+    items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
+    .985 by the bootstrap and .90 by `se` in 400 (mean .34).
 
     Examples
     --------
@@ -111,7 +111,7 @@ def representation_similarity(
     >>> x = rng.normal(size=(60, 5))
     >>> nets = {"a": x, "b": x + rng.normal(size=x.shape), "c": rng.normal(size=(60, 8))}
     >>> table = representation_similarity(nets, n_resamples=200, rng=1)
-    >>> table[["observer_a", "observer_b", "debiased_cka"]].round(1).values.tolist()
+    >>> table["debiased_cka"].round(1).abs().tolist()
     [['a', 'b', 0.4], ['a', 'c', -0.0], ['b', 'c', -0.0]]
     """
     check_interval(ci_prob, ci_kind)
@@ -174,7 +174,10 @@ def _pair_of(metric: str, truth: ArrayLike | None) -> Callable[[Floats, Floats],
         )
     if metric == "debiased_cka":
         return lambda x, y: _Pair(
-            debiased_cka(x, y), cka_influence(x, y), lambda w: weighted_debiased_cka(x, y, w), len(x)
+            debiased_cka(x, y),
+            cka_influence(x, y),
+            lambda w: weighted_debiased_cka(x, y, w),
+            len(x),
         )
     if metric in ("soc", "soce"):
         return lambda x, y: _of_confidences(x, y, truth if metric == "soce" else None)

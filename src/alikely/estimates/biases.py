@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from alikely.stats.variance import mean_of_defined
 
 __all__ = ["ResponseBias", "response_bias"]
 
-# ``cat3-dog12``: the shape of a cat with the texture of a dog, as the cue-conflict images are named.
+# ``cat3-dog12``: the shape of a cat with the texture of a dog, as cue-conflict images are named.
 CONFLICT = re.compile(r"^(?:.*_)?([A-Za-z]+)\d+-([A-Za-z]+)\d+(?:\.\w+)?$")
 
 
@@ -112,8 +112,8 @@ class ResponseBias:
             ``observer, kind``; ``estimate``, the share of decisions for the competing cue among
             those for either, in [0, 1] (shape bias is 1 less it); the score interval
             (``analytic_ci95_lb`` [W27]_), the bootstrap's over items, and that of the posterior of
-            a Beta(1/2, 1/2) prior; ``n_decisions`` for either cue, ``n_items`` shown, ``accuracy``
-            of either answer, as shares of the items shown; ``note``.
+            a Beta(1/2, 1/2) prior; ``n_decisions`` for either cue, ``n_items`` shown, ``decided``,
+            the former over the latter; ``note``.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class ResponseBias:
         return table.assign(
             n_decisions=n,
             n_items=shown,
-            accuracy=decided,
+            decided=decided,
             note=np.where(n == 0, "no decision for either cue", ""),
         )
 
@@ -178,6 +178,7 @@ class ResponseBias:
         Returns
         -------
         Difference
+            With bounds ``ci95_lb, ci95_ub``; for new observers NaN where a group has one.
             Analytic: from the influence of items and the spread of observers, with Student's t of
             the smaller group for new observers. Bootstrap: items, or items and observers [O07]_,
             drawn anew. Posterior: the same with Dirichlet weights (the Bayesian bootstrap).
@@ -305,10 +306,10 @@ def response_bias(
     No response, or one for a third class, is no decision for either cue. Observers who were not
     shown an item have no decision there.
 
-    Coverage of 95 % intervals in 400 simulated experiments (80 conflicts, 8 and 12 observers, in
-    whom bias varies as between people): of one observer .95 (analytic), .93 (bootstrap) and .95
-    (posterior); of the difference of groups, new observers and items: see
-    ``tests/estimates/test_response_bias.py``, which prints them.
+    Coverage of 95 % intervals in 400 simulated experiments (80 conflicts; 8 and 12 observers whose
+    bias varies as between people), Monte-Carlo error .011: of one observer .955 (analytic), .938
+    (bootstrap), .955 (posterior); of the difference of groups for new observers and items .965,
+    .963 and .950.
 
     Examples
     --------
