@@ -251,36 +251,32 @@ def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats
     for kernel in (k, l):
         np.fill_diagonal(kernel, 0)
     w = np.asarray(weights, dtype=np.float64).T
-    # An n by n matrix of ones, but for its diagonal, in the place of the products.
-    others = w.sum(axis=0) - w
-    counts = _sums(w, others, others, others, (w**2).sum(axis=0) - w**2)
-    u, v = k @ w, l @ w
-    sums = [
-        _sums(w, a, b, m @ w, m @ w**2) for a, b, m in ((u, v, k * l), (u, u, k * k), (v, v, l * l))
-    ]
+    cross, own, of_other = (_dependence(w, a, b) for a, b in ((k, l), (k, k), (l, l)))
+    defined = ((w > 0).sum(axis=0) >= 4) & (own > 0) & (of_other > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        pairs, one_spread, other_spread = (
-            p / counts[0] - 2 * t / counts[1] + q / counts[2] for p, t, q in sums
-        )
-        value = pairs / np.sqrt(one_spread * other_spread)
-    defined = ((w > 0).sum(axis=0) >= 4) & (one_spread > 0) & (other_spread > 0)
-    return np.where(defined, value, np.nan)
+        return np.where(defined, cross / np.sqrt(own * of_other), np.nan)
 
 
-def _sums(
-    w: Floats, u: Floats, v: Floats, product: Floats, squared: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Over different items: pairs (ij, ij), triples (ij, ik) and quadruples (ij, kl).
+def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
+    """Sum of ``k_ij m_ij - 2 k_ij m_ir + k_ij m_rs`` over all four different items, weighted.
 
-    Of an item: `u` and `v` its sums over partners in either kernel, `product` that of both at once,
-    `squared` the same with squared weights.
+    Every term is summed over the same quadruples, so that centring of the kernels changes nothing.
     """
-    pairs = (w * product).sum(axis=0)
-    triples = (w * (u * v - squared)).sum(axis=0)
-    whole = (w * u).sum(axis=0) * (w * v).sum(axis=0)
-    # Two pairs have one item in common in four ways, both in two.
-    shared = (w**2 * (u * v - squared)).sum(axis=0)
-    return pairs, triples, whole - 4 * shared - 2 * (w**2 * squared).sum(axis=0)
+    both = k * m
+    n, squares = w.sum(axis=0), (w**2).sum(axis=0)
+    u, v, product = k @ w, m @ w, both @ w
+    u2, v2, product2, product3 = k @ w**2, m @ w**2, both @ w**2, both @ w**3
+    # Of a pair, the weight of the pairs of others.
+    pairs = (n**2 - squares) * (w * product).sum(axis=0) - 4 * n * (w**2 * product).sum(axis=0)
+    pairs += 4 * (w**3 * product).sum(axis=0) + 2 * (w**2 * product2).sum(axis=0)
+    # Pairs with one item in common, and of each the weight of the other items.
+    common = u * v - product2
+    triples = n * (w * common).sum(axis=0) - (w**2 * common).sum(axis=0)
+    triples -= (w * (u2 * v + u * v2 - 2 * product3)).sum(axis=0)
+    # Any two pairs, less those that share one item, in four ways, or both, in two.
+    fours = (w * u).sum(axis=0) * (w * v).sum(axis=0)
+    fours += -4 * (w**2 * common).sum(axis=0) - 2 * (w**2 * product2).sum(axis=0)
+    return np.asarray(pairs - 2 * triples + fours)
 
 
 class Confidences(NamedTuple):
