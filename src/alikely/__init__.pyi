@@ -44,6 +44,7 @@ from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
 from .plots import plot_cohort_groups as plot_cohort_groups
 from .plots import plot_condition_map as plot_condition_map
+from .plots import plot_confusions as plot_confusions
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
 from .plots import plot_coverage as plot_coverage
@@ -125,6 +126,7 @@ __all__ = [
     "plot_cohort",
     "plot_cohort_groups",
     "plot_condition_map",
+    "plot_confusions",
     "plot_consistency",
     "plot_correlations",
     "plot_coverage",

@@ -13,6 +13,9 @@ from .errors import misclassification_agreement as misclassification_agreement
 from .general import compare as compare
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
+from .item_contrasts import ItemContrast as ItemContrast
+from .item_contrasts import confusion_matrices as confusion_matrices
+from .item_contrasts import item_contrast as item_contrast
 from .latex import latex_table as latex_table
 from .margins import decision_margin_consistency as decision_margin_consistency
 from .matrix_result import MatrixResult as MatrixResult
@@ -26,6 +29,7 @@ from .side_by_side import consistency_table as consistency_table
 
 __all__ = [
     "AnswerNoise",
+    "ItemContrast",
     "MatrixResult",
     "ResponseBias",
     "Result",
@@ -34,6 +38,7 @@ __all__ = [
     "answer_noise",
     "compare",
     "compare_models",
+    "confusion_matrices",
     "consistency_table",
     "contrast",
     "contrast_sentence",
@@ -42,6 +47,7 @@ __all__ = [
     "error_consistency",
     "error_similarity",
     "independent_observers",
+    "item_contrast",
     "latex_table",
     "matrix",
     "mean",

@@ -12,6 +12,7 @@ from alikely.plots.calibration import (
     plot_recovery,
 )
 from alikely.plots.cohort import plot_cohort, plot_cohort_groups
+from alikely.plots.confusions import plot_confusions
 from alikely.plots.consistency import plot_consistency
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.families import plot_families
@@ -40,6 +41,7 @@ __all__ = [
     "plot_cohort",
     "plot_cohort_groups",
     "plot_condition_map",
+    "plot_confusions",
     "plot_consistency",
     "plot_correlations",
     "plot_coverage",
