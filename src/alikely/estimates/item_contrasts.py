@@ -99,7 +99,7 @@ def item_contrast(
     >>> import alikely as al
     >>> found = item_contrast(al.load_example().select(condition="noise"))
     >>> found.counts[["easy for", "observed"]].values.tolist()
-    [['human', 5], ['model', 8]]
+    [['human', 2], ['model', 2]]
     """
     if not isinstance(trials, Trials):
         raise TypeError(f"trials must be Trials, got {type(trials).__name__}")

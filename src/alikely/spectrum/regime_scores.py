@@ -173,13 +173,10 @@ def _averaged(alignment: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
         )
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"metrics must name at least two metrics, each once; got {names}")
-    chosen = alignment[["estimate", "replicates"]].sel(metric=names)
+    chosen = alignment[["estimate", "undefined", "replicates"]].sel(metric=names)
     label = f"mean of {listed([get_metric(name).short or name for name in names])}"
-    return (
-        chosen.mean("metric", skipna=False)
-        .expand_dims(metric=[label])
-        .assign_attrs(alignment.attrs)
-    )
+    mean = chosen.mean("metric", skipna=False).assign(undefined=chosen["undefined"].sum("metric"))
+    return mean.expand_dims(metric=[label]).assign_attrs(alignment.attrs)
 
 
 def _ranks(
