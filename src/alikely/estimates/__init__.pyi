@@ -21,6 +21,8 @@ from .margins import decision_margin_consistency as decision_margin_consistency
 from .matrix_result import MatrixResult as MatrixResult
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
+from .outside import family_scores as family_scores
+from .outside import outside_correlations as outside_correlations
 from .readings import agreement as agreement
 from .readings import agreement_table as agreement_table
 from .representations import representation_similarity as representation_similarity
@@ -46,6 +48,7 @@ __all__ = [
     "difference",
     "error_consistency",
     "error_similarity",
+    "family_scores",
     "independent_observers",
     "item_contrast",
     "latex_table",
@@ -54,6 +57,7 @@ __all__ = [
     "metric_correlations",
     "misclassification_agreement",
     "null_table",
+    "outside_correlations",
     "representation_similarity",
     "response_bias",
 ]
