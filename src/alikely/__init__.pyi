@@ -55,6 +55,7 @@ from .plots import plot_explained as plot_explained
 from .plots import plot_families as plot_families
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_item_precision as plot_item_precision
+from .plots import plot_leaderboard as plot_leaderboard
 from .plots import plot_levels as plot_levels
 from .plots import plot_margin_checks as plot_margin_checks
 from .plots import plot_matrix as plot_matrix
@@ -137,6 +138,7 @@ __all__ = [
     "plot_families",
     "plot_intervals",
     "plot_item_precision",
+    "plot_leaderboard",
     "plot_levels",
     "plot_margin_checks",
     "plot_matrix",
