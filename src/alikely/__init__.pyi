@@ -45,6 +45,7 @@ from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
 from .plots import plot_cohort_groups as plot_cohort_groups
 from .plots import plot_condition_map as plot_condition_map
+from .plots import plot_confusions as plot_confusions
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
 from .plots import plot_coverage as plot_coverage
@@ -55,6 +56,7 @@ from .plots import plot_explained as plot_explained
 from .plots import plot_families as plot_families
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_item_precision as plot_item_precision
+from .plots import plot_leaderboard as plot_leaderboard
 from .plots import plot_levels as plot_levels
 from .plots import plot_margin_checks as plot_margin_checks
 from .plots import plot_matrix as plot_matrix
@@ -126,6 +128,7 @@ __all__ = [
     "plot_cohort",
     "plot_cohort_groups",
     "plot_condition_map",
+    "plot_confusions",
     "plot_consistency",
     "plot_correlations",
     "plot_coverage",
@@ -136,6 +139,7 @@ __all__ = [
     "plot_families",
     "plot_intervals",
     "plot_item_precision",
+    "plot_leaderboard",
     "plot_levels",
     "plot_margin_checks",
     "plot_matrix",

@@ -713,3 +713,31 @@ def test_a_condition_may_be_called_overall(name: str) -> None:
     for variable in ("estimate", "se", "df", "centre"):
         np.testing.assert_array_equal(found[variable].values, plain[variable].values)
     assert "overall" in "".join(found["condition"].values.tolist())
+
+
+def test_mean_of_metrics_is_the_ratio_of_means_by_condition(alignment: xr.Dataset) -> None:
+    """The mean over conditions of mean(EC, MA) of machine and humans over that of the humans."""
+    regime = {"one:low": "near", "one:high": "far", "two:low": "near"}
+    table = al.spectrum.regime_alignment(alignment, regime, metrics=[EC, MA], rng=1)
+    assert set(table["metric"]) == {"mean of EC, MA"}
+    mean = alignment["estimate"].sel(metric=[EC, MA]).mean("metric")
+    for row in table.to_dict("records"):
+        here = mean.sel(condition=[name for name, own in regime.items() if own == row["regime"]])
+        ratio = here.sel(system=row["system"]) / here.sel(system=HUMANS)
+        assert row["mean_ratio"] == pytest.approx(float(ratio.mean()))
+        assert row["estimate"] == pytest.approx(float(here.sel(system=row["system"]).mean()))
+        assert row["mean_ratio_eti95_lb"] < row["mean_ratio"] < row["mean_ratio_eti95_ub"]
+    each = al.spectrum.regime_alignment(alignment, regime, rng=1)
+    means = each.groupby(["regime", "system"])["estimate"].mean()
+    np.testing.assert_allclose(
+        table.set_index(["regime", "system"])["estimate"],
+        means[pd.MultiIndex.from_frame(table[["regime", "system"]])],
+    )
+
+
+def test_metrics_to_average_are_those_of_the_alignment(alignment: xr.Dataset) -> None:
+    regime = dict.fromkeys(PLACES, "all")
+    with pytest.raises(ValueError, match="the alignment has no metric 'cles'; it has"):
+        al.spectrum.regime_alignment(alignment, regime, metrics=[EC, "cles"])
+    with pytest.raises(ValueError, match="at least two metrics, each once"):
+        al.spectrum.regime_alignment(alignment, regime, metrics=[EC])

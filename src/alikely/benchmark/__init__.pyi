@@ -22,6 +22,7 @@ from .entries import scores_of as scores_of
 from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
 from .judges import judge_agreement as judge_agreement
+from .printed import reconstruct_leaderboard as reconstruct_leaderboard
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks
@@ -78,6 +79,7 @@ __all__ = [
     "rank_correlations",
     "rank_sets",
     "reader_study",
+    "reconstruct_leaderboard",
     "reconstruct_score",
     "scores_of",
     "sensitivity",

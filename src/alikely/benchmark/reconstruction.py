@@ -18,7 +18,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics.bounds import accuracy_bounds
 from alikely.metrics.consistency import error_consistency
 
-__all__ = ["Reconstruction", "reconstruct_score"]
+__all__ = ["Reconstruction", "condition_draws", "reconstruct_score"]
 
 
 class Reconstruction(NamedTuple):
@@ -131,25 +131,77 @@ def reconstruct_score(
     accuracy, infeasible = np.empty(len(score)), 0
     means = np.empty((len(score), n_samples))
     for d, (ec, own) in enumerate(zip(consistency, people, strict=True)):
-        here = own[~np.isnan(own)]
-        if simulation == "shared":
-            # What copying a random human allows: at most the ceiling, at their mean accuracy.
-            least, most = _machine_accuracy(here.mean(keepdims=True), ec / top[d])
-        else:
-            least, most = _machine_accuracy(here, ec)
-        infeasible += int(least > most)
-        midway = assumption == "middle" or least > most
-        accuracy[d] = (least + most) / 2 if midway else least
-        accuracy[d] = np.clip(accuracy[d], 0.5 / trials[d], 1 - 0.5 / trials[d])
-        simulate = _shared if simulation == "shared" else _pairs
-        cells = simulate(generator, here, accuracy[d], ec, top[d], int(trials[d]), n_samples)
-        with np.errstate(invalid="ignore"):
-            means[d] = np.nanmean(error_consistency(cells), axis=0)
+        means[d], accuracy[d], impossible = condition_draws(
+            generator,
+            float(ec),
+            float(top[d]),
+            own[~np.isnan(own)],
+            int(trials[d]),
+            assumption=assumption,
+            simulation=simulation,
+            n_samples=n_samples,
+        )
+        infeasible += int(impossible)
     mean = means.mean(axis=0)
     lower, upper = (
         float(np.nanquantile(mean, tail)) for tail in ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
     )
     return Reconstruction(float(consistency.mean()), lower, upper, accuracy, infeasible)
+
+
+def condition_draws(
+    generator: np.random.Generator,
+    consistency: float,
+    ceiling: float,
+    humans: NDArray[np.float64],
+    n_trials: int,
+    *,
+    assumption: str,
+    simulation: str,
+    n_samples: int,
+) -> tuple[NDArray[np.float64], float, bool]:
+    """Simulated mean error consistencies of a machine with the humans of one condition.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    consistency, ceiling : float
+        Of machine and humans, and among humans.
+    humans : ndarray, shape (human,)
+        Accuracies, in (0, 1).
+    n_trials : int
+    assumption, simulation, n_samples
+        As in `reconstruct_score`.
+
+    Returns
+    -------
+    means : ndarray, shape (sample,)
+    accuracy : float
+        Of the machine, as assumed.
+    infeasible : bool
+        Whether no accuracy allows the consistency with every human.
+
+    Examples
+    --------
+    >>> generator, humans = np.random.default_rng(1), np.array([0.7, 0.8])
+    >>> ways = {"assumption": "middle", "simulation": "pairs", "n_samples": 100}
+    >>> means, accuracy, _ = condition_draws(generator, 0.2, 0.5, humans, 160, **ways)
+    >>> means.shape, round(accuracy, 2)
+    ((100,), 0.63)
+    """
+    if simulation == "shared":
+        # What copying a random human allows: at most the ceiling, at their mean accuracy.
+        least, most = _machine_accuracy(humans.mean(keepdims=True), consistency / ceiling)
+    else:
+        least, most = _machine_accuracy(humans, consistency)
+    midway = assumption == "middle" or least > most
+    accuracy = (least + most) / 2 if midway else least
+    accuracy = float(np.clip(accuracy, 0.5 / n_trials, 1 - 0.5 / n_trials))
+    simulate = _shared if simulation == "shared" else _pairs
+    cells = simulate(generator, humans, accuracy, consistency, ceiling, n_trials, n_samples)
+    with np.errstate(invalid="ignore"):
+        means = np.nanmean(error_consistency(cells), axis=0)
+    return means, accuracy, least > most
 
 
 def _machine_accuracy(humans: NDArray[np.float64], ec: float) -> tuple[float, float]:

@@ -20,18 +20,22 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.result import LABELS, Result
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
-__all__ = ["metric_correlations"]
+__all__ = ["Values", "matched", "metric_correlations"]
 
 FEWEST_PAIRS = 3
 
 
+type Values = Result | pd.DataFrame
+
+
 def metric_correlations(
-    results: Sequence[Result],
+    results: Sequence[Values],
     *,
     n_resamples: int = 1_000,
     ci_prob: float = 0.95,
@@ -45,9 +49,12 @@ def metric_correlations(
 
     Parameters
     ----------
-    results : sequence of Result
+    results : sequence of Result or pandas.DataFrame
         At least two, of different metrics and of the same trials; entries are matched by
-        ``dataset, condition, observer_a, observer_b``.
+        ``dataset, condition, observer_a, observer_b``. A table holds any other measure of pairs:
+        ``observer_a, observer_b`` in either order, ``dataset`` and ``condition`` where it differs
+        between them (without, it holds for all), and one column of values, whose name is that of
+        the measure, such as those of `alikely.estimates.representation_similarity`.
     n_resamples : int
         Number of times the systems are drawn anew, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}
@@ -66,8 +73,8 @@ def metric_correlations(
     Raises
     ------
     ValueError
-        If there are fewer than two results, two are of one metric, their entries differ, or a
-        number is out of range.
+        If there are fewer than two results, two are of one metric, their entries differ, a table
+        lacks a column or has two rows of a pair, or a number is out of range.
 
     Examples
     --------
@@ -84,8 +91,7 @@ def metric_correlations(
     check_interval(ci_prob, ci_kind)
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
-    frame = _matched(results)
-    names = [result.metric.name for result in results]
+    frame, names = matched(results)
     domains = np.array(nested_labels(frame["dataset"], frame["condition"]))
     groups = [np.flatnonzero(domains == name) for name in dict.fromkeys(domains)]
     labels = [*dict.fromkeys(domains), "mean", "global"]
@@ -129,27 +135,105 @@ def metric_correlations(
     return pd.DataFrame(rows)
 
 
-def _matched(results: Sequence[Result]) -> pd.DataFrame:
-    """Estimates of all results side by side."""
+def matched(results: Sequence[Values]) -> tuple[pd.DataFrame, list[str]]:
+    """Values of all measures side by side, and their names.
+
+    Parameters
+    ----------
+    results : sequence of Result or pandas.DataFrame
+        As in `metric_correlations`.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        Columns ``dataset, condition, observer_a, observer_b`` and one for each measure.
+    names : list of str
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `metric_correlations`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> ec = al.error_consistency(al.load_example(), n_resamples=0, n_draws=0)
+    >>> cka = ec.pairs[["observer_a", "observer_b"]].drop_duplicates().assign(cka=0.5)
+    >>> frame, names = matched([ec, cka])
+    >>> len(frame), names
+    (135, ['error_consistency', 'cka'])
+    """
     if len(results) < 2:
         raise ValueError(f"results must be at least two, of different metrics; got {len(results)}")
-    frame = results[0].pairs
-    for result in results:
+    tables = [_table(result) for result in results]
+    names = [name for _, name in tables]
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise ValueError(f"two of the results are of {twice}; give each metric once")
+    # Results first: they say in which order the observers of a pair stand, and in which domains.
+    ordered = sorted(tables, key=lambda table: set(LABELS) - set(table[0]) != set())
+    frame = ordered[0][0]
+    if missing := [name for name in LABELS if name not in frame]:
+        frame = frame.assign(**dict.fromkeys(missing, "all"))
+    for own, name in ordered[1:]:
+        frame = _joined(frame, own, name)
+    return frame[[*LABELS, *names]], names
+
+
+def _table(result: Values) -> tuple[pd.DataFrame, str]:
+    """Labels and values of a measure, and its name."""
+    if isinstance(result, Result):
         name = result.metric.name
-        if name in frame:
-            raise ValueError(f"two of the results are of {name}; give each metric once")
-        own = result.pairs.assign(**{name: result.estimates["estimate"].values})
-        apart = frame.merge(own, on=LABELS, how="outer", indicator="found")
-        apart = apart[apart["found"] != "both"]
-        if len(apart):
-            a, b = apart.iloc[0][["observer_a", "observer_b"]]
+        return result.pairs.assign(**{name: result.estimates["estimate"].values}), name
+    if not isinstance(result, pd.DataFrame):
+        raise TypeError(
+            f"results must be of class Result, or tables of pairs; got {type(result).__name__}"
+        )
+    for column in LABELS[2:]:
+        if column not in result:
             raise ValueError(
-                f"results must have the same entries; {a!r} and {b!r} are not in all of them: "
-                "compare the same pairs, listed one by one if the order matters to one of the "
-                "metrics, with the same by="
+                f"a table of pairs has no column {column!r}; it has {listed([*map(str, result)])}"
             )
-        frame = frame.merge(own, on=LABELS)
-    return frame
+    values = [column for column in result if column not in LABELS]
+    if len(values) != 1:
+        raise ValueError(
+            f"a table of pairs must have one column of values beside {', '.join(LABELS)}; got "
+            f"{listed([*map(str, values)])}: choose one, table[[..., {str(values[0])!r}]]"
+            if values
+            else "a table of pairs has no column of values beside its labels"
+        )
+    name = str(values[0])
+    table = result.rename(columns={values[0]: name}).reset_index(drop=True)
+    keys = [column for column in LABELS if column in table]
+    table = table.astype(dict.fromkeys(keys, str) | {name: float})
+    both = np.sort(table[LABELS[2:]].to_numpy(dtype=str), axis=1)
+    key = table[keys].assign(observer_a=both[:, 0], observer_b=both[:, 1])
+    if key.duplicated().any():
+        a, b = both[int(np.argmax(key.duplicated()))].tolist()
+        raise ValueError(f"the table of {name} has {a!r} and {b!r} twice; give each pair once")
+    return table, name
+
+
+def _joined(frame: pd.DataFrame, own: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A column more. Pairs of a table may stand in the other order."""
+    keys = [column for column in LABELS if column in own]
+    first, second = LABELS[2:]
+    turned = own.rename(columns={first: second, second: first})
+    known = pd.MultiIndex.from_frame(frame[keys])
+    fits = pd.MultiIndex.from_frame(own[keys]).isin(known)
+    # Of measures whose order matters both stand there, and none is turned.
+    back = ~fits & pd.MultiIndex.from_frame(turned[keys]).isin(known)
+    own = pd.concat([own[~back], turned[back]])
+    apart = frame.merge(own, on=keys, how="outer", indicator="found")
+    apart = apart[apart["found"] != "both"]
+    if len(apart):
+        a, b = apart.iloc[0][[first, second]]
+        raise ValueError(
+            f"results must have the same entries; {a!r} and {b!r} are not in all of them: "
+            "compare the same pairs, listed one by one if the order matters to one of the "
+            "metrics, with the same by="
+        )
+    return frame.merge(own, on=keys)
 
 
 def _correlations(

@@ -12,6 +12,7 @@ from alikely.plots.calibration import (
     plot_recovery,
 )
 from alikely.plots.cohort import plot_cohort, plot_cohort_groups
+from alikely.plots.confusions import plot_confusions
 from alikely.plots.consistency import plot_consistency
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.families import plot_families
@@ -22,6 +23,7 @@ from alikely.plots.noise import plot_explained, plot_variance_shares
 from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.planning import plot_design_map, plot_item_precision, plot_power, plot_width
+from alikely.plots.printed import plot_leaderboard
 from alikely.plots.regimes import plot_levels, plot_radar, plot_regime_ranks
 from alikely.plots.spectrum import plot_condition_map, plot_regime_numbers, plot_spectrum
 from alikely.plots.stability import (
@@ -40,6 +42,7 @@ __all__ = [
     "plot_cohort",
     "plot_cohort_groups",
     "plot_condition_map",
+    "plot_confusions",
     "plot_consistency",
     "plot_correlations",
     "plot_coverage",
@@ -50,6 +53,7 @@ __all__ = [
     "plot_families",
     "plot_intervals",
     "plot_item_precision",
+    "plot_leaderboard",
     "plot_levels",
     "plot_margin_checks",
     "plot_matrix",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, correctness_cells
 from alikely.simulate.conditions import difficulty
+from alikely.simulate.copies import copied_trials
 from alikely.simulate.errors import error_rows, joint_errors
 from alikely.simulate.experiments import cohort, detection_experiment, observers
 from alikely.simulate.judges import Judged, judged_candidates, normal_consistency
@@ -31,6 +32,7 @@ __all__ = [
     "MarginWorld",
     "cell_probabilities",
     "cohort",
+    "copied_trials",
     "copy_cell_probabilities",
     "correctness_cells",
     "correctness_patterns",

@@ -1,7 +1,14 @@
-"""How alike machines and humans err within regimes of difficulty, and how sure that is."""
+"""How alike machines and humans err within regimes of difficulty, and how sure that is.
+
+References
+----------
+.. [X26] Xu, Luo, Dickens, Mok (2026). Do machines fail like humans? A human-centred
+   out-of-distribution spectrum for mapping error alignment.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +20,7 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.ranking import significantly_greater
+from alikely.metrics import get_metric
 from alikely.spectrum.alignment_tables import condition_groups, machines_of
 from alikely.spectrum.families import family_ranks
 from alikely.spectrum.regime_parts import Conditions, Deltas, RegimePart, mean_draws, regime_parts
@@ -29,6 +37,7 @@ def regime_alignment(
     *,
     conditions: Conditions = "all",
     delta: Deltas | None = None,
+    metrics: Sequence[str] | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
@@ -45,6 +54,10 @@ def regime_alignment(
         All conditions of a regime, or one for each data set, see `representative_conditions`.
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or the spectrum that holds it; for ``"representative"``.
+    metrics : sequence of str, optional
+        Metrics of the alignment to average, condition by condition, into one (of the machines, and
+        of the humans), in the place of each by itself. Of error consistency and misclassification
+        agreement ``mean_ratio`` is then the ratio by which [X26]_ rank (their equation 2).
     ci_prob : float
         In (0, 1).
     ci_kind : {"eti", "hdi"}
@@ -71,7 +84,8 @@ def regime_alignment(
     ------
     TypeError, ValueError
         If a condition has no label, a machine lacks a condition that others have, there are no
-        replicates, `delta` is missing, or an option is out of range.
+        replicates, `delta` is missing, `metrics` are not at least two of the alignment's, or an
+        option is out of range.
 
     Notes
     -----
@@ -95,6 +109,8 @@ def regime_alignment(
     [['easy', 1], ['hard', 2], ['easy', 0]]
     """
     check_interval(ci_prob, ci_kind)
+    if metrics is not None:
+        alignment = _averaged(alignment, metrics)
     parts = regime_parts(alignment, labels, conditions, delta)
     frames = []
     for part, seed in zip(parts, seed_sequence(rng).spawn(len(parts)), strict=True):
@@ -143,6 +159,24 @@ def regime_alignment(
         frame["note"] = "; ".join(filter(None, [note, reason]))
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
+
+
+def _averaged(alignment: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
+    """Alignment by the mean of several metrics; undefined where one of them is."""
+    names = [metrics] if isinstance(metrics, str) else [str(name) for name in metrics]
+    known = alignment["metric"].values.tolist()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(
+            f"the alignment has no metric {unknown[0]!r}; it has {listed(known)}"
+            f"{nearest(unknown[0], known)}"
+        )
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(f"metrics must name at least two metrics, each once; got {names}")
+    chosen = alignment[["estimate", "undefined", "replicates"]].sel(metric=names)
+    label = f"mean of {listed([get_metric(name).short or name for name in names])}"
+    mean = chosen.mean("metric", skipna=False).assign(undefined=chosen["undefined"].sum("metric"))
+    return mean.expand_dims(metric=[label]).assign_attrs(alignment.attrs)
 
 
 def _ranks(

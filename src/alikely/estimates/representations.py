@@ -1,0 +1,207 @@
+"""How alike systems represent the same items, pair by pair, with intervals over items.
+
+References
+----------
+.. [K19] Kornblith, Norouzi, Lee, Hinton (2019). Similarity of neural network representations
+   revisited. doi:10.48550/arXiv.1905.00414
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed
+from alikely._base.random import RandomState, seed_sequence
+from alikely.metrics.representations import (
+    checked_representation,
+    cka,
+    cka_influence,
+    confidences,
+    debiased_cka,
+    weighted_cka,
+    weighted_debiased_cka,
+)
+from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+
+__all__ = ["representation_similarity"]
+
+Similarity = Literal["debiased_cka", "cka", "soc", "soce"]
+
+
+class _Pair(NamedTuple):
+    """Value of two systems, influence of every item, and replicates of weighted items."""
+
+    value: float
+    influence: Floats
+    replicates: Callable[[Floats], Floats]
+    n_items: int
+
+
+def representation_similarity(
+    representations: Mapping[str, ArrayLike],
+    metric: Similarity = "debiased_cka",
+    *,
+    truth: ArrayLike | None = None,
+    dataset: str = "all",
+    condition: str = "all",
+    n_resamples: int = 1_000,
+    ci_prob: float = 0.95,
+    ci_kind: CiKind = "eti",
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """How alike every two systems represent the same items [K19]_ [X25]_.
+
+    Parameters
+    ----------
+    representations : mapping of str to array_like, shape (item, unit)
+        For each system its activations (for CKA), or its confidences, probabilities of the classes
+        (for SOC and SOCE), of the same items in the same order.
+    metric : {"debiased_cka", "cka", "soc", "soce"}
+        Linear centred kernel alignment, without or with its bias upwards; similarity of
+        confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``, on all items or on those
+        that both get wrong.
+    truth : array_like of int, shape (item,), optional
+        Number of the true class of each item; for SOCE.
+    dataset, condition : str
+        What the items are of, for tables that hold several.
+    n_resamples : int
+        Bootstrap replicates of the items, the same for all pairs; at least 2.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        Probability, in (0, 1), and kind of the bootstrap intervals.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair: ``dataset, condition, observer_a, observer_b``, the value under the name
+        of the metric, ``se`` by influence functions, a normal interval about the value
+        (``analytic_ci95_lb``) and that of the bootstrap, ``n_items``, and ``note`` where it is
+        undefined. `alikely.metric_correlations` takes ``table[[..., metric]]``.
+
+    Raises
+    ------
+    TypeError
+        If it is no mapping.
+    ValueError
+        If there are fewer than two systems, they have different numbers of items, SOCE has no
+        truth, values are not finite or confidences no probabilities, or a number is out of range.
+
+    Notes
+    -----
+    Copies of an item in a bootstrap sample are no pair of items for the debiased form. The plain
+    form is biased upwards, by about units over items, and its replicates, of fewer different items,
+    are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
+    items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
+    .98 by the bootstrap and .90 by `se` in 400 (mean .34).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(60, 5))
+    >>> nets = {"a": x, "b": x + rng.normal(size=x.shape), "c": rng.normal(size=(60, 8))}
+    >>> table = representation_similarity(nets, n_resamples=200, rng=1)
+    >>> table["debiased_cka"].round(1).abs().tolist()
+    [0.5, 0.1, 0.0]
+    """
+    check_interval(ci_prob, ci_kind)
+    if n_resamples < 2:
+        raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
+    pair = _pair_of(metric, truth)
+    arrays = _checked(representations)
+    n = len(next(iter(arrays.values())))
+    generator = np.random.default_rng(seed_sequence(rng))
+    weights = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
+    reach = stats.norm.ppf((1 + ci_prob) / 2)
+    rows = []
+    for a, b in itertools.combinations(arrays, 2):
+        found = pair(arrays[a], arrays[b])
+        se = float(np.sqrt((found.influence**2).sum())) / n
+        replicates = found.replicates(weights)
+        normal = found.value + reach * se * np.array([-1.0, 1.0])
+        bounds = interval(replicates[:, None], ci_prob, ci_kind)[0]
+        rows.append(
+            {
+                "dataset": dataset,
+                "condition": condition,
+                "observer_a": a,
+                "observer_b": b,
+                metric: found.value,
+                "se": se,
+                **bound_columns("analytic", "ci", ci_prob, normal),
+                **bound_columns("bootstrap", ci_kind, ci_prob, bounds),
+                "n_items": found.n_items,
+                "note": "" if np.isfinite(found.value) else _why(metric),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+    if not isinstance(representations, Mapping):
+        raise TypeError(
+            "representations must map names of systems to arrays (item, unit), got "
+            f"{type(representations).__name__}"
+        )
+    arrays = {str(n): checked_representation(v, repr(n)) for n, v in representations.items()}
+    if len(arrays) < 2:
+        raise ValueError(f"representations must be of at least two systems, got {len(arrays)}")
+    sizes = {name: len(array) for name, array in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(
+            "representations must be of the same items, got "
+            + listed([f"{size} of {name!r}" for name, size in sizes.items()])
+        )
+    return arrays
+
+
+def _pair_of(metric: str, truth: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
+    if metric == "soce" and truth is None:
+        raise ValueError("soce is about items that both get wrong: give truth=, class numbers")
+    if metric == "cka":
+        return lambda x, y: _Pair(
+            cka(x, y), cka_influence(x, y), lambda w: weighted_cka(x, y, w), len(x)
+        )
+    if metric == "debiased_cka":
+        return lambda x, y: _Pair(
+            debiased_cka(x, y),
+            cka_influence(x, y),
+            lambda w: weighted_debiased_cka(x, y, w),
+            len(x),
+        )
+    if metric in ("soc", "soce"):
+        return lambda x, y: _of_confidences(x, y, truth if metric == "soce" else None)
+    raise ValueError(f"metric must be 'debiased_cka', 'cka', 'soc' or 'soce', got {metric!r}")
+
+
+def _of_confidences(x: Floats, y: Floats, truth: ArrayLike | None) -> _Pair:
+    divergence, both = confidences(x, y, truth)
+    d, m = np.where(both, divergence, 0.0), both.astype(np.float64)
+    share = m.mean()
+    if not share:
+        nothing = np.full(len(d), np.nan)
+        return _Pair(np.nan, nothing, lambda w: np.full(len(w), np.nan), 0)
+    mean = d.mean() / share
+    value = 1 / (1 + mean)
+
+    def replicates(weights: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(1 / (1 + (weights @ d) / (weights @ m)))
+
+    return _Pair(value, -(value**2) * (d - mean * m) / share, replicates, int(both.sum()))
+
+
+def _why(metric: str) -> str:
+    if metric == "soce":
+        return "no item that both get wrong"
+    return "the items of one system are all alike"

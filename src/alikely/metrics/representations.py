@@ -1,0 +1,414 @@
+"""How alike two systems represent the same items: kernels, divergence of confidences.
+
+Functions of arrays (item, unit), with weights of the items for bootstraps. Two items drawn are
+never an item and its own copy: where a statistic is about pairs of items, pairs of copies have no
+part in it.
+
+References
+----------
+.. [K19] Kornblith, Norouzi, Lee, Hinton (2019). Similarity of neural network representations
+   revisited. doi:10.48550/arXiv.1905.00414
+.. [L91] Lin (1991). Divergence measures based on the Shannon entropy. doi:10.1109/18.61115
+.. [S12] Song, Smola, Gretton, Bedo, Borgwardt (2012). Feature selection via dependence
+   maximization. Journal of Machine Learning Research 13, 1393-1434. doi:10.48550/arXiv.0709.1103
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.1609/aaai.v39i26.34974
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
+
+from alikely._base.arrays import Floats
+
+__all__ = [
+    "Confidences",
+    "checked_representation",
+    "cka",
+    "cka_influence",
+    "confidence_divergence",
+    "confidence_similarity",
+    "confidences",
+    "debiased_cka",
+    "weighted_cka",
+    "weighted_debiased_cka",
+]
+
+# Of probabilities in single precision.
+SUMS_TO_ONE = 1e-3
+
+
+def checked_representation(values: ArrayLike, name: str = "representation") -> Floats:
+    """Activations of items as an array of floats.
+
+    Parameters
+    ----------
+    values : array_like, shape (item, ...)
+        Further dims are made one: units.
+    name : str
+        Of what, for messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (item, unit)
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 4 items, no unit, or a value that is not finite.
+
+    Examples
+    --------
+    >>> checked_representation(np.ones((5, 2, 3))).shape
+    (5, 6)
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim < 2 or len(array) < 4 or not array.size:
+        raise ValueError(
+            f"{name} must be of shape (item, unit) with at least 4 items, got {array.shape}"
+        )
+    array = array.reshape(len(array), -1)
+    if not np.isfinite(array).all():
+        item = int(np.argwhere(~np.isfinite(array))[0, 0])
+        raise ValueError(f"{name} of item {item} is not finite; leave the item out for all")
+    return array
+
+
+def _two(one: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
+    x, y = checked_representation(one, "one"), checked_representation(other, "other")
+    if len(x) != len(y):
+        raise ValueError(f"both must be of the same items, got {len(x)} and {len(y)}")
+    return x, y
+
+
+def cka(one: ArrayLike, other: ArrayLike) -> float:
+    """Linear centred kernel alignment (CKA) of two representations [K19]_.
+
+    Parameters
+    ----------
+    one, other : array_like, shape (item, unit)
+        Activations of the same items, at least 4; numbers of units may differ.
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN where all items of one are alike. It does not change with rotation or
+        scaling, and grows with the number of units over that of items: for noise of p units each
+        and n items it is about ``p / (n + p)``. See `debiased_cka`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a value is not finite.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(1).normal(size=(20, 3))
+    >>> round(cka(x, 2 * x), 6), cka(x, np.ones((20, 3)))
+    (1.0, nan)
+    """
+    x, y = _two(one, other)
+    return float(weighted_cka(x, y, np.ones((1, len(x))))[0])
+
+
+def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
+    """CKA of weighted items, that of a sample in which items stand so many times.
+
+    Parameters
+    ----------
+    one, other : ndarray, shape (item, unit)
+    weights : ndarray, shape (replicate, item)
+        At least 0.
+
+    Returns
+    -------
+    ndarray, shape (replicate,)
+
+    Examples
+    --------
+    >>> x = np.arange(8.0).reshape(4, 2) ** 2
+    >>> weighted_cka(x, x[:, :1], np.ones((1, 4))).round(3).tolist()
+    [0.998]
+    """
+    # The kernels' inner products by units or by items, whichever are fewer.
+    k, l = _kernels(one, other)  # noqa: E741
+    out = np.empty(len(weights))
+    for r, w in enumerate(weights):
+        kr, lr = _centred(k, w), _centred(l, w)
+        ww = np.sqrt(w)
+        a, b = ww[:, None] * kr * ww, ww[:, None] * lr * ww
+        out[r] = _ratio((a * b).sum(), (a * a).sum(), (b * b).sum())
+    return out
+
+
+def _kernels(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    # Centred before: the same in exact arithmetic, and without the loss of digits of large means.
+    x, y = one - one.mean(axis=0), other - other.mean(axis=0)
+    return x @ x.T, y @ y.T
+
+
+def _centred(kernel: Floats, weight: Floats) -> Floats:
+    mean = kernel @ weight / weight.sum()
+    return np.asarray(kernel - mean - mean[:, None] + weight @ mean / weight.sum())
+
+
+def _ratio(cross: float, one: float, other: float) -> float:
+    scale = one * other
+    return float(cross / np.sqrt(scale)) if scale > 0 else np.nan
+
+
+def cka_influence(one: ArrayLike, other: ArrayLike) -> Floats:
+    """Influence of each item on `cka`.
+
+    Parameters
+    ----------
+    one, other : array_like, shape (item, unit)
+
+    Returns
+    -------
+    ndarray, shape (item,)
+        ``psi``, of mean 0: ``sum(psi**2) / n**2`` is the variance of `cka` over new items, and to
+        first order that of `debiased_cka`.
+
+    Raises
+    ------
+    ValueError
+        As in `cka`.
+
+    Notes
+    -----
+    That centring changes with the sample has no effect to first order: the centred kernels have
+    means of 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> cka_influence(rng.normal(size=(30, 3)), rng.normal(size=(30, 2))).mean().round(6) + 0
+    np.float64(0.0)
+    """
+    x, y = _two(one, other)
+    k, l = (_centred(kernel, np.ones(len(x))) for kernel in _kernels(x, y))  # noqa: E741
+    # Of a mean over pairs: twice the mean over the partners, less the whole.
+    parts = [2 * (m.mean(axis=1) / m.mean() - 1) for m in (k * l, k * k, l * l)]
+    return np.asarray(cka(x, y) * (parts[0] - (parts[1] + parts[2]) / 2))
+
+
+def debiased_cka(one: ArrayLike, other: ArrayLike) -> float:
+    """Linear CKA from unbiased estimates of its three parts [S12]_.
+
+    Parameters
+    ----------
+    one, other : array_like, shape (item, unit)
+        Activations of the same items, at least 4.
+
+    Returns
+    -------
+    float
+        At most 1 up to the noise of few items, about 0 for unrelated representations, below it by
+        chance; NaN where the estimated spread of one is not above 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a value is not finite.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x, y = rng.normal(size=(40, 200)), rng.normal(size=(40, 200))
+    >>> round(cka(x, y), 2), round(abs(debiased_cka(x, y)), 1)
+    (0.84, 0.0)
+    """
+    x, y = _two(one, other)
+    return float(weighted_debiased_cka(x, y, np.ones((1, len(x))))[0])
+
+
+def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
+    """`debiased_cka` of weighted items, from pairs, triples and quadruples of different items.
+
+    Parameters
+    ----------
+    one, other : ndarray, shape (item, unit)
+    weights : ndarray, shape (replicate, item)
+        At least 0.
+
+    Returns
+    -------
+    ndarray, shape (replicate,)
+        NaN where fewer than 4 items have weight.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(1).normal(size=(9, 2))
+    >>> weighted_debiased_cka(x, x, np.ones((1, 9))).round(6).tolist()
+    [1.0]
+    """
+    k, l = _kernels(one, other)  # noqa: E741
+    for kernel in (k, l):
+        np.fill_diagonal(kernel, 0)
+    w = np.asarray(weights, dtype=np.float64).T
+    cross, own, of_other = (_dependence(w, a, b) for a, b in ((k, l), (k, k), (l, l)))
+    defined = ((w > 0).sum(axis=0) >= 4) & (own > 0) & (of_other > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(defined, cross / np.sqrt(own * of_other), np.nan)
+
+
+def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
+    """Sum of ``k_ij m_ij - 2 k_ij m_ir + k_ij m_rs`` over all four different items, weighted.
+
+    Every term is summed over the same quadruples, so that centring of the kernels changes nothing.
+    """
+    both = k * m
+    n, squares = w.sum(axis=0), (w**2).sum(axis=0)
+    u, v, product = k @ w, m @ w, both @ w
+    u2, v2, product2, product3 = k @ w**2, m @ w**2, both @ w**2, both @ w**3
+    # Of a pair, the weight of the pairs of others.
+    pairs = (n**2 - squares) * (w * product).sum(axis=0) - 4 * n * (w**2 * product).sum(axis=0)
+    pairs += 4 * (w**3 * product).sum(axis=0) + 2 * (w**2 * product2).sum(axis=0)
+    # Pairs with one item in common, and of each the weight of the other items.
+    common = u * v - product2
+    triples = n * (w * common).sum(axis=0) - (w**2 * common).sum(axis=0)
+    triples -= (w * (u2 * v + u * v2 - 2 * product3)).sum(axis=0)
+    # Any two pairs, less those that share one item, in four ways, or both, in two.
+    fours = (w * u).sum(axis=0) * (w * v).sum(axis=0)
+    fours += -4 * (w**2 * common).sum(axis=0) - 2 * (w**2 * product2).sum(axis=0)
+    return np.asarray(pairs - 2 * triples + fours)
+
+
+class Confidences(NamedTuple):
+    """How two systems spread their confidence over classes, item by item.
+
+    Attributes
+    ----------
+    divergence : ndarray, shape (item,)
+        Jensen-Shannon divergence, in bits.
+    both_wrong : ndarray of bool, shape (item,)
+        Whether the likeliest class of both is wrong; all True where the truth is not given.
+    """
+
+    divergence: Floats
+    both_wrong: NDArray[np.bool_]
+
+
+def confidence_divergence(one: ArrayLike, other: ArrayLike) -> Floats:
+    """Jensen-Shannon divergence of the confidences of two systems, item by item [L91]_.
+
+    Parameters
+    ----------
+    one, other : array_like, shape (item, class)
+        Probabilities that sum to 1 (within 1e-3).
+
+    Returns
+    -------
+    ndarray, shape (item,)
+        In bits, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If shapes differ or a row is no distribution.
+
+    Examples
+    --------
+    >>> confidence_divergence([[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]).tolist()
+    [1.0, 0.0]
+    """
+    p, q = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if p.shape != q.shape or p.ndim != 2:
+        raise ValueError(
+            f"confidences must both be of shape (item, class), got {p.shape} and {q.shape}"
+        )
+    for name, values in (("one", p), ("other", q)):
+        off = ~(np.abs(values.sum(axis=1) - 1) <= SUMS_TO_ONE) | (values < 0).any(axis=1)
+        if off.any():
+            raise ValueError(
+                f"confidences must be probabilities that sum to 1; those of {name} of item "
+                f"{int(np.argmax(off))} do not: take the softmax of logits"
+            )
+    middle = (p + q) / 2
+    return np.asarray(
+        np.clip((rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / np.log(4), 0, 1)
+    )
+
+
+def confidence_similarity(
+    one: ArrayLike, other: ArrayLike, truth: ArrayLike | None = None
+) -> float:
+    """Similarity of confidences (SOC), ``1 / (1 + mean divergence)``, or that on errors (SOCE).
+
+    Parameters
+    ----------
+    one, other : array_like, shape (item, class)
+        Probabilities that sum to 1.
+    truth : array_like of int, shape (item,), optional
+        Number of the true class of each item: only items on which the likeliest class of both is
+        wrong take part (SOCE [X25]_).
+
+    Returns
+    -------
+    float
+        In [1/2, 1]: 1 of equal confidences, 1/2 of those without a class in common. NaN without
+        joint errors.
+
+    Raises
+    ------
+    ValueError
+        As in `confidence_divergence`, or if `truth` does not number the classes of the items.
+
+    Notes
+    -----
+    The divergence is to the mean of both distributions, as the text of [X25]_ has it; its equation
+    10 has the divergence of one from the other, which is infinite where one excludes a class.
+
+    Examples
+    --------
+    >>> one, other = [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.8, 0.2]]
+    >>> round(confidence_similarity(one, other), 3)
+    0.878
+    >>> confidence_similarity(one, other, truth=[1, 1])
+    1.0
+    """
+    found = confidences(one, other, truth)
+    if not found.both_wrong.any():
+        return np.nan
+    return float(1 / (1 + found.divergence[found.both_wrong].mean()))
+
+
+def confidences(one: ArrayLike, other: ArrayLike, truth: ArrayLike | None = None) -> Confidences:
+    """Divergence of confidences, and on which items both are wrong.
+
+    Parameters
+    ----------
+    one, other, truth
+        As in `confidence_similarity`.
+
+    Returns
+    -------
+    Confidences
+
+    Raises
+    ------
+    ValueError
+        As in `confidence_similarity`.
+
+    Examples
+    --------
+    >>> confidences([[0.9, 0.1]], [[0.8, 0.2]], truth=[1]).both_wrong.tolist()
+    [True]
+    """
+    divergence = confidence_divergence(one, other)
+    p, q = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if truth is None:
+        return Confidences(divergence, np.ones(len(p), dtype=bool))
+    true = np.asarray(truth)
+    known = true.shape == (len(p),) and np.issubdtype(true.dtype, np.integer)
+    if not known or true.min() < 0 or true.max() >= p.shape[1]:
+        raise ValueError(
+            f"truth must hold the number of a class, 0 to {p.shape[1] - 1}, for each of "
+            f"{len(p)} items; got {true.dtype} of shape {true.shape}"
+        )
+    return Confidences(divergence, (p.argmax(axis=1) != true) & (q.argmax(axis=1) != true))

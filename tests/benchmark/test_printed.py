@@ -1,0 +1,127 @@
+"""Leaderboards without trials: one machine at a time, against trials, and bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.benchmark import reconstruct_leaderboard
+
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+
+
+@pytest.fixture(scope="module")
+def trials() -> al.Trials:
+    return al.load_example().select(condition=["blur", "noise"])
+
+
+def printed_scores(trials: al.Trials, *, ceiled: bool = True) -> pd.DataFrame:
+    """What a leaderboard would print of these trials."""
+    mixed = al.error_consistency(trials, "human-model", n_null=0, **BARE).summary()
+    alike = al.error_consistency(trials, "human-human", n_null=0, **BARE).summary()
+    keys = ["dataset", "condition"]
+    score = mixed.groupby([*keys, "observer_b"])["estimate"].mean().rename("score").reset_index()
+    ceiling = alike.groupby(keys)["estimate"].mean().rename("ceiling").reset_index()
+    table = score.merge(ceiling, on=keys).rename(columns={"observer_b": "system"})
+    if ceiled:
+        table["score"] /= table["ceiling"]
+    return table[["system", *keys, "score"]]
+
+
+def test_estimates_are_those_of_the_benchmark(trials: al.Trials) -> None:
+    scores = al.benchmark_scores(trials, **BARE).summary().set_index("system")["estimate"]
+    for ceiled in (True, False):
+        table = printed_scores(trials, ceiled=ceiled)
+        found = reconstruct_leaderboard(
+            table, trials, scores="ceiled" if ceiled else "raw", n_samples=100, rng=1
+        )
+        for scheme, own in found.groupby("scheme"):
+            assert scheme in found.attrs["note"]
+            expected = scores[own["system"]].to_numpy()
+            np.testing.assert_allclose(own["estimate"], expected, atol=1e-12)
+            assert own["rank"].is_monotonic_increasing
+            assert (own["rank_lb"] <= own["rank"]).all()
+            assert (own["rank"] <= own["rank_ub"]).all()
+
+
+def test_ties_share_the_better_rank(trials: al.Trials) -> None:
+    table = pd.DataFrame({"system": list("abc"), "dataset": "all", "score": [0.5, 0.7, 0.5]})
+    found = reconstruct_leaderboard(table, trials.select(condition="noise"), n_samples=100, rng=1)
+    assert found.groupby("scheme")["rank"].apply(list).tolist() == [[1, 2, 2]] * 3
+
+
+def test_widths_are_those_of_single_reconstructions(trials: al.Trials) -> None:
+    table = printed_scores(trials)
+    name = table["system"].iloc[0]
+    own = table[table["system"] == name]
+    found = reconstruct_leaderboard(own, trials, n_samples=2_000, rng=1).set_index("scheme")
+    alike = al.error_consistency(trials, "human-human", n_null=0, **BARE).summary()
+    top = alike.groupby("condition")["estimate"].mean()[own["condition"]]
+    people = trials.select(kind="human").data
+    right = pd.DataFrame((people["correct"].values == 1).T, index=people["condition"].values)
+    accuracy = right.groupby(level=0).mean().loc[own["condition"]].to_numpy()
+    for scheme, simulation in (("pairs", "pairs"), ("shared trials", "shared")):
+        one = al.benchmark.reconstruct_score(
+            own["score"], top, accuracy, 160, simulation=simulation, rng=2
+        )
+        width = found.loc[scheme, "ci95_ub"] - found.loc[scheme, "ci95_lb"]
+        # Quantiles of 2,000 draws against a normal width of as many: 4 % and 1.6 %.
+        assert width == pytest.approx(one.upper - one.lower, rel=4 * np.hypot(0.04, 0.016))
+
+
+@pytest.mark.slow
+def test_22_machines_against_their_trials(shared_data: Path, figure: Callable[[str], None]) -> None:
+    """How often intervals of either scheme hold a score, were all images drawn anew."""
+    data = al.datasets.model_vs_human(shared_data / "model_vs_human")
+    data = data.select(
+        dataset=["contrast", "high-pass", "low-pass", "rotation", "sketch", "stylized"]
+    )
+    too_hard = {"contrast": ["c100", "c01"], "high-pass": ["0.4", "0.45", "inf"]}
+    data = al.exclude_conditions(data, too_hard | {"low-pass": ["0", "40"]})
+    table = printed_scores(data)
+    found = reconstruct_leaderboard(table, data, n_samples=100, rng=1)
+    assert found["system"].nunique() == 22
+    truth = al.benchmark_scores(data, n_resamples=400, n_draws=0, rng=2)
+    se = truth.summary(population="images").set_index("system")["se"]
+    half, covered = {}, {}
+    for scheme, own in found.groupby("scheme", sort=False):
+        ratio = own["se"].to_numpy() / se[own["system"]].to_numpy()
+        half[scheme] = round(1.96 * float(own["se"].mean()), 4)
+        covered[scheme] = round(float((2 * stats.norm.cdf(1.96 * ratio) - 1).mean()), 3)
+    known = 1.96 * se[table["system"]].mean()
+    figure(f"22 machines printed: half widths {half}, by trials {known:.4f}; coverage {covered}")
+    assert covered["pairs"] < 0.88
+    assert covered["pairs, optimistic"] <= covered["pairs"] + 0.02
+    assert covered["shared trials"] > 0.90
+    assert covered["shared trials"] > covered["pairs"] + 0.05
+
+
+def test_bad_input(trials: al.Trials) -> None:
+    table = printed_scores(trials)
+    with pytest.raises(TypeError, match="table must be a DataFrame, got list"):
+        reconstruct_leaderboard([], trials)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="human_trials must be Trials, got int"):
+        reconstruct_leaderboard(table, 1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="table has no column 'score'; it needs system, dataset"):
+        reconstruct_leaderboard(table.drop(columns="score"), trials)
+    with pytest.raises(ValueError, match=r"\| all \| .* stands twice in the table"):
+        reconstruct_leaderboard(pd.concat([table, table.head(1)]), trials)
+    with pytest.raises(ValueError, match="has no score in all"):
+        reconstruct_leaderboard(table.iloc[1:], trials)
+    with pytest.raises(ValueError, match=r"no people in all \| fog; conditions there are blur"):
+        reconstruct_leaderboard(table.assign(condition="fog").drop_duplicates("system"), trials)
+    with pytest.raises(ValueError, match="scores must be 'ceiled' or 'raw', got 'z'"):
+        reconstruct_leaderboard(table, trials, scores="z")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"n_samples be at least 100, got 0\.95 and 9"):
+        reconstruct_leaderboard(table, trials, n_samples=9)
+    alone = pd.DataFrame({"system": ["a"], "dataset": "all", "score": [0.5]})
+    perfect = al.Trials.from_correct(np.ones((3, 20)), kind=["human"] * 3)
+    with pytest.raises(ValueError, match="people never or always err"):
+        reconstruct_leaderboard(alone, perfect)

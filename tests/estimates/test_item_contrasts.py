@@ -1,0 +1,88 @@
+"""Items easy for one group alone, and confusion matrices: by hand, by shuffling, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.estimates import confusion_matrices, item_contrast
+
+
+def test_items_by_hand() -> None:
+    correct = np.array([[1, 1, 0, 0], [1, 1, 0, 1], [0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 1, 1]])
+    trials = al.Trials.from_correct(
+        correct, kind=["human"] * 2 + ["model"] * 3, item=["p", "q", "r", "s"]
+    )
+    found = item_contrast(trials)
+    table = found.items.set_index("item")
+    assert found.items["item"].iloc[0] == "p"
+    assert table.loc["p", ["accuracy_one", "accuracy_other", "n_one", "n_other"]].tolist() == [
+        1, 0, 2, 3,
+    ]  # fmt: skip
+    assert table.loc["p", "p_value"] == pytest.approx(stats.fisher_exact([[2, 0], [0, 3]]).pvalue)
+    human, model = found.counts.to_dict("records")
+    # Two items are easy for people, one is hard for machines, of four.
+    assert (human["observed"], human["expected"]) == (1, 2 * 1 / 4)
+    assert human["p_more"] == pytest.approx(0.5)
+    assert (model["observed"], model["expected"]) == (1, 2 * 1 / 4)
+    assert human["p_fewer"] == 1
+
+
+def test_chance_is_that_of_shuffled_items() -> None:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    counts = item_contrast(trials, easy=0.75, hard=0.5).counts
+    correct = trials.data["correct"].values == 1
+    people = trials.data["kind"].values == "human"
+    a, b = correct[people].mean(axis=0), correct[~people].mean(axis=0)
+    place = trials.data["condition"].values
+    rng, found = np.random.default_rng(1), []
+    for _ in range(2_000):
+        order = np.arange(len(b))
+        for name in ("blur", "noise"):
+            here = np.flatnonzero(place == name)
+            order[here] = rng.permutation(here)
+        found.append(((a >= 0.75) & (b[order] <= 0.5)).sum())
+    row = counts.iloc[0]
+    assert row["observed"] == ((a >= 0.75) & (b <= 0.5)).sum()
+    error = np.std(found) / np.sqrt(2_000)
+    assert row["expected"] == pytest.approx(np.mean(found), abs=4 * error)
+    share = np.mean(np.array(found) <= row["observed"])
+    assert row["p_fewer"] == pytest.approx(share, abs=4 * np.sqrt(0.25 / 2_000))
+    inside = np.mean((found >= row["chance_lb"]) & (found <= row["chance_ub"]))
+    assert inside > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 2_000)
+
+
+def test_confusions_count_every_answer() -> None:
+    trials = al.load_example()
+    counts = confusion_matrices(trials)
+    table = trials.to_table()
+    own = table[table["observer"] == "human_2"]
+    for (truth, response), part in own.groupby(["truth", own["response"].fillna("no response")]):
+        cell = counts.sel(group="human_2", truth=truth, response=response)
+        assert int(cell) == len(part)
+    assert int(counts.sum()) == len(table)
+    by_kind = confusion_matrices(trials, "kind").sel(group="human")
+    people = [name for name in trials.observers if name.startswith("human")]
+    np.testing.assert_array_equal(by_kind, counts.sel(group=people).sum("group"))
+    named = confusion_matrices(trials, {"human_2": "ben"})
+    np.testing.assert_array_equal(named.sel(group="ben"), counts.sel(group="human_2"))
+
+
+def test_bad_input() -> None:
+    trials = al.load_example()
+    with pytest.raises(ValueError, match=r"0 <= hard < easy <= 1, got hard=0\.8 and easy"):
+        item_contrast(trials, easy=0.5, hard=0.8)
+    with pytest.raises(ValueError, match="no group 'robot' of observers; there are: human, model"):
+        item_contrast(trials, "robot")
+    with pytest.raises(ValueError, match="must be two groups, got 'human' twice"):
+        item_contrast(trials, "human", "human")
+    with pytest.raises(ValueError, match="by must be a label of the observers, or a mapping"):
+        confusion_matrices(trials, "age")
+    with pytest.raises(ValueError, match="by names no observer"):
+        confusion_matrices(trials, {})
+    with pytest.raises(TypeError, match="trials must be Trials, got int"):
+        confusion_matrices(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="trials must be Trials, got int"):
+        item_contrast(1)  # type: ignore[arg-type]

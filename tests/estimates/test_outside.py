@@ -1,0 +1,142 @@
+"""Outside measures: tables of pairs, families on one scale, scores of observers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.estimates import family_scores, outside_correlations
+
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+
+
+@pytest.fixture(scope="module")
+def ec() -> al.Result:
+    return al.error_consistency(al.load_example(), n_null=0, **BARE)
+
+
+def table_of(result: al.Result, name: str = "other") -> pd.DataFrame:
+    return result.pairs.assign(**{name: result.estimates["estimate"].values})
+
+
+def test_a_table_is_as_good_as_a_result(ec: al.Result) -> None:
+    ma = al.misclassification_agreement(al.load_example(), **BARE)
+    name = "misclassification_agreement"
+    expected = al.metric_correlations([ec, ma], n_resamples=20, rng=1)
+    table = table_of(ma, name).sample(frac=1, random_state=1)
+    turned = table.rename(columns={"observer_a": "observer_b", "observer_b": "observer_a"})
+    for given in (table, turned):
+        found = al.metric_correlations([ec, given], n_resamples=20, rng=1)
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_table_without_domains_holds_for_all(ec: al.Result) -> None:
+    pairs = ec.pairs[["observer_a", "observer_b"]].drop_duplicates()
+    values = np.random.default_rng(1).random(len(pairs))
+    found = al.metric_correlations([pairs.assign(cka=values), ec], n_resamples=20, rng=1)
+    assert (found["metric"] == "cka").all()
+    noise = (ec.pairs["condition"] == "noise").to_numpy()
+    own = ec.estimates["estimate"].values[noise]
+    expected = stats.spearmanr(own, values).statistic
+    row = found.set_index("domain").loc["all | noise"]
+    assert row["correlation"] == pytest.approx(expected)
+
+
+def test_tables_that_do_not_fit(ec: al.Result) -> None:
+    table = table_of(ec)
+    with pytest.raises(TypeError, match="must be of class Result, or tables of pairs; got list"):
+        al.metric_correlations([ec, []])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="has no column 'observer_b'"):
+        al.metric_correlations([ec, table.drop(columns="observer_b")])
+    with pytest.raises(ValueError, match="must have one column of values"):
+        al.metric_correlations([ec, table.assign(more=1)])
+    with pytest.raises(ValueError, match="no column of values beside its labels"):
+        al.metric_correlations([ec, table.drop(columns="other")])
+    with pytest.raises(ValueError, match="of other has 'human_1' and 'human_2' twice"):
+        al.metric_correlations([ec, pd.concat([table, table.head(1)])])
+    with pytest.raises(ValueError, match="results must have the same entries"):
+        al.metric_correlations([ec, table.head(9)])
+
+
+def test_families_by_hand(ec: al.Result) -> None:
+    trials = al.load_example()
+    ma = al.misclassification_agreement(trials, **BARE)
+    family = trials.data["family"].to_series().to_dict()
+    found = family_scores([ec, ma], family, n_permutations=50, rng=1)
+    table = table_of(ec, "value")
+    z = table.groupby("condition")["value"].transform(lambda v: (v - v.mean()) / v.std())
+    both = [
+        tuple(sorted((family[a], family[b]))) for a, b in table[["observer_a", "observer_b"]].values
+    ]
+    means = z.groupby(pd.Series(both, index=z.index)).mean()
+    rows = found[found["metric"] == "error_consistency"]
+    for row in rows.to_dict("records"):
+        assert row["z"] == pytest.approx(means[tuple(sorted((row["family"], row["other"])))])
+    assert len(rows) == 6
+    pooled = family_scores([ec, ma], family, within_domain=False, n_permutations=50, rng=1)
+    assert not np.allclose(pooled["z"], found["z"])
+
+
+@pytest.mark.slow
+def test_families_without_effect_are_found_at_the_level() -> None:
+    """P values of random families are uniform, up to steps."""
+    rng = np.random.default_rng(2)
+    names = [f"m{i}" for i in range(10)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[:i]]
+    frame = pd.DataFrame(pairs, columns=["observer_a", "observer_b"])
+    p = []
+    for seed in range(60):
+        strength = dict(zip(names, rng.normal(size=10), strict=True))
+        one = [strength[a] + strength[b] + 0.3 * rng.normal() for a, b in pairs]
+        tables = [frame.assign(x=one), frame.assign(y=rng.random(45))]
+        by = dict(zip(names, rng.permutation(["u"] * 5 + ["v"] * 5), strict=True))
+        found = family_scores(tables, by, n_permutations=99, rng=seed)
+        p.append(found.query("metric == 'x' and family == other")["p_value"].iloc[0])
+    below = np.mean(np.array(p) <= 0.1)
+    assert 0.1 - 4 * 0.04 < below < 0.1 + 4 * 0.04
+
+
+@pytest.mark.slow
+def test_outside_scores_against_scipy() -> None:
+    rng = np.random.default_rng(3)
+    names = [f"m{i}" for i in range(15)]
+    scores = pd.Series(rng.normal(size=15), names)
+    outside = pd.DataFrame({"x": scores + rng.normal(size=15), "y": rng.normal(size=15)})
+    outside.loc["m3", "y"] = np.nan
+    found = outside_correlations(scores, outside, rng=1).set_index("outside")
+    assert found.loc["x", "correlation"] == pytest.approx(stats.spearmanr(scores, outside["x"])[0])
+    kept = outside["y"].notna()
+    test = stats.permutation_test(
+        (outside["y"][kept],),
+        lambda v: stats.spearmanr(v, scores[kept]).statistic,
+        permutation_type="pairings",
+        n_resamples=2_000,
+        rng=1,
+    )
+    p = found.loc["y", "p_value"]
+    # Two estimates from 2,000 permutations each.
+    assert p == pytest.approx(test.pvalue, abs=4 * np.sqrt(2 * 0.25 / 2_000))
+    assert found["n"].tolist() == [15, 14]
+    assert found["n_missing"].tolist() == [0, 1]
+    few = outside_correlations(scores, outside.head(3), rng=1)
+    assert few["note"].str.contains("fewer than 4 observers").all()
+
+
+def test_bad_input(ec: al.Result) -> None:
+    scores = pd.Series([1.0, 2], ["a", "b"])
+    with pytest.raises(TypeError, match="outside must be a DataFrame, got dict"):
+        outside_correlations(scores, {})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="column 'x' of outside must hold numbers"):
+        outside_correlations(scores, pd.DataFrame({"x": ["p", "q"]}, index=["a", "b"]))
+    with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
+        outside_correlations(scores, pd.DataFrame(), n_permutations=0)
+    tables = [ec, table_of(ec)]
+    with pytest.raises(ValueError, match="needs at least two, got one"):
+        family_scores(tables, dict.fromkeys(al.load_example().observers, "one"))
+    with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
+        family_scores(tables, {}, n_permutations=0)

@@ -1,0 +1,170 @@
+"""Bias of responses: shares by hand, conjugate posteriors, coverage, real people, bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+import alikely as al
+from alikely.estimates import ResponseBias, response_bias
+
+CLASSES = ["bird", "car", "cat", "dog"]
+
+
+def some(n: int = 60, seed: int = 0) -> al.Trials:
+    """Two people who go by shape and three machines that go by texture."""
+    rng = np.random.default_rng(seed)
+    shape, texture = rng.integers(0, 4, (2, n))
+    rate = np.array([0.1, 0.2, 0.7, 0.8, 0.9])[:, None]
+    said = np.where(rng.random((5, n)) < rate, texture, shape)
+    said = np.where(rng.random((5, n)) < 0.2, rng.integers(0, 4, (5, n)), said)
+    names = np.array(CLASSES, object)
+    pairs = list(enumerate(zip(shape, texture, strict=True)))
+    response = names[said]
+    response[0, 0] = None
+    return al.Trials.from_arrays(
+        response,
+        names[shape],
+        classes=CLASSES,
+        item=[f"{CLASSES[s]}{i}-{CLASSES[t]}{i}" for i, (s, t) in pairs],
+        observers=["anna", "ben", "a", "b", "c"],
+        kind=["human"] * 2 + ["model"] * 3,
+    )
+
+
+def test_shares_by_hand() -> None:
+    trials = some()
+    table = trials.to_table()
+    named = table["item"].str.extract(r"^([a-z]+)\d+-([a-z]+)\d+$")
+    table["texture"] = named[1]
+    table = table[table["texture"] != table["truth"]]
+    summary = response_bias(trials).summary(n_resamples=50, rng=1).set_index("observer")
+    for name, own in table.groupby("observer"):
+        follows = (own["response"] == own["texture"]).sum()
+        either = follows + (own["response"] == own["truth"]).sum()
+        row = summary.loc[name]
+        assert (row["estimate"], row["n_decisions"]) == (follows / either, either)
+        assert (row["n_items"], row["decided"]) == (len(own), either / len(own))
+    as_mapping = dict(zip(table["item"], table["texture"], strict=True))
+    np.testing.assert_array_equal(
+        response_bias(trials, as_mapping).estimate, response_bias(trials).estimate
+    )
+
+
+def test_intervals_have_closed_forms() -> None:
+    row = response_bias(some()).summary(n_resamples=20_000, rng=1).iloc[2]
+    n, k = int(row["n_decisions"]), round(row["estimate"] * row["n_decisions"])
+    wilson = stats.binomtest(k, n).proportion_ci(method="wilson")
+    assert (row["analytic_ci95_lb"], row["analytic_ci95_ub"]) == pytest.approx(tuple(wilson))
+    beta = stats.beta(k + 0.5, n - k + 0.5)
+    for tail, bound in ((0.025, "lb"), (0.975, "ub")):
+        expected = beta.ppf(tail)
+        error = np.sqrt(0.025 * 0.975 / 20_000) / beta.pdf(expected)
+        assert row[f"posterior_eti95_{bound}"] == pytest.approx(expected, abs=4 * error)
+    # Resampled items: a ratio of sums, about the binomial spread given the decisions.
+    se = np.sqrt(row["estimate"] * (1 - row["estimate"]) / n)
+    width = row["bootstrap_eti95_ub"] - row["bootstrap_eti95_lb"]
+    assert width == pytest.approx(2 * 1.96 * se, rel=0.15)
+
+
+def test_difference_of_groups() -> None:
+    bias = response_bias(some())
+    found = bias.difference(rng=1)
+    assert found.estimate == pytest.approx(bias.estimate[2:].mean() - bias.estimate[:2].mean())
+    width = found.intervals.set_index(["school", "population"])
+    assert (width["ci95_lb"] < found.estimate).all()
+    assert (width["ci95_ub"] > found.estimate).all()
+    assert (width.xs("crossed", level=1)["se"] >= width.xs("items", level=1)["se"]).all()
+    # The three schools agree on new items, of 45 conflicts, within what 2,000 replicates leave.
+    items = width.xs("items", level=1)["se"]
+    assert items.max() / items.min() < 1.15
+    other = bias.difference("old", "new", by={"a": "old", "b": "new"}, rng=1)
+    assert other.estimate == pytest.approx(bias.estimate[2] - bias.estimate[3])
+    lone = other.intervals.set_index(["school", "population"])["se"]
+    assert np.isnan(lone["analytic", "crossed"])
+
+
+@pytest.mark.slow
+def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]) -> None:
+    """Observers drawn from people of different bias, items of different pull to the texture."""
+    n_sets, n_items, sizes, centre = sets(400, 200), 80, (8, 12), (-1.5, 1.0)
+    rng = np.random.default_rng(1)
+    one: dict[str, int] = dict.fromkeys(("analytic_ci95", "bootstrap_eti95", "posterior_eti95"), 0)
+    groups: dict[tuple[str, str], int] = {}
+    grid, weight = np.polynomial.hermite_e.hermegauss(60)
+    weight = weight / weight.sum()
+    # Observer and item sd .7 and .8: means over both.
+    mean = [float(special.expit(c + np.hypot(0.7, 0.8) * grid) @ weight) for c in centre]
+    for seed in range(n_sets):
+        own = np.concatenate(
+            [c + 0.7 * rng.normal(size=size) for c, size in zip(centre, sizes, strict=True)]
+        )
+        p = special.expit(own[:, None] + 0.8 * rng.normal(size=n_items))
+        texture = rng.random(p.shape) < p
+        decided = rng.random(p.shape) < 0.8
+        bias = ResponseBias(
+            [str(i) for i in range(20)],
+            ["human"] * 8 + ["model"] * 12,
+            [str(i) for i in range(n_items)],
+            texture & decided,
+            ~texture & decided,
+            np.ones_like(decided),
+            "texture",
+        )
+        first = bias.summary(n_resamples=400, rng=seed).iloc[0]
+        true = float(special.expit(own[0] + 0.8 * grid) @ weight)
+        for name in one:
+            one[name] += int(first[f"{name}_lb"] <= true <= first[f"{name}_ub"])
+        found = bias.difference(n_resamples=400, rng=seed).intervals
+        for row in found[found["population"] == "crossed"].to_dict("records"):
+            key = (row["school"], row["population"])
+            inside = row["ci95_lb"] <= mean[1] - mean[0] <= row["ci95_ub"]
+            groups[key] = groups.get(key, 0) + int(inside)
+    share = {key[0]: count / n_sets for key, count in groups.items()}
+    alone = {name.split("_")[0]: count / n_sets for name, count in one.items()}
+    figure(f"response bias, one observer: {alone}; difference of groups: {share}; {n_sets} sets")
+    least = stats.binom.ppf(1e-4, n_sets, 0.95) / n_sets
+    assert alone["analytic"] >= least
+    assert alone["posterior"] >= least
+    assert share["analytic"] >= least
+    # Percentiles of 80 items and of 8 observers are known to be somewhat narrow.
+    assert alone["bootstrap"] >= stats.binom.ppf(1e-4, n_sets, 0.92) / n_sets
+    assert share["bootstrap"] >= stats.binom.ppf(1e-4, n_sets, 0.92) / n_sets
+
+
+def test_people_go_by_shape(shared_data: Path) -> None:
+    trials = al.datasets.model_vs_human(shared_data / "model_vs_human", datasets="cue-conflict")
+    bias = response_bias(trials)
+    assert len(bias.items) == 1_200  # 80 of the 1,280 images have shape and texture of one class
+    assert bias.estimate.max() < 0.1
+    printed = pd.read_csv(shared_data / "published" / "geirhos2020_accuracies.csv", index_col=0)
+    accuracy = trials.summary().set_index("observer")["accuracy"].round(2)
+    people = [name for name in printed.index if name.startswith("subject")]
+    assert (accuracy[people] == printed.loc[people, "cue_conflict"]).all()
+
+
+def test_bad_input() -> None:
+    trials = some()
+    with pytest.raises(TypeError, match="trials must be Trials, got list"):
+        response_bias([])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="named after the shape 'cat', but its truth is 'dog'"):
+        response_bias(
+            al.Trials.from_arrays([["cat"], ["dog"]], ["dog"], classes=CLASSES, item=["cat1-dog2"])
+        )
+    with pytest.raises(ValueError, match="'lorry', which is no class of the trials"):
+        response_bias(trials, dict.fromkeys(trials.data["item"].values, "lorry"))
+    with pytest.raises(ValueError, match="no item has a cue that says another class"):
+        response_bias(trials, {})
+    with pytest.raises(ValueError, match="attribute must be 'texture', a coordinate"):
+        response_bias(trials, "colour")
+    with pytest.raises(ValueError, match="no group 'robot' of observers; there are: human, model"):
+        response_bias(trials).difference("robot")
+    with pytest.raises(ValueError, match="n_resamples must be at least 2, got 1"):
+        response_bias(trials).summary(n_resamples=1)
+    with pytest.raises(ValueError, match="correctness only"):
+        response_bias(al.Trials.from_correct([[1, 0], [0, 1]]))
