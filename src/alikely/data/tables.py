@@ -17,6 +17,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
@@ -41,6 +42,8 @@ __all__ = [
 SILENT = "(no response)"
 # Between names of data sets in an attribute of a table, which a file must hold.
 SEPARATOR = "\n"
+
+MAKE = "make them with Trials.from_table"
 
 By = Literal["condition", "dataset"] | None
 Repeats = Literal["paired", "crossed"]
@@ -113,7 +116,7 @@ def joint_correctness(
     [[2, 1, 1, 1]]
     """
     _choice("repeats", repeats, ("paired", "crossed"))
-    data = trials.data
+    data = of_type(trials, Trials, MAKE).data
     raw = data["correct"].values
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
@@ -293,7 +296,7 @@ def cohort_counts(
     >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
     ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
     """
-    data = trials.data
+    data = of_type(trials, Trials, MAKE).data
     refuse_repeats(data, "the cohort model")
     kind = data["kind"].values
     for name in (humans, models):

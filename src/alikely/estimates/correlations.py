@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.checks import of_type
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.result import LABELS, Result
@@ -133,6 +134,8 @@ def _matched(results: Sequence[Result]) -> pd.DataFrame:
     """Estimates of all results side by side."""
     if len(results) < 2:
         raise ValueError(f"results must be at least two, of different metrics; got {len(results)}")
+    for result in results:
+        of_type(result, Result, "make one with al.compare")
     frame = results[0].pairs
     for result in results:
         name = result.metric.name

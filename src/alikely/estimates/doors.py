@@ -193,7 +193,7 @@ def _priors(fits: Mapping[str, xr.DataTree]) -> str:
 def check_numbers(**numbers: int) -> None:
     """Refuse numbers of draws that are negative or no whole numbers (`ValueError`)."""
     for name, number in numbers.items():
-        if not isinstance(number, int | np.integer):
+        if not isinstance(number, int | np.integer) or isinstance(number, bool):
             raise ValueError(f"{name} must be a whole number, 0 for none; got {number!r}")
         if number < 0:
             raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
