@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["entries", "of_type"]
+from alikely._base.names import listed, nearest
+
+__all__ = ["entries", "of_type", "one_of"]
 
 
 def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
@@ -66,3 +68,17 @@ def entries(name: str, values: Any, example: str = "['a', 'b']") -> list[Any]:
     if not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list, such as {example}, got {type(values).__name__}")
     return list(values)
+
+
+def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Refuse a value that is none of those allowed (`ValueError`).
+
+    Examples
+    --------
+    >>> one_of("by", "class", ("condition", "dataset"))
+    Traceback (most recent call last):
+    ValueError: by must be one of 'condition', 'dataset'; got 'class'
+    """
+    if value not in allowed:
+        options = listed(map(repr, allowed))
+        raise ValueError(f"{name} must be one of {options}; got {value!r}{nearest(value, allowed)}")

@@ -15,6 +15,7 @@ from alikely.data.ingest import Column, Source, label
 __all__ = [
     "NOT_SHOWN",
     "NO_RESPONSE",
+    "SILENT",
     "admissible",
     "check_label",
     "check_label_names",
@@ -28,6 +29,7 @@ __all__ = [
     "read_repeat",
     "refuse_duplicates",
     "refuse_two_truths",
+    "with_silence",
 ]
 
 # What trials call their own dims, variables and coordinates.
@@ -49,6 +51,8 @@ NOTES = "notes"
 # Answers of classes that are never true may be this share of all answers without being asked for.
 MOST_UNTRUE = 0.02
 SEEN = "seen"
+# The class of answers that were not given, where they count as wrong.
+SILENT = "(no response)"
 
 
 def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
@@ -165,6 +169,21 @@ def check_label_names(names: Iterable[str]) -> None:
             f"a label of observers must not be called {taken[0]!r}, as trials use "
             f"{', '.join(OWN_NAMES)} themselves; give the column another name"
         )
+
+
+def with_silence(names: Sequence[str]) -> list[str]:
+    """Classes and that of missing answers, which no other may be called (`ValueError`).
+
+    Examples
+    --------
+    >>> with_silence(["cat", "dog"])
+    ['cat', 'dog', '(no response)']
+    """
+    if SILENT in names:
+        raise ValueError(
+            f"{SILENT!r} is a class here, and what missing answers are called; rename the class"
+        )
+    return [*names, SILENT]
 
 
 def number_trials(keys: list[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["Column", "Source", "label", "open_tables"]
+__all__ = ["Column", "Source", "label", "named_once", "open_tables"]
 
 
 # A code as a table prints it that holds floats where it should hold whole numbers.
@@ -242,10 +242,9 @@ def open_tables(
         If there is none, or no row in any.
     """
     frames = []
-    for number, table in enumerate(tables):
-        place = repr(names[number]) if names is not None else f"table {number}"
+    for table in tables:
         try:
-            frames.append(nw.from_native(_once(table, place), eager_only=True))
+            frames.append(nw.from_native(named_once(table), eager_only=True))
         except TypeError:
             raise TypeError(
                 f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; {instead}"
@@ -259,14 +258,14 @@ def open_tables(
     return source
 
 
-def _once(table: Any, place: str) -> Any:
+def named_once(table: Any) -> Any:
     """A table of pandas whose columns have different names, which are text.
 
     Names that stand twice are told by position, so that only who asks for one of them is refused.
     """
     if not isinstance(table, pd.DataFrame):
         return table
-    names = [str(name) for name in table.columns]
+    names = [name if isinstance(name, str) else str(name) for name in table.columns]
     many = {name: n for name, n in Counter(names).items() if n > 1}
     if many:
         seen: Counter[str] = Counter()

@@ -17,6 +17,11 @@ from alikely._base.names import listed, nearest
 Pairs = str | Sequence[str] | Sequence[tuple[str, str]]
 
 
+def listed_pairs(pairs: Any) -> Any:
+    """Pairs as they are asked for: a text, or a list (`TypeError` if neither)."""
+    return pairs if isinstance(pairs, str) else entries("pairs", pairs, "[('anna', 'net')]")
+
+
 def chosen_pairs(
     names: list[str], kinds: NDArray[Any], pairs: Pairs, directed: bool = False
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -28,8 +33,8 @@ def chosen_pairs(
         raise ValueError(
             f"a comparison needs at least two observers, got {len(names)} ({listed(names)})"
         )
+    pairs = listed_pairs(pairs)
     if not isinstance(pairs, str):
-        pairs = entries("pairs", pairs, "[('anna', 'net')]")
         if pairs and all(isinstance(entry, str) for entry in pairs):
             parts = [
                 chosen_pairs(names, kinds, entry, directed)
