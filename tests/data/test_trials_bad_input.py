@@ -157,7 +157,7 @@ def test_bad_files(tmp_path: Path) -> None:
         Trials.read(empty)
     header = tmp_path / "header.csv"
     header.write_text("observer,item,truth,response\n")
-    with pytest.raises(ValueError, match="the table is empty"):
+    with pytest.raises(ValueError, match=r"header\.csv' is empty: it has no rows"):
         Trials.read(header)
     sheet = tmp_path / "table.xlsx"
     sheet.write_bytes(b"PK")

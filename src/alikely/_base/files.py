@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import io
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-__all__ = ["check_tree", "read_tree", "write_figure", "write_file", "write_tree"]
+__all__ = ["check_tree", "noting_writes", "read_tree", "write_figure", "write_file", "write_tree"]
 
 # Variables that a group must have, with their dims; None where any will do.
 type Groups = Mapping[str, Mapping[str, Sequence[str] | None]]
 # What a file says of its own layout.
 VERSION = "format_version"
 
+NO_GLYPH = "missing from font"
 PART = ".part"
+_noted: list[list[Path]] = []
 # A netCDF file may go on after its end: there stands the digest of all before it. HDF5 has none of
 # its own; a changed byte may give other numbers in silence, or a reader that never comes back.
 MARK = b"alikely sha256: "
@@ -74,11 +78,32 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
         if target.exists():
             part.chmod(target.stat().st_mode & 0o777)
         os.replace(part, target)
+        for noted in _noted:
+            noted.append(Path(path))
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+@contextlib.contextmanager
+def noting_writes() -> Iterator[list[Path]]:
+    """Note the files that are written within: what is whole, if something stops the rest.
+
+    Examples
+    --------
+    >>> with noting_writes() as written:
+    ...     pass
+    >>> written
+    []
+    """
+    files: list[Path] = []
+    _noted.append(files)
+    try:
+        yield files
+    finally:
+        del _noted[[one is files for one in _noted].index(True)]
 
 
 def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
@@ -94,7 +119,19 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
         Dots per inch.
     """
     image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=dpi)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        figure.savefig(image, format="png", dpi=dpi)
+    # One warning for each letter that a font lacks is one for all of them.
+    other = [one for one in told if NO_GLYPH not in str(one.message)]
+    for one in other:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if len(other) < len(told):
+        warnings.warn(
+            f"{str(path)!r}: the font lacks letters of some names, drawn as boxes; choose one that "
+            "has them with matplotlib.rcParams['font.family']",
+            stacklevel=2,
+        )
     write_file(path, image.getvalue())
 
 

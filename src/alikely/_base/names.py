@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["listed", "nearest"]
+__all__ = ["listed", "nearest", "visible"]
 
 MOST = 20
+# Control characters, marks of direction, ends of lines, halves of pairs.
+HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 
 
 def listed(names: Iterable[object], most: int = MOST) -> str:
@@ -58,3 +61,31 @@ def nearest(name: object, names: Iterable[object]) -> str:
     texts = {str(entry).lower(): str(entry) for entry in names}
     found = difflib.get_close_matches(str(name).lower(), texts, n=1)
     return f"; did you mean {texts[found[0]]!r}?" if found else ""
+
+
+def visible(text: str, but: str = "") -> str:
+    r"""A text whose control characters are spelt out, so that it can be shown as it is.
+
+    Parameters
+    ----------
+    text : str
+        Such as a name of a user's file: an escape sequence in it would steer a terminal, a mark of
+        direction turn the line around.
+    but : str
+        Characters that are let through.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31m\u202eb"), visible("Zo\u00eb \U0001f43b"))
+    a\x1b[31m\u202eb Zoë 🐻
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        repr(char)[1:-1] if char not in but and unicodedata.category(char) in HIDDEN else char
+        for char in text
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,9 +44,10 @@ def at_most(n_workers: int | None) -> Iterator[None]:
         return
     if n_workers < 1:
         raise ValueError(f"n_workers must be at least 1, got {n_workers}")
-    before, _workers = _workers, n_workers
+    # More than there are cores only wait for one another.
+    before, _workers = _workers, min(n_workers, os.cpu_count() or 1)
     try:
-        with threadpool_limits(limits=n_workers):
+        with threadpool_limits(limits=_workers):
             yield
     finally:
         _workers = before

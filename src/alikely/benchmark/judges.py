@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.estimates import MatrixResult
 from alikely.stats.intervals import bound_names
@@ -89,7 +90,7 @@ def judge_agreement(
     >>> table.loc[judge, "n_candidates"].item()
     19
     """
-    metric = matrix.metric
+    metric = of_type(matrix, MatrixResult, "make one with al.matrix").metric
     if not metric.symmetric or metric.all_pairs is not None:
         raise ValueError(
             f"judges are compared by symmetric metrics of correctness, and {metric.name} is none; "

@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.names import listed, nearest
 from alikely.data.blocks import linked
 from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import By, Repeats, joint_correctness
@@ -156,6 +157,13 @@ def laid_out(
     ValueError
         If a part has fewer than two humans, or as in `alikely.data.joint_correctness`.
     """
+    known = trials.data["kind"].values
+    for kind in (humans, *(() if models is None else (models,))):
+        if kind not in known:
+            raise ValueError(
+                f"no observer is of kind {kind!r}; kinds are {listed(sorted(set(known.tolist())))}"
+                f"{nearest(kind, known)}; say which with models= and humans="
+            )
     kinds = [f"{humans}-{humans}"] + ([] if models is None else [f"{humans}-{models}"])
     table = joint_correctness(trials, kinds, grouping, no_response, labels=labels, repeats=repeats)
     kind = kinds_of_observers(trials)

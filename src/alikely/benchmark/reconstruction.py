@@ -126,6 +126,16 @@ def reconstruct_score(
             "assumption must be 'middle' or 'optimistic' and simulation 'shared' or 'pairs', got "
             f"{assumption!r} and {simulation!r}"
         )
+    if not np.isfinite(score).all():
+        raise ValueError(
+            f"ceiled must be finite, got {score[~np.isfinite(score)][0]:g}; leave such a condition "
+            "out of all arguments"
+        )
+    if (np.asarray(trials) % 1 != 0).any():
+        raise ValueError(f"n_trials must be whole numbers, got {trials[trials % 1 != 0][0]:g}")
+    if np.isnan(people).all(axis=1).any():
+        lacks = int(np.argmax(np.isnan(people).all(axis=1)))
+        raise ValueError(f"human_accuracy has no human in condition {lacks}; leave it out")
     consistency = score * top
     generator = np.random.default_rng(seed_sequence(rng))
     accuracy, infeasible = np.empty(len(score)), 0

@@ -60,6 +60,7 @@ from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import paired_row_draws
+from alikely.estimates.doors import check_numbers
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
@@ -177,6 +178,7 @@ def benchmark_scores(
     """
     require_trials(trials)
     check_interval(ci_prob, ci_kind)
+    check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     estimand = _checked(metric, missing, cohort)
     if cohort:
         refuse_repeats(trials.data, "the cohort model")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
@@ -203,6 +204,7 @@ def families(
     >>> tree.groups(2)["family"].value_counts().tolist()
     [6, 4]
     """
+    of_type(matrix, MatrixResult, "make one with al.matrix")
     if not matrix.metric.symmetric:
         raise ValueError(
             f"families are of metrics to which the order does not matter, and {matrix.metric.name} "
@@ -283,7 +285,8 @@ def block_means(
     >>> table[["group_a", "group_b", "estimate"]].round(3).values.tolist()
     [['human', 'human', 0.441], ['human', 'model', 0.267], ['model', 'model', 0.423]]
     """
-    names = matrix.observers
+    names = of_type(matrix, MatrixResult, "make one with al.matrix").observers
+    by = of_type(by, Mapping, "give the group of each observer, such as {'anna': 'human'}")
     if missing := [name for name in names if name not in by]:
         raise ValueError(f"by has no group of {listed(missing)}; name every observer of the matrix")
     members: dict[str, list[str]] = {}

@@ -52,9 +52,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 2 on bad input (with one line on standard error).
+        0 if all went well, 2 on bad input, 1 if a disk is full, memory does not suffice or alikely
+        is mistaken, 130 after Ctrl-C, 143 after SIGTERM; each with one line on standard error.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # before a verb has begun
+        print("alikely: stopped by Ctrl-C; nothing was written", file=sys.stderr)
+        return 130
+
+
+def _main(given: list[str]) -> int:
+    """Find the verb, read its options, run it."""
     parser, verbs = _parser()
     at = next((i for i, text in enumerate(given) if not text.startswith("-")), len(given))
     parser.check_names(given[:at])

@@ -149,6 +149,9 @@ def add_while_running(parser: Parser) -> None:
     )
     group = parser.add_argument_group("while it runs")
     group.add_argument(
+        "--debug", action="store_true", help="show where an error came from, for a report of it"
+    )
+    group.add_argument(
         "--jobs",
         type=int,
         metavar="N",

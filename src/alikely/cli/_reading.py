@@ -99,7 +99,7 @@ def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trial
             **more,
         )
     if (given := options.n_options) is not None:
-        if given != "classes" and not given.isdigit():
+        if given != "classes" and not (given.isascii() and given.isdecimal()):
             raise ValueError(f"--n-options must be a whole number or classes, got {given!r}")
         trials = trials.with_options(given if given == "classes" else int(given))
     LOG.info("%s", " ".join(str(trials).split()))

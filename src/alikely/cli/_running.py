@@ -1,4 +1,4 @@
-"""How a verb is run: its log, its progress, its warnings and errors."""
+"""How a verb is run: its log, its progress, its warnings and errors, and what stops it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import argparse
 import contextlib
 import logging
 import os
+import secrets
+import signal
 import sys
 import textwrap
+import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
 
+from alikely._base.files import PART, noting_writes
+from alikely._base.names import listed, visible
 from alikely._base.parallel import at_most
 from alikely._base.steps import LOG, watched_by
 from alikely.cli._keywords import worded
@@ -18,11 +26,25 @@ from alikely.cli._options import Parser
 from alikely.cli._progress import Progress
 from alikely.data.reading import ROLES
 
+# What a shell expects of a program that a signal has stopped: 128 and its number.
+OF_SIGNAL = 128
+
+
+class Terminated(BaseException):
+    """SIGTERM, as a scheduler or the system sends it before it kills."""
+
 
 def run(options: argparse.Namespace, verb: Parser) -> int:
-    """Run a verb; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``."""
+    """Run a verb; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``.
+
+    1 also where a disk is full, memory does not suffice, or alikely itself is mistaken; 130 and 143
+    after Ctrl-C and SIGTERM.
+    """
+    with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        code = _run(options, verb)
+        with contextlib.redirect_stdout(Printable(sys.stdout)), _terminable():
+            code = _run(options, verb)
         sys.stdout.flush()
     except BrokenPipeError:
         # Or Python would complain once more when it closes the pipe.
@@ -35,25 +57,118 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
     names = verb.names()
 
     def told(message: object) -> str:
-        return worded(" ".join(str(message).split()), names, ROLES)
+        return worded(visible(" ".join(str(message).split())), names, ROLES)
+
+    def failed(message: object, code: int) -> int:
+        if getattr(options, "debug", False):
+            traceback.print_exc()
+        print(f"alikely: {message}", file=sys.stderr)
+        return code
 
     if options.jobs is not None and options.jobs < 1:
-        print(f"alikely: --jobs must be at least 1, got {options.jobs}", file=sys.stderr)
-        return 2
+        return failed(f"--jobs must be at least 1, got {options.jobs}", 2)
     with (
         _logged(options.verbose, told),
+        noting_writes() as written,
         watched_by(Progress(silent=options.quiet)),
         at_most(options.jobs),
     ):
         try:
-            options.run(options)
+            with _folder(getattr(options, "out", None)):
+                options.run(options)
         except BrokenPipeError:
             raise
-        except (ValueError, TypeError, OSError) as error:
-            print(f"alikely: {told(error)}", file=sys.stderr)
-            return 2
+        except KeyboardInterrupt:
+            return failed(stopped("Ctrl-C", written), OF_SIGNAL + signal.SIGINT)
+        except Terminated:
+            return failed(stopped("SIGTERM", written), OF_SIGNAL + signal.SIGTERM)
+        except MemoryError as error:
+            less = "ask for fewer pairs, --resamples or --draws"
+            return failed(told(error) if ";" in str(error) else f"out of memory; {less}", 1)
+        except OSError as error:
+            return failed(told(error) + _kept(written), 1)
+        except (ValueError, TypeError) as error:
+            return failed(told(error), 2)
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return failed(told(f"a mistake of alikely's own, {what}; --debug shows where"), 1)
     print_notes([told(note) for note in getattr(options, "notes", ())])
     return 0
+
+
+def stopped(by: str, written: Sequence[Path] = ()) -> str:
+    """What is said of a run that was stopped."""
+    kept = _kept(written) if written else "; nothing was written"
+    return f"stopped by {by}{kept}"
+
+
+def _kept(written: Sequence[Path]) -> str:
+    """Files that are whole, where a run has ended before its time."""
+    return f"; whole are {listed((visible(str(path)) for path in written), 5)}" if written else ""
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends what is done as Ctrl-C does."""
+
+    def end(*_: object) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is told of signals
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _folder(out: Path | None) -> Iterator[None]:
+    """The folder of results, made and tried before any work; taken away again if it stays empty."""
+    if out is None:
+        yield
+        return
+    out = Path(out)
+    made: list[Path] = []
+    try:
+        for place in [*reversed(out.parents), out]:
+            if not place.exists():
+                place.mkdir()
+                made.append(place)
+        probe = out / f"{secrets.token_hex(4)}{PART}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        for place in reversed(made):
+            place.rmdir()
+        shown = str(out) if len(str(out)) <= 80 else f"{str(out)[:80]}..."
+        raise ValueError(
+            f"--out must be a folder that can be written to; {shown!r}: {error.strerror}; give "
+            "another"
+        ) from None
+    try:
+        yield
+    finally:
+        for place in reversed(made):
+            with contextlib.suppress(OSError):  # it holds something
+                place.rmdir()
+
+
+class Printable:
+    """A stream of text without what a terminal would obey: names come from users' files."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write it, control characters spelt out but for ends of lines and tabs."""
+        self._stream.write(text if text.isascii() and text.isprintable() else visible(text, "\n\t"))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def print_notes(notes: Sequence[str]) -> None:

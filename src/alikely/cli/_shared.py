@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.files import write_figure, write_file
+from alikely._base.names import visible
 from alikely._base.steps import step
 from alikely.estimates.observer_means import machine_means
 from alikely.stats.intervals import percent
@@ -157,13 +159,29 @@ def shorten(text: str, width: int, n_last: int = 0) -> str:
 
 
 def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
-    """Names in so many characters, with as many of their last as tell them apart, if any do."""
-    every = set(names)
+    """Names in so many characters, with as many of their last as tell them apart, or numbered."""
+    shown = {name: visible(name) for name in dict.fromkeys(names)}
     for n_last in range(width - 1):
-        short = {name: shorten(name, width, n_last) for name in every}
-        if len(set(short.values())) == len(every):
+        short = {name: shorten(text, width, n_last) for name, text in shown.items()}
+        if len(set(short.values())) == len(shown):
             return short
-    return {name: shorten(name, width) for name in every}
+    return _numbered(shown, width)
+
+
+def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
+    """Names that no few letters tell apart, with their number among those cut alike."""
+    count: Counter[str] = Counter()
+    found: dict[str, str] = {}
+    cut = {name: shorten(text, width) for name, text in shown.items()}
+    again = {text for text, n in Counter(cut.values()).items() if n > 1}
+    for name, text in cut.items():
+        if text not in again:
+            found[name] = text
+            continue
+        count[text] += 1
+        end = f"~v{count[text]}"
+        found[name] = shown[name][: width - len(end)] + end
+    return found
 
 
 def number(value: float) -> str:
@@ -179,6 +197,16 @@ def span(lower: float, upper: float) -> str:
     return f"{'-':>14}" if lower != lower else f"[{lower:5.2f}, {upper:5.2f}]"
 
 
+def wide_span(lower: float, upper: float, wide: int = 16) -> str:
+    """An interval in three decimals, a dash where there is none."""
+    return f"{'-':>{wide}}" if lower != lower or upper != upper else f"[{lower:6.3f}, {upper:6.3f}]"
+
+
+def decimals(value: float) -> str:
+    """A number in three decimals, a dash where there is none."""
+    return f"{'-':>6}" if value != value else f"{value:6.3f}"
+
+
 def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
     """Draw into a file, without a screen."""
     import matplotlib as mpl
@@ -186,8 +214,10 @@ def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    draw(*arguments)
-    write_figure(plt.gcf(), path, dpi=150)
+    # Names are no formulas: a dollar in one is a dollar.
+    with mpl.rc_context({"text.parse_math": False}):
+        draw(*arguments)
+        write_figure(plt.gcf(), path, dpi=150)
     plt.close()
 
 

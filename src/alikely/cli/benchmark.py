@@ -11,7 +11,7 @@ from alikely._base.files import write_file
 from alikely._base.steps import step
 from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import note_lines, save_plot, told_apart
+from alikely.cli._shared import decimals, note_lines, save_plot, told_apart, wide_span
 from alikely.metrics import find_metric
 from alikely.stats.intervals import percent
 
@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> None:
         )
     frame = scores.summary(options.population, options.level)
     ranks = None
-    if frame["se"].notna().all() and options.level == "overall":
+    if frame["se"].notna().all() and options.level == "overall" and len(scores.models) > 1:
         ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
     print(_score_table(frame, ranks, options.ci_prob))
     said = scores.data.attrs
@@ -166,10 +166,10 @@ def _sensitivity_table(band: pd.DataFrame) -> str:
         ranked = row["rank"] == row["rank"]
         own = f"{row['rank']:.0f}" if ranked else ""
         ranks = f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else ""
-        span = f"[{row['lowest']:.3f}, {row['highest']:.3f}]"
+        span = wide_span(row["lowest"], row["highest"]).strip()
         name = names[row["system"]]
         lines.append(
-            f"{name:<19}{row['score']:>6.3f}{span:>17}{row['decides']:>13}{own:>5}{ranks:>7}  "
+            f"{name:<19}{decimals(row['score'])}{span:>17}{row['decides']:>13}{own:>5}{ranks:>7}  "
             f"{row['decides_rank']}"
         )
     return "\n".join(lines)
@@ -185,8 +185,8 @@ def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float
     for _, row in frame.sort_values("estimate", ascending=False).iterrows():
         ceiled = "" if row["ceiled"] != row["ceiled"] else f"{row['ceiled']:.2f}"
         line = (
-            f"{told[row['system']]:<24} {row['estimate']:6.3f} {row['se']:6.3f} "
-            f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {ceiled:>11}"
+            f"{told[row['system']]:<24} {decimals(row['estimate'])} {decimals(row['se'])} "
+            f"{wide_span(row[lower], row[upper])} {ceiled:>11}"
         )
         if ranks is not None and row["system"] in ranks.index:
             own = ranks.loc[row["system"]]

@@ -244,10 +244,7 @@ def _of_confusions(options: argparse.Namespace) -> None:
     if repeated := [name for n, name in enumerate(names) if name in names[:n]]:
         raise ValueError(f"two files are called {repeated[0]!r}, and names are systems; rename one")
     # As text: names of classes may look like numbers, and empty cells are for the reader to refuse.
-    tables = [
-        pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
-        for path in options.confusions
-    ]
+    tables = [_confusion(path) for path in options.confusions]
     result = al.error_similarity(
         confusions=dict(zip(names, tables, strict=True)),
         paired=options.paired == "yes",
@@ -262,6 +259,17 @@ def _of_confusions(options: argparse.Namespace) -> None:
         **_of_metric(options, cles),
     )
     report(result, options.out, options.ci_prob)
+
+
+def _confusion(path: Path) -> pd.DataFrame:
+    """A matrix of a file, as text."""
+    if not path.is_file():
+        raise ValueError(f"no file {str(path)!r}; give a .csv of counts for each system")
+    try:
+        return pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{str(path)!r} cannot be read as a matrix of counts: {reason}") from None
 
 
 def _of_metric(options: argparse.Namespace, metric: Metric) -> dict[str, Any]:
@@ -376,6 +384,6 @@ def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> str:
         both = ", ".join(get_metric(row[name]).short for name in ("metric", "other"))
         lines.append(
             f"{both:<12}{kinds[row['domain']]:<20}{row['n_pairs']:>7}{number(row['correlation']):>7}"
-            f"  [{row[lower]:5.2f}, {row[upper]:5.2f}]"
+            f"   {span(row[lower], row[upper])}"
         )
     return "\n".join(lines)

@@ -29,6 +29,7 @@ from alikely.cli._shared import (
     save_plot,
     spread,
     told_apart,
+    wide_span,
 )
 from alikely.stats.intervals import percent
 
@@ -105,6 +106,13 @@ def add_options(parser: Parser) -> None:
         type=int,
         metavar="M",
         help="alternatives of the task (default: the number of classes)",
+    )
+    parser.add_argument(
+        "--unmatched",
+        default="error",
+        choices=["error", "accept"],
+        help="machines of which fewer than half of the items are among those that were answered: "
+        "refuse them (default), or accept them",
     )
     parser.add_argument(
         "--margin-columns",
@@ -184,6 +192,7 @@ def run(options: argparse.Namespace) -> None:
         m=options.alternatives,
         link=options.link,
         method=options.method,
+        unmatched=options.unmatched,
         model=options.model,
         include=groups_of(options.include),
         cluster=options.cluster,
@@ -195,6 +204,8 @@ def run(options: argparse.Namespace) -> None:
         rng=options.seed,
     )
     report(result, options.out, options.ci_prob, trials)
+    if told := _matched(result):
+        print(told)
     attrs = result.data.attrs
     if "model_reason" in attrs:
         text = f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}."
@@ -215,6 +226,26 @@ def run(options: argparse.Namespace) -> None:
         write_file(options.out / "consistency.csv", both.to_csv(index=False))
         save_plot(al.plot_consistency, options.out / "consistency.png", both)
         print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
+
+
+def _matched(result: Result) -> str:
+    """How many items of each machine were found among the answers; lacking ones first."""
+    table = result.table
+    names = ("n_matched", "n_alone", "n_missing")
+    counts = [table[name].values.tolist() for name in names]
+    if not sum(counts[0]):
+        return ""
+    rows = sorted(
+        (row for row in zip(table["observer"].values.tolist(), *counts, strict=True) if row[1]),
+        key=lambda row: row[1] - row[2] - row[3],
+    )
+    if all(row[1:] == (rows[0][1], 0, 0) for row in rows):
+        return f"\nItems: all {rows[0][1]} of each machine are matched with answers."
+    told = told_apart([row[0] for row in rows], 24)
+    lines = ["", f"{'items of':<24} {'matched':>8} {'unmatched':>10} {'missing':>8}"]
+    lines += [f"{told[n]:<24} {m:>8} {a:>10} {x:>8}" for n, m, a, x in rows[:ROWS_SHOWN]]
+    lines += cut_lines(len(rows), "numbers of lacking items", "the table of a result has them")
+    return "\n".join([*lines, "(unmatched: nobody answered them; missing: answered, no margin)"])
 
 
 def _margin_columns(text: str | None) -> dict[str, str]:
@@ -271,7 +302,7 @@ def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> str:
         lines.append(
             f"{told[row['system']]:<24} {row['n_entries']:>7} {number(row['estimate']):>6} "
             f"{number(row['ceiling']):>7} {number(row['posterior_median']):>6} "
-            f"[{row[lower]:6.3f}, {row[upper]:6.3f}] {rank:>6}"
+            f"{wide_span(row[lower], row[upper])} {rank:>6}"
         )
     lines += note_lines(frame["note"])
     return "\n".join(lines)

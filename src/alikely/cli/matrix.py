@@ -86,6 +86,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the pairs most alike, means of groups and families; write all."""
+    if options.resamples < 0:
+        raise ValueError(f"n_resamples must be 0 or more, got {options.resamples}")
     # Of a table columns without a role are kept only where they are named.
     label = options.by_family
     more = {} if label in (None, "kind", "observer") else {"labels": (label,)}

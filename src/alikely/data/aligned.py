@@ -11,11 +11,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.checks import entries
 from alikely.data.columns import (
     NO_RESPONSE,
     NOT_SHOWN,
     NOTES,
     admissible,
+    check_label,
     check_label_names,
     code_dtype,
     number_trials,
@@ -74,6 +76,9 @@ def table_aligned(
 
     trial_keys = [columns[role].codes for role in ("dataset", "condition", "item")]
     trial, first = number_trials([*trial_keys, repeats])
+    for role in ("observer", "item", "dataset", "condition", "kind"):
+        for text in columns[role].labels:
+            check_label(f"column {role!r}", text)
     rows = columns["observer"].codes
     refuse_duplicates(source, columns, rows, trial, repeats)
 
@@ -130,9 +135,10 @@ def arrays_aligned(
     labels: Mapping[str, Sequence[str]] | None,
 ) -> xr.Dataset:
     """Data of `Trials.from_arrays`."""
-    shown = ~np.ma.getmaskarray(np.ma.asarray(response))
-    values = np.ma.getdata(np.ma.asarray(response)).astype(object)
-    true = np.asarray(truth, dtype=object)
+    response = _array("response", response)
+    shown = ~np.ma.getmaskarray(response)
+    values = np.ma.getdata(response).astype(object)
+    true = np.ma.getdata(_array("truth", truth)).astype(object)
     if values.ndim != 2 or true.shape != values.shape[1:]:
         raise ValueError(
             "response must have shape (observer, trial) and truth shape (trial,), got "
@@ -180,9 +186,9 @@ def correct_aligned(
     labels: Mapping[str, Sequence[str]] | None,
 ) -> xr.Dataset:
     """Data of `Trials.from_correct`."""
-    array = np.ma.asarray(correct)
+    array = _array("correct", correct)
     mask = np.ma.getmaskarray(array)
-    values = np.ma.getdata(array).astype(np.float64)
+    values = _numbers_of(np.ma.getdata(array))
     if values.ndim != 2:
         raise ValueError(f"correct must have shape (observer, trial), got {values.shape}")
     bad = ~mask & ~np.isnan(values) & (values != 0) & (values != 1)
@@ -196,6 +202,41 @@ def correct_aligned(
     variables = {"correct": (("observer", "trial"), aligned.astype(np.int8))}
     trial_coords = (condition, item, dataset, repeat)
     return _with_coords(variables, {}, observers, kind, labels, *trial_coords)
+
+
+def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
+    """An array of what was given; NumPy would make text of NaN and None beside text."""
+    try:
+        array = np.ma.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            kept = np.asarray(values, dtype=object)
+            return np.ma.masked_array(kept, np.ma.getmaskarray(array))
+    except ValueError:
+        raise ValueError(f"rows of {name} have different lengths; give each the same") from None
+    return array
+
+
+def _numbers_of(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Correctness as floats, NaN where there is no value."""
+    if values.dtype.kind in "mMc":
+        raise ValueError(f"correct must be 0, 1 or NaN, got an array of {values.dtype}")
+    if values.dtype.kind == "O":
+        if not values.ndim:
+            raise ValueError("correct must have shape (observer, trial), got one value")
+        values = np.where(pd.isna(values), np.nan, values)
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        bad = next(value for value in values.ravel().tolist() if not _is_number(value))
+        raise ValueError(f"correct must be 0, 1 or NaN, got {bad!r}") from None
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _with_coords(
@@ -224,11 +265,17 @@ def _with_coords(
         numbers = np.zeros(n_trials, dtype=np.int64)
     else:
         numbers = np.asarray(repeat)
-        if numbers.shape != (n_trials,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+        whole = numbers.dtype.kind in "iu" and numbers.shape == (n_trials,)
+        if not whole or (numbers < 0).any() or (numbers > np.iinfo(np.int64).max).any():
             raise ValueError(f"repeat must be {n_trials} whole numbers from 0 on, one per trial")
     if len(set(texts["observer"])) < n_observers:
         raise ValueError("observers must have different names; two are called alike")
     coords: dict[str, Any] = {"observer": texts["observer"], "kind": ("observer", texts["kind"])}
+    if labels is not None and not isinstance(labels, Mapping):
+        raise TypeError(
+            "labels must map names to one entry per observer, such as {'lab': ['x', 'y']}, got "
+            f"{type(labels).__name__}"
+        )
     check_label_names(labels or ())
     for name, values in (labels or {}).items():
         coords[name] = ("observer", _texts(name, values, n_observers, "observer", None))
@@ -255,12 +302,17 @@ def _texts(
     if values is None:
         names = [default or f"{dim}_{i}" for i in range(length)]
         return np.array(names, dtype=object)
-    listed = list(values)
+    listed = entries(name, values)
     if len(listed) != length:
         raise ValueError(
             f"{name} must have one entry per {dim}: expected {length}, got {len(listed)}"
         )
-    missing = pd.isna(np.array(listed, dtype=object))
+    array = np.empty(length, dtype=object)
+    array[:] = listed
+    missing = np.array([np.ndim(value) == 0 and bool(pd.isna(value)) for value in array])
     if missing.any():
         raise ValueError(f"{name} has no value at position {int(np.argmax(missing))}")
-    return np.array([label(value) for value in listed], dtype=object)
+    texts = np.array([label(value) for value in listed], dtype=object)
+    for position, (value, text) in enumerate(zip(listed, texts, strict=True)):
+        check_label(f"{name}, position {position}", text, value)
+    return texts

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely.data.ingest import Column, Source, label
 
 __all__ = [
     "NOT_SHOWN",
     "NO_RESPONSE",
+    "SILENT",
     "admissible",
+    "check_label",
     "check_label_names",
     "class_labels",
     "code_dtype",
@@ -26,6 +29,7 @@ __all__ = [
     "read_repeat",
     "refuse_duplicates",
     "refuse_two_truths",
+    "with_silence",
 ]
 
 # What trials call their own dims, variables and coordinates.
@@ -33,6 +37,8 @@ OWN_NAMES = (
     "observer", "kind", "trial", "item", "condition", "dataset", "repeat", "truth", "class",
     "response", "correct", "n_options", "probability",
 )  # fmt: skip
+# What 64 bits hold.
+MOST_NUMBER = np.iinfo(np.int64).max
 NO_RESPONSE = -1
 NOT_SHOWN = -2
 # Attribute of trials: classes that are true in data sets alone which were left out.
@@ -45,6 +51,8 @@ NOTES = "notes"
 # Answers of classes that are never true may be this share of all answers without being asked for.
 MOST_UNTRUE = 0.02
 SEEN = "seen"
+# The class of answers that were not given, where they count as wrong.
+SILENT = "(no response)"
 
 
 def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
@@ -52,10 +60,8 @@ def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
     return np.int16 if len(class_labels) < np.iinfo(np.int16).max else np.int32
 
 
-def class_labels(truth: Sequence[str] | NDArray[Any], classes: Sequence[Any] | None) -> list[str]:
-    """Admissible classes: those given, else those that occur, numbers in their own order."""
-    if classes is not None:
-        return [label(name) for name in classes]
+def class_labels(truth: Sequence[str] | NDArray[Any]) -> list[str]:
+    """Classes that occur, numbers in their own order."""
     names = sorted(set(truth))
     try:
         return sorted(names, key=int)
@@ -88,13 +94,13 @@ def admissible(
     if isinstance(classes, str) and classes != SEEN:
         raise ValueError(f"classes must be a list of labels or 'seen', got {classes!r}")
     if classes is not None and not isinstance(classes, str):
-        return class_labels(true, classes), ""
+        return _listed_classes(classes), ""
     known = set(true)
     untrue = {name: n for name, n in answers.items() if name not in known}
     n_untrue, n = sum(untrue.values()), sum(answers.values())
     if classes is None and n_untrue > MOST_UNTRUE * n:
         untrue = {}
-    every = class_labels([*known, *untrue], None)
+    every = class_labels([*known, *untrue])
     lower: dict[str, str] = {}
     for name in sorted({*every, *answers}):
         other = lower.setdefault(name.casefold(), name)
@@ -111,6 +117,36 @@ def admissible(
     )
 
 
+def _listed_classes(classes: Any) -> list[str]:
+    """Classes as a user lists them, each once."""
+    given = entries("classes", classes, "['cat', 'dog']")
+    names = [label(name) for name in given]
+    for name, text in zip(given, names, strict=True):
+        check_label("classes", text, name)
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"classes has {twice[0]!r} twice; list each class once")
+    return names
+
+
+def check_label(where: str, text: str, value: object = "") -> None:
+    """Refuse a label that is none: missing, empty, blank or of another kind (`ValueError`).
+
+    Examples
+    --------
+    >>> check_label("classes", " ")
+    Traceback (most recent call last):
+    ValueError: a label must be text or a number, got ' ' (classes); name it or leave it out
+    """
+    missing = value is None or (isinstance(value, float) and np.isnan(value)) or text == "<NA>"
+    odd = isinstance(value, bytes | list | tuple | set | dict | np.ndarray)
+    if missing or odd or not text.strip():
+        shown = repr(text if isinstance(value, str) else value)
+        raise ValueError(
+            f"a label must be text or a number, got {shown} ({where}); name it or leave it out"
+        )
+
+
 def outside(where: str, name: str, known: Sequence[str]) -> str:
     """Say where a value stands that is none of those known."""
     return (
@@ -123,6 +159,10 @@ def outside(where: str, name: str, known: Sequence[str]) -> str:
 
 def check_label_names(names: Iterable[str]) -> None:
     """Refuse free labels of observers that bear a name which the trials use themselves."""
+    names = entries("labels", names)
+    odd = [name for name in names if not isinstance(name, str) or not name.strip()]
+    if odd:
+        raise ValueError(f"labels of observers are called by text, got {odd[0]!r}; rename it")
     taken = [name for name in names if name in OWN_NAMES]
     if taken:
         raise ValueError(
@@ -131,10 +171,29 @@ def check_label_names(names: Iterable[str]) -> None:
         )
 
 
+def with_silence(names: Sequence[str]) -> list[str]:
+    """Classes and that of missing answers, which no other may be called (`ValueError`).
+
+    Examples
+    --------
+    >>> with_silence(["cat", "dog"])
+    ['cat', 'dog', '(no response)']
+    """
+    if SILENT in names:
+        raise ValueError(
+            f"{SILENT!r} is a class here, and what missing answers are called; rename the class"
+        )
+    return [*names, SILENT]
+
+
 def number_trials(keys: list[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Number the trials; also the first row of each."""
     combined = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
+        # Python's numbers do not run over: where the product would, both are numbered anew.
+        if int(combined.max(initial=0) + 1) * (int(key.max(initial=0)) + 1) > MOST_NUMBER:
+            combined = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
         combined = combined * (key.max(initial=0) + 1) + key
     _, first, trial = np.unique(combined, return_index=True, return_inverse=True)
     return trial, first
@@ -193,11 +252,11 @@ def read_repeat(source: Source, name: str) -> NDArray[np.int64]:
     column = source.read(name)
     numbers = np.empty(len(column.labels), dtype=np.int64)
     for code, text in enumerate(column.labels):
-        if not text.isdecimal():
+        if not text.isdecimal() or int(text) > MOST_NUMBER:
             row = int(np.argmax(column.codes == code))
             raise ValueError(
-                f"column {name!r} must hold whole numbers from 0 on, got {text!r} in "
-                f"{source.where(row)}"
+                f"column {name!r} must hold whole numbers from 0 on, below 2^63, got {text!r} "
+                f"in {source.where(row)}"
             )
         numbers[code] = int(text)
     return numbers[column.codes]
@@ -206,7 +265,7 @@ def read_repeat(source: Source, name: str) -> NDArray[np.int64]:
 def read_correct(source: Source, name: str) -> NDArray[np.int8]:
     """Column of right and wrong answers, and of those that are missing."""
     column = source.read(name, complete=False)
-    meaning = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+    meaning = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.00": 0, "1.00": 1, "false": 0, "true": 1}
     numbers = np.empty(len(column.labels) + 1, dtype=np.int8)
     numbers[-1] = NO_RESPONSE  # the code of a null is -1: the last entry
     for code, text in enumerate(column.labels):

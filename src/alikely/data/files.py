@@ -21,6 +21,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from alikely._base.names import listed
+from alikely._base.size import check_memory, memory_limit
 
 __all__ = ["File", "Paths", "find_files", "read_file", "read_table"]
 
@@ -31,7 +32,11 @@ TEXT, LINES = (".csv", ".tsv"), (".jsonl", ".ndjson", ".json")
 COLUMNS = (".parquet", ".pq", ".feather", ".arrow")
 # Also logs of tools, which their readers open.
 KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval")
+# Text, the table of it, its columns as text and their codes.
+TABLE_COPIES = 4
+SPLIT = "give it in parts, or as parquet"
 HEAD = 65_536  # bytes that hold the first line
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
 
 
@@ -64,22 +69,38 @@ class File(NamedTuple):
         try:
             if self.member:
                 with zipfile.ZipFile(self.path) as archive:
+                    self._check_size(archive.getinfo(self.member).file_size)
                     raw = archive.read(self.member)
             else:
+                self._check_size(self.path.stat().st_size)
                 raw = self.path.read_bytes()
-            if (self.member or self.path.name).lower().endswith(".gz"):
-                raw = gzip.decompress(raw) if raw else raw
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
+            if raw and (self.member or self.path.name).lower().endswith(".gz"):
+                raw = self._unpacked(raw)
+        # An archive with a password is a RuntimeError.
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
             raise ValueError(_unreadable(self, error)) from None
         if not raw:
             raise ValueError(f"{self.name!r} is an empty file")
         return raw
 
+    def _check_size(self, n_bytes: int) -> None:
+        """Refuse what memory does not hold with the table that is made of it (`MemoryError`)."""
+        check_memory(TABLE_COPIES * n_bytes, f"{self.name!r}, a table of", SPLIT)
+
+    def _unpacked(self, raw: bytes) -> bytes:
+        """What a .gz holds, which may be a thousand times as much: read until it is too much."""
+        most = memory_limit() // TABLE_COPIES
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+            content = stream.read(most + 1)
+        if len(content) > most:
+            self._check_size(len(content))
+        return content
+
     def columns(self) -> list[str]:
         """Names in the first line of a text file or the first object of a JSON file, if any."""
         try:
             if self.suffix in TEXT:
-                first = self._head().lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+                first = _first_line(self._head())
                 sep = _separator(first, self.suffix)
                 return next(csv.reader([first], delimiter=sep), [])
             if self.suffix in LINES:
@@ -91,7 +112,7 @@ class File(NamedTuple):
             if self.suffix in (".parquet", ".pq"):
                 where = io.BytesIO(self.read()) if self.member else self.path
                 return list(pyarrow.parquet.read_schema(where).names)
-        except (ValueError, pa.ArrowInvalid):
+        except (ValueError, RecursionError, csv.Error, pa.ArrowInvalid):
             return []  # what cannot be read is refused by who reads it
         return []
 
@@ -113,7 +134,12 @@ class File(NamedTuple):
             If it holds no text, or not in the `encoding` asked for.
         """
         raw = self.read()
-        if encoding is None and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if encoding is None and b"\0" in raw and raw[:2] not in UTF16_MARKS:
+            raise ValueError(
+                f"{self.name!r} holds zero bytes, which are no text; if it is UTF-16, say so: "
+                "encoding='utf-16-le'"
+            )
+        if encoding is None and raw[:2] in UTF16_MARKS:
             encoding = "utf-16"
         try:
             return raw.decode(encoding or "utf-8-sig")
@@ -138,22 +164,32 @@ class File(NamedTuple):
         """
         text = self.text(notes, encoding)
         try:
-            whole = json.loads(text)
+            whole = _parsed(text)
         except json.JSONDecodeError:
             whole = None
+        except ValueError as error:  # nested too deeply, numbers of thousands of digits
+            raise ValueError(f"{self.name!r} cannot be read as a json file: {error}") from None
         if whole is not None:
             return whole if isinstance(whole, list) else [whole]
         found: list[Any] = []
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 try:
-                    entry = json.loads(line)
-                except json.JSONDecodeError as error:
+                    entry = _parsed(line)
+                except ValueError as error:
                     raise ValueError(
                         f"{self.name!r} cannot be read as a json file: line {number}: {error}"
                     ) from None
                 found += entry if isinstance(entry, list) else [entry]
         return found
+
+
+def _parsed(text: str) -> Any:
+    """A value of JSON; what Python cannot hold is refused as what is no JSON (`ValueError`)."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply for a table") from None
 
 
 def find_files(path: Paths) -> tuple[list[File], list[str]]:
@@ -177,8 +213,10 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
         If there is no such file, or none of a known kind.
     """
     notes: list[str] = []
+    if path == "":
+        raise ValueError("path is empty; give the name of a file, or '.' for this folder")
     if not isinstance(path, str | Path):
-        if not isinstance(path, Iterable):
+        if not isinstance(path, Iterable) or isinstance(path, bytes) or hasattr(path, "columns"):
             raise TypeError(f"path must be a path or a list of paths, got {type(path).__name__}")
         entries = list(path)
         if not entries:
@@ -200,6 +238,10 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
             return find_files(found)
         what = "no file fits" if glob.has_magic(str(path)) else "no file"
         raise ValueError(f"{what} {str(path)!r}; looked in {os.getcwd()!r}")
+    if place.name.startswith("._"):
+        raise ValueError(
+            f"{str(path)!r} is what a Mac keeps beside a file, no data; give {place.name[2:]!r}"
+        )
     if place.suffix.lower() != ".zip":
         return [File(str(path), place)], notes
     try:
@@ -285,7 +327,12 @@ def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File
 
 def _unreadable(file: File, error: Exception) -> str:
     kind = file.suffix.lstrip(".") or "text"
-    return f"{file.name!r} cannot be read as a {kind} file: {str(error).splitlines()[0]}"
+    reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return (
+        f"{file.name!r} cannot be read as a {kind} file: {reason}; mend it or make it again"
+        if ";" not in reason
+        else f"{file.name!r} cannot be read as a {kind} file: {reason}"
+    )
 
 
 def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | None) -> pa.Table:
@@ -295,7 +342,13 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
         raw = raw.removeprefix(UTF8_MARK)
     else:
         raw = file.text(notes, encoding).encode()
+    if b"\0" in raw:
+        raise ValueError(f"{file.name!r} holds zero bytes, which are no text; make it again")
+    if b"\r" in raw and b"\n" not in raw:
+        raw = raw.replace(b"\r", b"\n")  # as old Macs end lines
     first = raw.lstrip(b"\r\n").split(b"\n", 1)[0].decode().rstrip("\r")
+    if not first:
+        raise ValueError(f"{file.name!r} holds empty lines alone; expected a line of names first")
     parted = sep or _separator(first, file.suffix)
     if len(parted) != 1:
         raise ValueError(f"sep must be one character, such as ';', got {sep!r}")
@@ -305,7 +358,7 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
         places = [str(i + 1) for i, name in enumerate(header) if name == twice[0]]
         raise ValueError(
             f"{file.name!r} has column {twice[0]!r} twice (columns {' and '.join(places)}); "
-            "give each another name"
+            "give each another name, or put names in the first line if they are missing"
         )
     if len(header) == 1:
         likely = _separator(first, file.suffix)
@@ -333,6 +386,10 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
     return table
 
 
+def _first_line(text: str) -> str:
+    return text.lstrip("\r\n").replace("\r", "\n").split("\n", 1)[0]
+
+
 def _is_utf8(raw: bytes) -> bool:
     try:
         raw.decode()
@@ -349,6 +406,13 @@ def _separator(first: str, suffix: str) -> str:
 
 
 def _from_records(file: File, records: list[Any]) -> pd.DataFrame:
+    if len(records) == 1 and isinstance(records[0], dict):
+        nested = [name for name, value in records[0].items() if isinstance(value, dict | list)]
+        if records[0] and len(nested) == len(records[0]):
+            raise ValueError(
+                f"{file.name!r} holds one object of columns; expected a list of rows, such as "
+                "[{'observer': ...}, ...], as pandas writes it with orient='records'"
+            )
     columns: dict[str, list[Any]] = {}
     for number, record in enumerate(records):
         if not isinstance(record, dict):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["Column", "Source", "label", "open_tables"]
+__all__ = ["Column", "Source", "label", "named_once", "open_tables"]
 
 
 # A code as a table prints it that holds floats where it should hold whole numbers.
+TWICE = "twice"
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
 
 
@@ -61,7 +64,11 @@ class Source:
 
     def has(self, name: str) -> bool:
         """Whether every table has the column; an error if only some do."""
-        present = [name in frame.columns for frame in self._frames]
+        twice = f"{name} ({TWICE}, 1 of"
+        present = [
+            name in frame.columns or any(str(c).startswith(twice) for c in frame.columns)
+            for frame in self._frames
+        ]
         if any(present) and not all(present):
             lacks, has = present.index(False), present.index(True)
             if self._names is None:
@@ -188,6 +195,10 @@ class Source:
     def _arrays(self, name: str) -> Iterator[pa.Array]:
         """One column, table by table."""
         for number, frame in enumerate(self._frames):
+            if any(str(c).startswith(f"{name} ({TWICE}, 1 of") for c in frame.columns):
+                raise ValueError(
+                    f"column {name!r} stands twice in the table; give each a name of its own"
+                )
             if name not in frame.columns:
                 other = (
                     ""
@@ -233,15 +244,36 @@ def open_tables(
     frames = []
     for table in tables:
         try:
-            frames.append(nw.from_native(table, eager_only=True))
+            frames.append(nw.from_native(named_once(table), eager_only=True))
         except TypeError:
             raise TypeError(
                 f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; {instead}"
             ) from None
     source = Source(frames, names, missing)
+    if not frames:
+        raise ValueError("no table was given")
     if not source.n_rows:
-        raise ValueError("the table is empty: it has no rows" if frames else "no table was given")
+        what = "the table" if names is None else listed(map(repr, names), most=3)
+        raise ValueError(f"{what} is empty: it has no rows; expected one for each answer")
     return source
+
+
+def named_once(table: Any) -> Any:
+    """A table of pandas whose columns have different names, which are text.
+
+    Names that stand twice are told by position, so that only who asks for one of them is refused.
+    """
+    if not isinstance(table, pd.DataFrame):
+        return table
+    names = [name if isinstance(name, str) else str(name) for name in table.columns]
+    many = {name: n for name, n in Counter(names).items() if n > 1}
+    if many:
+        seen: Counter[str] = Counter()
+        for i, name in enumerate(names):
+            seen[name] += 1
+            if name in many:
+                names[i] = f"{name} ({TWICE}, {seen[name]} of {many[name]})"
+    return table.set_axis(names, axis=1) if names != table.columns.tolist() else table
 
 
 def _spells_numbers(text: pa.Array) -> bool:
@@ -303,5 +335,5 @@ def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:
         return column.cast(pa.large_string()), "text"
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise ValueError(
-            f"column {name!r} has type {kind}; expected text, whole numbers or categories"
+            f"column {name!r} has type {str(kind)[:60]}; expected text, whole numbers or categories"
         ) from None

@@ -11,9 +11,15 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 
+from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 
 Pairs = str | Sequence[str] | Sequence[tuple[str, str]]
+
+
+def listed_pairs(pairs: Any) -> Any:
+    """Pairs as they are asked for: a text, or a list (`TypeError` if neither)."""
+    return pairs if isinstance(pairs, str) else entries("pairs", pairs, "[('anna', 'net')]")
 
 
 def chosen_pairs(
@@ -27,6 +33,7 @@ def chosen_pairs(
         raise ValueError(
             f"a comparison needs at least two observers, got {len(names)} ({listed(names)})"
         )
+    pairs = listed_pairs(pairs)
     if not isinstance(pairs, str):
         if pairs and all(isinstance(entry, str) for entry in pairs):
             parts = [
@@ -44,19 +51,25 @@ def chosen_pairs(
         i, j = np.triu_indices(len(names), k=1)
         a, b = order[i], order[j]
         return _both_orders(a, b, kinds[a] == kinds[b]) if directed else (a, b)
-    for cut in (i for i, char in enumerate(pairs) if char == "-"):
+    cuts = [i for i, char in enumerate(pairs) if char == "-"]
+    fits = [i for i in cuts if {pairs[:i], pairs[i + 1 :]} <= set(kinds)]
+    if len(fits) > 1:
+        ways = " or ".join(f"{pairs[:i]!r} with {pairs[i + 1 :]!r}" for i in fits)
+        raise ValueError(
+            f"pairs={pairs!r} may mean {ways}: kinds have hyphens; list pairs of observers instead"
+        )
+    for cut in fits:
         first, second = pairs[:cut], pairs[cut + 1 :]
-        if {first, second} <= set(kinds):
-            a, b = np.flatnonzero(kinds == first), np.flatnonzero(kinds == second)
-            if first == second:
-                i, j = np.triu_indices(len(a), k=1)
-                if not len(i):
-                    raise ValueError(
-                        f"pairs={pairs!r} needs at least two observers of kind {first!r}, got 1 "
-                        f"({names[a[0]]}); choose other pairs"
-                    )
-                return _both_orders(a[i], a[j], np.ones(len(i), bool)) if directed else (a[i], a[j])
-            return np.repeat(a, len(b)), np.tile(b, len(a))
+        a, b = np.flatnonzero(kinds == first), np.flatnonzero(kinds == second)
+        if first == second:
+            i, j = np.triu_indices(len(a), k=1)
+            if not len(i):
+                raise ValueError(
+                    f"pairs={pairs!r} needs at least two observers of kind {first!r}, got 1 "
+                    f"({names[a[0]]}); choose other pairs"
+                )
+            return _both_orders(a[i], a[j], np.ones(len(i), bool)) if directed else (a[i], a[j])
+        return np.repeat(a, len(b)), np.tile(b, len(a))
     known = sorted(set(kinds))
     raise ValueError(
         f"pairs must be 'all', two kinds joined by a hyphen, or a list of observer pairs; the "
@@ -82,7 +95,7 @@ def _listed_pairs(
     position = {name: i for i, name in enumerate(names)}
     chosen = []
     for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"each pair must be two different observers, got {pair!r}")
         for name in pair:
             if name not in position:

@@ -17,11 +17,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.checks import of_type, one_of
 from alikely._base.names import listed, nearest
+from alikely._base.size import check_memory
 from alikely.data.blocks import LEFT_OUT, Block, blocks
-from alikely.data.columns import ELSEWHERE
+from alikely.data.columns import ELSEWHERE, SILENT, with_silence
 from alikely.data.conditions import nested_labels
-from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
+from alikely.data.pairs import Pairs, chosen_pairs, listed_pairs, require_common_trials
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring, refuse_repeats
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
@@ -38,9 +40,12 @@ __all__ = [
     "pair_labels",
 ]
 
-SILENT = "(no response)"
 # Between names of data sets in an attribute of a table, which a file must hold.
 SEPARATOR = "\n"
+
+# Floats tell whole numbers apart up to here.
+MOST_COUNT = 2**53
+MAKE = "make them with Trials.from_table"
 
 By = Literal["condition", "dataset"] | None
 Repeats = Literal["paired", "crossed"]
@@ -112,8 +117,8 @@ def joint_correctness(
     >>> joint_correctness(trials)["cells"].values.tolist()
     [[2, 1, 1, 1]]
     """
-    _choice("repeats", repeats, ("paired", "crossed"))
-    data = trials.data
+    one_of("repeats", repeats, ("paired", "crossed"))
+    data, pairs = of_type(trials, Trials, MAKE).data, listed_pairs(pairs)
     raw = data["correct"].values
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
@@ -293,7 +298,7 @@ def cohort_counts(
     >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
     ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
     """
-    data = trials.data
+    data = of_type(trials, Trials, MAKE).data
     refuse_repeats(data, "the cohort model")
     kind = data["kind"].values
     for name in (humans, models):
@@ -382,6 +387,8 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     """
     counts = np.atleast_2d(check_counts(cells))
     n_pairs = len(counts)
+    n = int(counts.sum())
+    check_memory(40.0 * n, f"{n:,} trials", "give smaller counts")
     group = np.repeat(np.arange(n_pairs), counts.sum(axis=1))
     code = np.concatenate([np.repeat(np.arange(4), row) for row in counts])
     index = np.arange(n_pairs)
@@ -432,7 +439,7 @@ def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
     >>> correctness(np.array([1, 0, -1, -2], dtype=np.int8), "error").tolist()
     [1, 0, 0, -1]
     """
-    _choice("no_response", no_response, ("error", "drop"))
+    one_of("no_response", no_response, ("error", "drop"))
     if no_response == "drop":
         return np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
     return np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
@@ -468,7 +475,7 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
     names = data["class"].values.tolist()
     silent = (raw == NO_RESPONSE) & (correct != LEFT_OUT)
     if silent.any():
-        names = [*names, SILENT]
+        names = with_silence(names)
     response = np.where(silent, len(names) - 1, raw).astype(np.int32)
     return {
         "response": (("observer", "trial"), np.where(correct == LEFT_OUT, LEFT_OUT, response)),
@@ -507,7 +514,7 @@ def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
             f"{array.shape}"
         )
     numbers = array.astype(np.float64)
-    fractional = ~(numbers == np.round(numbers))
+    fractional = ~(numbers == np.round(numbers)) | (numbers > MOST_COUNT)
     if fractional.any():
         raise ValueError(
             f"counts must be whole numbers, got {numbers[fractional][0]:g}; weights and "
@@ -516,12 +523,6 @@ def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
     if (numbers < 0).any():
         raise ValueError(f"counts must not be negative, got {numbers.min():g}")
     return numbers.astype(np.int64)
-
-
-def _choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    if value not in allowed:
-        options = listed(map(repr, allowed))
-        raise ValueError(f"{name} must be one of {options}; got {value!r}{nearest(value, allowed)}")
 
 
 def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
@@ -545,7 +546,7 @@ def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.Dat
     ValueError
         If `by` is unknown.
     """
-    _choice("by", by, ("condition", "dataset", None))
+    one_of("by", by, ("condition", "dataset", None))
     keys = {None: [], "dataset": ["dataset"], "condition": ["dataset", "condition"]}[by]
     frame = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     for key in frame.columns.difference(keys):

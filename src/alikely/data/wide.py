@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from alikely._base.names import listed, nearest
+from alikely.data.ingest import named_once
 
 __all__ = ["Long", "long_tables"]
 
@@ -68,7 +69,7 @@ def long_tables(
     notes: list[str] = []
     for number, table in enumerate(tables):
         try:
-            frame = nw.from_native(table, eager_only=True)
+            frame = nw.from_native(named_once(table), eager_only=True)
         except TypeError:
             raise TypeError(
                 f"expected a pandas, polars or pyarrow table, got {type(table).__name__}"

@@ -21,12 +21,15 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
+from alikely._base.size import check_array
 from alikely.data.blocks import Block
 from alikely.errors.draws import PATTERNS, drawn_by_block, process_weights
 from alikely.inference.evaluation import joint_errors_of, wrong_answers
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric
 
 __all__ = ["agreement_draws"]
+
+FEWER = "choose fewer pairs or a smaller n_draws"
 
 # Mass of the prior: half a joint error that agrees, half a one that does not.
 MASS = 1.0
@@ -100,6 +103,7 @@ def _of_block(
     n_pairs, n_trials = len(block.a), block.correct.shape[1]
     counted = _counted(block, rng)
     width = 1 + 2 * block.n_classes
+    check_array(n_draws, n_pairs, "draws", FEWER)
     out = np.empty((n_draws, n_pairs), dtype=np.float32)
     held = n_pairs * (width + 2)
     for some, weights in process_weights(rng, n_draws, n_trials, MASS, held):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_rows
@@ -36,6 +37,8 @@ __all__ = [
     "process_weights",
     "row_draws",
 ]
+
+FEWER = "choose fewer pairs or a smaller n_draws"
 
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
@@ -125,6 +128,7 @@ def drawn_by_block(
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     jobs = [(block, n_draws, metric, seed) for block, seed in zip(groups, seeds, strict=True)]
+    check_array(n_draws, table.sizes["pair"], "draws", FEWER)
     out = np.empty((n_draws, table.sizes["pair"]), dtype=np.float32)
     for block, drawn in zip(groups, in_parallel(draw, jobs), strict=True):
         drawn[:, ~block.shares()[:, 3].any(axis=1)] = np.nan

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
@@ -396,6 +397,7 @@ def _scores(result: Any) -> Scores:
 
 def correctness_cells(result: Result) -> NDArray[np.int64]:
     """Count tables of a result; refuse those of other metrics (`ValueError`)."""
+    of_type(result, Result, "make one with al.error_consistency")
     if "cells" not in result.table:
         raise ValueError(
             f"this compares models of right and wrong answers, and a result of "

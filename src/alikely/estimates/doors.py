@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import step
 from alikely.data.pairs import Pairs
+from alikely.data.sizes import n_entries
 from alikely.data.tables import By
+from alikely.data.trials import Trials
 from alikely.estimates.result import Result, fit_groups
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate
@@ -35,6 +38,9 @@ __all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers", "model_n
 
 # Of more pairs tables take minutes, and replicates gigabytes.
 MANY = 20_000
+# What counts, labels and estimates of an entry take, and how often null draws are held at once.
+BYTES_OF_ENTRY = 600
+NULL_COPIES = 2
 # A model that its user gave no name.
 OWN = "own"
 
@@ -134,6 +140,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     seed = seed_sequence(ask.rng)
     bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
     of = metric.label.lower()
+    _check_size(trials, metric, ask)
     with step(f"{of}: counts and estimates"):
         table = kind.count(trials, metric, ask)
         cluster = kind.cluster(table, ask)
@@ -177,6 +184,21 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     return Result(tree)
 
 
+def _check_size(trials: Any, metric: Metric, ask: Ask) -> None:
+    """Refuse more than memory holds before anything is counted; other tables are checked later."""
+    if not isinstance(trials, Trials) or metric.counts == "margins":
+        return
+    n = n_entries(trials, ask.pairs, ask.by)
+    n_null = ask.n_null if metric.counts == "correctness" else 0
+    kept = ask.n_resamples + ask.n_draws * (2 if metric.counts == "correctness" else 1)
+    most = max(kept, NULL_COPIES * n_null)
+    check_memory(
+        n * (BYTES_OF_ENTRY + FLOAT32 * most),
+        f"{n:,} pairs x {most:,} replicates and draws",
+        "choose pairs=, n_resamples=0, n_draws=0 and n_null=0, or al.matrix",
+    )
+
+
 def model_name(model: Any) -> str:
     """How a result calls the model behind its posterior."""
     return model if isinstance(model, str) else model.name or OWN
@@ -193,10 +215,11 @@ def _priors(fits: Mapping[str, xr.DataTree]) -> str:
 def check_numbers(**numbers: int) -> None:
     """Refuse numbers of draws that are negative or no whole numbers (`ValueError`)."""
     for name, number in numbers.items():
-        if not isinstance(number, int | np.integer):
+        if not isinstance(number, int | np.integer) or isinstance(number, bool):
             raise ValueError(f"{name} must be a whole number, 0 for none; got {number!r}")
         if number < 0:
             raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
+    check_total(numbers)
 
 
 def _attributes(

@@ -57,6 +57,7 @@ def decision_margin_consistency(
     priors: Priors | None = None,
     include: Sequence[str] = (),
     method: Method = "pearson",
+    unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int = 10_000,
     n_draws: int = 4_000,
@@ -116,6 +117,8 @@ def decision_margin_consistency(
     method : {"pearson", "spearman"}
         Of the estimate, its standard error and the bootstrap; what is freed of noise is a linear
         correlation of normal scores with shares, or of strengths.
+    unmatched : {"error", "accept"}
+        As in `alikely.margins.margin_table`.
     no_response : {"error", "drop"}
         Count a missing response as an error, or as no answer.
     n_resamples : int
@@ -220,6 +223,7 @@ def decision_margin_consistency(
             "model": model,
             "priors": priors,
             "include": include,
+            "unmatched": unmatched,
         },
     )
     return analyse(trials, margin_metric(method), MARGINS, ask)
@@ -239,8 +243,9 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     check_task(2 if options["m"] is None else options["m"], options["link"])
     margins = _margins(options["margins"], trials)
     table = margin_table(
-        trials, margins, ask.pairs, ask.by, ask.no_response, group=options["group"]
-    )
+        trials, margins, ask.pairs, ask.by, ask.no_response,
+        **{name: options[name] for name in ("group", "unmatched")},
+    )  # fmt: skip
     if ask.n_draws:
         needs_none = _direct(options) in ("moments", "auto")
         if not needs_none or options["m"] is not None or trials.has_classes:
@@ -583,6 +588,7 @@ DEFAULTS: dict[str, Any] = {
     "model": "moments",
     "priors": None,
     "include": (),
+    "unmatched": "error",
 }
 MARGINS = Kind(
     _count,

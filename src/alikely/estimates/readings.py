@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
 from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.columns import SILENT
 from alikely.data.pairs import Pairs
-from alikely.data.tables import SILENT, By, pair_labels
+from alikely.data.tables import By, pair_labels
 from alikely.data.trials import Trials
 from alikely.errors.draws import chained
 from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit

@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from alikely._base.checks import of_type
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.consistency import sampling_unit
@@ -75,6 +76,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     >>> len(consistency_table(trials, result))
     1
     """
+    of_type(result, Result, "make one with al.decision_margin_consistency")
     if result.metric.counts != "margins":
         raise ValueError(
             f"expected a result of decision_margin_consistency, got one of {result.metric.name}"

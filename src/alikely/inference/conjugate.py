@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, linked
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
@@ -32,6 +33,8 @@ __all__ = [
     "pairwise_draws",
     "stick_masses",
 ]
+
+FEWER = "choose fewer pairs or a smaller n_draws"
 
 # What the copy model is about: both are functions of the same cells.
 COPY_MODEL = (ERROR_CONSISTENCY, COPY_PROBABILITY)
@@ -102,6 +105,7 @@ def pairwise_draws(
         (counts[start : start + step], beta, n_draws, metrics, seed)
         for start, seed in zip(starts, seeds, strict=True)
     ]
+    check_array(n_draws, len(metrics) * len(counts), "draws", FEWER)
     out = {m.name: np.empty((n_draws, len(counts)), dtype=np.float32) for m in metrics}
     for start, drawn in zip(starts, in_parallel(_pairwise_chunk, jobs), strict=True):
         for name, values in drawn.items():
@@ -186,6 +190,7 @@ def joint_draws(
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
+    check_array(n_draws, len(metrics) * table.sizes["pair"], "draws", FEWER)
     out = {m.name: np.empty((n_draws, table.sizes["pair"]), dtype=np.float32) for m in metrics}
     if images is None:
         together = [[number] for number in range(len(groups))]

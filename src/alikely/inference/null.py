@@ -27,6 +27,7 @@ from scipy import special, stats
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_array
 from alikely.data.tables import check_counts
 from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
@@ -40,6 +41,8 @@ __all__ = [
     "null_percentiles",
     "p_value",
 ]
+
+FEWER = "choose fewer pairs or a smaller n_draws"
 
 # Pairs drawn for at a time by one worker.
 CHUNK = 64
@@ -92,6 +95,7 @@ def null_draws(
         (counts[start : start + CHUNK], n_draws, metric, seed)
         for start, seed in zip(starts, seeds, strict=True)
     ]
+    check_array(n_draws, len(counts), "null draws", FEWER)
     out = np.empty((n_draws, len(counts)), dtype=np.float32)
     for start, draws in zip(starts, in_parallel(_null_chunk, jobs), strict=True):
         out[:, start : start + CHUNK] = draws

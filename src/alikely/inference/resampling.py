@@ -20,6 +20,7 @@ from scipy import special
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, cluster_numbers, linked
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
@@ -33,6 +34,7 @@ __all__ = [
 
 # Numbers held at a time by one worker (weights plus cells), about 60 MB in float32.
 CHUNK = 16_000_000
+FEWER = "choose fewer pairs or a smaller n_resamples"
 
 
 def bootstrap(
@@ -105,6 +107,7 @@ def bootstrap(
         if unit and len(unit) == 1 and len(np.unique(unit)) == len(unit[0]):
             unit = None
         jobs.append((own, unit, metric, n_resamples, kind, seeds[numbers[0]]))
+    check_array(n_resamples, table.sizes["pair"], "replicates", FEWER)
     out = np.empty((n_resamples, table.sizes["pair"]), dtype=np.float32)
     for numbers, replicates in zip(together, in_parallel(_bootstrap_blocks, jobs), strict=True):
         for number, values in zip(numbers, replicates, strict=True):

@@ -39,6 +39,8 @@ from alikely.metrics.margins import (
 __all__ = ["decision_margins"]
 
 Codes = NDArray[np.int64]
+# Larger ones have squares that are no numbers.
+LARGEST = 1e100
 TRIAL = ["dataset", "condition", "item"]
 ENTRY = ["observer", *TRIAL]
 
@@ -229,6 +231,12 @@ def _number(columns: Mapping[str, Column], roles: Sequence[str]) -> tuple[Codes,
 def _finite(rows: _Rows, name: str) -> Floats:
     values = rows.source.numbers(name)
     bad = ~np.isfinite(values)
+    if not bad.any() and (np.abs(values) > LARGEST).any():
+        row = int(np.argmax(np.abs(values)))
+        raise ValueError(
+            f"column {name!r} must hold numbers up to {LARGEST:g}, got {values[row]:g} for "
+            f"{rows.name(row)} ({rows.source.where(row)}); give another unit"
+        )
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(

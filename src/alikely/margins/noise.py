@@ -18,6 +18,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from alikely._base.checks import of_type
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
@@ -128,6 +129,7 @@ def fit_observers(
 
     check_priors(priors)
     refuse_options(model, {"priors": priors, "components": components != "auto"})
+    of_type(trials, Trials, "make them with Trials.from_table")
     if m is None and not trials.has_classes:
         raise ValueError(
             "these trials hold correctness only: give the number of alternatives of the task, m=..."

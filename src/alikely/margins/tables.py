@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.pairs import Pairs, chosen_pairs
@@ -25,6 +26,8 @@ from alikely.metrics.margins import FEWEST_ITEMS
 
 __all__ = ["answers_of_group", "class_answers", "margin_table"]
 
+# Of the items of a machine, or of those that were answered, as many must be found.
+LEAST_MATCHED = 0.5
 PLACE = ["dataset", "condition", "item"]
 
 
@@ -44,6 +47,7 @@ def margin_table(
     no_response: Literal["error", "drop"] = "error",
     *,
     group: str = "kind",
+    unmatched: Literal["error", "accept"] = "error",
 ) -> xr.Dataset:
     """Align machines' margins with the answers of groups of observers.
 
@@ -62,6 +66,9 @@ def margin_table(
         Whether a missing response is a wrong answer, or none.
     group : str
         Observer coordinate whose labels name the groups; ``"observer"`` makes each its own group.
+    unmatched : {"error", "accept"}
+        Refuse a machine that is compared with a group if fewer than half of its items, or of those
+        that groups answered, whichever are fewer, are found on the other side; or accept it.
 
     Returns
     -------
@@ -74,7 +81,9 @@ def margin_table(
         on the common ones (for machines of margins above 0); ``n_contradictions`` (observer,
         trial): repeats of an item on which a machine's answer is right with a negative margin or
         wrong with a positive one; ``n_unmatched`` (observer): items of a machine in groups of
-        trials that nobody answered; ``source_note`` (observer): what is known of its scores.
+        trials that nobody answered; ``n_matched, n_alone, n_missing`` (observer): of a machine,
+        items that a group answered, those that none did, and answered ones without a margin;
+        ``source_note`` (observer): what is known of its scores.
         Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
         ``kind`` and ``n_members``; of trials ``true_class``, the position of the class of the
         item, -1 where none is known, and ``class_name``, then empty.
@@ -84,7 +93,7 @@ def margin_table(
     ValueError
         If an observer label is unknown, some observers of a kind have margins and some have not,
         there are fewer than two systems, or two systems share fewer than 5 items in a group, or
-        none of a data set of which both have some.
+        none of a data set of which both have some; or most items of a machine are not matched.
 
     Examples
     --------
@@ -105,6 +114,10 @@ def margin_table(
     members, owner = _members(systems)
     trial_group, labels = groups_of_trials(xr.Dataset.from_dataframe(items), by)
     index, right, shown = _indices(systems, margins, of_margin, member_right, member_shown)
+    matched, alone, missing = _matches(systems, index, shown)
+    one_of("unmatched", unmatched, ("error", "accept"))
+    if unmatched == "error":
+        _refuse_unmatched(systems, (matched, alone, missing), first, second)
     _refuse_strangers(systems, index, items["dataset"].to_numpy(object), first, second)
     in_group, a_of, b_of = _entries(systems, index, trial_group, len(labels), first, second)
     names = np.array(systems.names, dtype=object)
@@ -124,6 +137,9 @@ def margin_table(
                 _contradictions(systems, index, correct, of_trial),
             ),
             "n_unmatched": ("observer", _unmatched(index, shown, trial_group)),
+            "n_matched": ("observer", matched),
+            "n_alone": ("observer", alone),
+            "n_missing": ("observer", missing),
             "source_note": ("observer", _source_notes(systems, margins)),
             "trial_group": ("trial", trial_group),
             "first": ("pair", a_of),
@@ -342,6 +358,38 @@ def _contradictions(
             against = sure & ((margin > 0) != (answer == 1))
             found[s] = np.bincount(of_trial[against], minlength=index.shape[1])
     return found
+
+
+def _matches(
+    systems: _Systems, index: Floats, shown: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Items of each machine that groups answered, that none did, and answered ones it lacks."""
+    answered, own = shown.any(axis=0), ~np.isnan(index)
+    machine = np.array(systems.machine, dtype=bool)
+    counts = ((own & answered), (own & ~answered), (~own & answered))
+    return tuple(np.where(machine, part.sum(axis=1), 0) for part in counts)  # type: ignore[return-value]
+
+
+def _refuse_unmatched(
+    systems: _Systems,
+    counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> None:
+    """Refuse machines of which most items are found nowhere among the answers, or the reverse."""
+    machine = np.array(systems.machine, dtype=bool)
+    mixed = machine[first] != machine[second]
+    for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
+        matched, alone, missing = (int(part[s]) for part in counts)
+        fewer = matched + min(alone, missing)
+        # Of none at all the pair is told by name.
+        if machine[s] and 0 < matched < LEAST_MATCHED * fewer:
+            raise ValueError(
+                f"of the items of {systems.names[s]!r} {matched} are among those that were "
+                f"answered, {alone} are not, and {missing} that were answered have no margin; "
+                "label items and conditions alike in trials and margins, or say "
+                "unmatched='accept'"
+            )
 
 
 def _unmatched(

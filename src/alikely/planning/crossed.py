@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely.benchmark.layout import (
     FEWEST_HUMANS,
     HUMANS,
@@ -170,6 +171,7 @@ def variance_components(
     >>> table["system"].tolist()[-1], table["n_observers"].tolist()[-1]
     ('human-human', 4)
     """
+    of_type(trials, Trials, "make them with Trials.from_table")
     estimand = metric_of_trials(metric)
     table, layout = laid_out(
         trials,
@@ -412,6 +414,7 @@ def best_design(
 
 
 def _check_components(components: pd.DataFrame) -> None:
+    of_type(components, pd.DataFrame, "make them with variance_components")
     lacking = [name for name in ("system", "n_conditions", *COMPONENTS) if name not in components]
     if lacking:
         raise ValueError(

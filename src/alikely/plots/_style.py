@@ -64,6 +64,8 @@ STYLE_DOC = """    style : {"screen", "column"}
         ``"column"`` draws a new figure as wide as a column of a paper (3.3 in), in 8 pt, panels one
         above the other and the legend below.
 """
+# Names are no formulas: a dollar in one is a dollar.
+PLAIN: Any = {"text.parse_math": False}
 # Fonts that publishers take and text editors find, instead of outlines of single letters.
 EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
 
@@ -92,10 +94,11 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
         if style not in ("screen", "column"):
             raise ValueError(f"style must be 'screen' or 'column', got {style!r}")
         if style == "screen":
-            return draw(*args, **kwargs)
+            with mpl.rc_context(PLAIN):
+                return draw(*args, **kwargs)
         token = _style.set(style)
         try:
-            with mpl.rc_context(SIZES):
+            with mpl.rc_context(SIZES | PLAIN):
                 made = draw(*args, **kwargs)
                 fit_to_column(figure_of_any(made))
         finally:

@@ -26,6 +26,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import condition_labels
@@ -110,6 +111,7 @@ def difficulty_spectrum(
     >>> spectrum["delta"].values.round(1).tolist()
     [0.0, -5.4, -7.8]
     """
+    of_type(trials, Trials, "make them with Trials.from_table")
     if chance is None:
         if not trials.has_classes:
             raise ValueError(

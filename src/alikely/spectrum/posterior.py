@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
@@ -143,6 +144,7 @@ def fit_spectrum(
     from alikely.models._given_priors import check_priors
 
     check_priors(priors)
+    of_type(spectrum, xr.Dataset, "make one with al.difficulty_spectrum")
     if spectrum.attrs.get("repeats"):
         raise ValueError(
             "items came back, and this model takes one answer to each: choose one with "

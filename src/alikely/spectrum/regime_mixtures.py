@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.random import RandomState, seed_sequence
 from alikely.stats.mixtures import mixture_boundaries, neighbour_probabilities, regime_names
 from alikely.stats.variance import mean_of_defined
@@ -120,6 +121,7 @@ def regimes(
     >>> found["label"].values.tolist()
     ['regime 2', 'regime 1', 'regime 1']
     """
+    of_type(spectrum, xr.Dataset, "make one with al.difficulty_spectrum")
     delta = spectrum["delta"].values
     n_different = _checked(spectrum, k, n_starts, n_resamples)
     start_seed, resample_seed = seed_sequence(rng).spawn(2)

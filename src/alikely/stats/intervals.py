@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Literal
 
@@ -25,6 +26,8 @@ CiKind = Literal["eti", "hdi"]
 
 def check_interval(ci_prob: float, ci_kind: str) -> None:
     """Refuse a probability outside (0, 1) or an unknown kind of interval."""
+    if not isinstance(ci_prob, numbers.Real):
+        raise TypeError(f"ci_prob must be a number between 0 and 1, got {ci_prob!r}; try 0.95")
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     if ci_kind not in ("eti", "hdi"):

@@ -1,0 +1,170 @@
+"""Size before work: how much memory something will take, against what is free."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import psutil
+
+__all__ = [
+    "FLOAT32",
+    "MOST_NUMBERS",
+    "byte_text",
+    "check_array",
+    "check_memory",
+    "check_total",
+    "memory_limit",
+]
+
+# Of what is free: the rest is for copies, and for others.
+SHARE = 0.75
+# Says another limit, such as 40GB.
+VARIABLE = "ALIKELY_MEMORY"
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# Where control groups tell what a job may take and takes, as on clusters.
+GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
+FLOAT32 = 4
+# Replicates, draws and permutations: more take months, whatever the memory.
+MOST_NUMBERS = 100_000_000
+
+
+def memory_limit() -> int:
+    """Bytes that a piece of work may take.
+
+    Returns
+    -------
+    int
+        What the environment variable ``ALIKELY_MEMORY`` says (such as ``40GB``); else three
+        quarters of the memory that is free: of the machine, of the control group, and of what the
+        process may use, whichever is least.
+
+    Raises
+    ------
+    ValueError
+        If the variable says no size.
+
+    Examples
+    --------
+    >>> memory_limit() > 0
+    True
+    """
+    said = os.environ.get(VARIABLE, "").strip()
+    if said:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", said.upper())
+        if found is None:
+            raise ValueError(f"{VARIABLE} must be a size such as 40GB, got {said!r}")
+        return int(float(found[1]) * UNITS[found[2]])
+    return int(SHARE * min(psutil.virtual_memory().available, _of_group(), _of_process()))
+
+
+def _of_group() -> float:
+    """What the control group of the process has left."""
+    for most, used in GROUPS:
+        try:
+            return int(Path(most).read_text()) - int(Path(used).read_text())
+        except (OSError, ValueError):  # no such group, or no limit ("max")
+            continue
+    return float("inf")
+
+
+def _of_process() -> float:
+    """What limits of the process leave it, as set by ``ulimit -v``."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return float("inf")
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return float("inf")
+    return max(0, most - psutil.Process().memory_info().vms)
+
+
+def byte_text(n_bytes: float) -> str:
+    """A size in words.
+
+    Examples
+    --------
+    >>> byte_text(180e9), byte_text(1500), byte_text(7.3e15)
+    ('180 GB', '1.5 kB', '7,300 TB')
+    """
+    for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= size:
+            value = n_bytes / size
+            return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
+    return f"{n_bytes:.0f} B"
+
+
+def check_memory(n_bytes: float, what: str, remedy: str) -> None:
+    """Refuse work that would take more memory than there is, before it begins.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What it takes at most.
+    what : str
+        Its numbers, such as ``4,498,500 pairs x 10,000 replicates``.
+    remedy : str
+        What one can do instead.
+
+    Raises
+    ------
+    MemoryError
+        If it takes more than `memory_limit`.
+
+    Examples
+    --------
+    >>> check_memory(1e18, "a billion of each", "choose fewer")
+    ... # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    MemoryError: a billion of each: 1,000,000 TB of memory, and ...
+    """
+    limit = memory_limit()
+    if n_bytes > limit:
+        raise MemoryError(
+            f"{what}: {byte_text(n_bytes)} of memory, and {byte_text(limit)} may be used; "
+            f"{remedy}; another limit: environment variable {VARIABLE}"
+        )
+
+
+def check_array(n: int, n_entries: int, what: str, remedy: str) -> None:
+    """Refuse an array of replicates by entries, in float32, that memory does not hold.
+
+    Parameters
+    ----------
+    n, n_entries : int
+        Its replicates, draws, or the like, and its entries.
+    what, remedy : str
+        What there are `n` of, and what one can do instead.
+
+    Raises
+    ------
+    MemoryError
+        As from `check_memory`.
+
+    Examples
+    --------
+    >>> check_array(10_000, 72, "replicates", "ask for fewer")
+    """
+    check_memory(FLOAT32 * n * n_entries, f"{n_entries:,} entries x {n:,} {what}", remedy)
+
+
+def check_total(numbers: dict[str, int]) -> None:
+    """Refuse numbers of replicates that nobody can wait for (`ValueError`).
+
+    Examples
+    --------
+    >>> check_total({"n_permutations": 10**12})
+    Traceback (most recent call last):
+    ValueError: n_permutations must be at most 100,000,000, got 1,000,000,000,000
+    """
+    for name, number in numbers.items():
+        if number > MOST_NUMBERS:
+            raise ValueError(f"{name} must be at most {MOST_NUMBERS:,}, got {number:,}")

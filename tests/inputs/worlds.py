@@ -1,0 +1,98 @@
+"""Small studies that the cases of inputs are made of."""
+
+from __future__ import annotations
+
+import functools
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import alikely as al
+
+# What every door is asked for: enough for intervals, in milliseconds.
+FEW: dict[str, Any] = {"n_resamples": 50, "n_draws": 50, "rng": 1}
+
+
+@functools.cache
+def _drawn() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    classes = np.array(["bear", "car", "dog"])
+    rows = []
+    truth = rng.integers(3, size=24)
+    hard = rng.normal(0, 0.15, 24)
+    for condition, easy in (("clean", 0.85), ("noisy", 0.6)):
+        for name, kind in (
+            ("anna", "human"),
+            ("ben", "human"),
+            ("carl", "human"),
+            ("net_a", "model"),
+            ("net_b", "model"),
+        ):
+            right = rng.random(24) < np.clip(easy + hard, 0.1, 0.95)
+            wrong = (truth + rng.integers(1, 3, 24)) % 3
+            rows.append(
+                pd.DataFrame(
+                    {
+                        "observer": name,
+                        "kind": kind,
+                        "condition": condition,
+                        "item": [f"img{i:02d}" for i in range(24)],
+                        "truth": classes[truth],
+                        "response": classes[np.where(right, truth, wrong)],
+                    }
+                )
+            )
+    return pd.concat(rows, ignore_index=True)
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    """Three people and two machines, 24 images in two conditions; columns are put in or over."""
+    return _drawn().assign(**columns)
+
+
+def text(frame: pd.DataFrame | None = None, **how: Any) -> str:
+    """A table as csv."""
+    stream = io.StringIO()
+    (table() if frame is None else frame).to_csv(stream, index=False, **how)
+    return stream.getvalue()
+
+
+def renamed(column: str, **names: str) -> pd.DataFrame:
+    """The table with other labels in a column."""
+    return table().replace({column: names})
+
+
+@functools.cache
+def trials() -> al.Trials:
+    """The table as trials."""
+    return al.Trials.from_table(table())
+
+
+@functools.cache
+def correct() -> al.Trials:
+    """Right and wrong alone: four observers, 30 trials."""
+    right = np.random.default_rng(2).random((4, 30)) < 0.7
+    return al.Trials.from_correct(right.astype(int), observers=["a", "b", "c", "d"])
+
+
+@functools.cache
+def result() -> al.Result:
+    """Error consistency of people and machines."""
+    return al.error_consistency(trials(), "human-model", n_null=50, **FEW)
+
+
+@functools.cache
+def scores() -> al.Benchmark:
+    """Scores of the machines."""
+    return al.benchmark_scores(trials(), **FEW)
+
+
+@functools.cache
+def margins() -> pd.DataFrame:
+    """Margins of the machines."""
+    rng = np.random.default_rng(3)
+    of_machines = table().query("kind == 'model'")
+    found = of_machines[["observer", "condition", "item"]].reset_index(drop=True)
+    return found.assign(margin=rng.normal(size=len(found)))
