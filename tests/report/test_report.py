@@ -247,7 +247,7 @@ def test_hundreds_of_pairs_are_folded() -> None:
     trials = al.Trials.from_correct(rng.integers(0, 2, (30, 40)))
     report = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).report()
     page = Page(report.html)
-    assert "The first 20 of 435 rows; all are below." in page.text
+    assert "The first 20 of 435 rows ; all are below ." in page.text
     packed = next(t for t in map(json.loads, page.data[:-1]) if _n_rows(t[-1]) == 435)
     assert len(packed) == len(set(map(len, packed))) or len(packed) > 3
     assert len(report.html) < 400_000

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 import alikely as al
 from alikely._base.steps import step
 from alikely.cli._options import (
@@ -87,6 +89,14 @@ def add_options(parser: Parser) -> None:
     add_cluster(parser)
     add_reading_options(parser)
     add_inference_options(parser, resamples=2_000)
+    parser.add_argument(
+        "--null-draws",
+        type=int,
+        default=2_000,
+        metavar="N",
+        help="replicates of independent observers behind p values of metrics of correctness "
+        "(default 2000)",
+    )
     parser.add_argument("--title", metavar="TEXT", help="of the page")
     parser.add_argument(
         "--out",
@@ -113,6 +123,9 @@ def run(options: argparse.Namespace) -> None:
         results: list[Tree] = [load_saved(path) for path in options.file]
     else:
         trials = read_trials(options, options.file)
+        if options.exclude is not None:
+            every, trials = trials, al.exclude_conditions(trials, options.exclude)
+            remarks.append(_left_out(every, trials, options.exclude))
         results = _analysed(options, trials, remarks)
     import matplotlib as mpl
 
@@ -127,16 +140,29 @@ def run(options: argparse.Namespace) -> None:
         print(f"! {remark}")
 
 
+def _left_out(every: Trials, kept: Trials, why: str) -> str:
+    """What was left out before anything was counted."""
+    names = ["dataset", "condition"]
+    conditions = [
+        len(pd.DataFrame({name: one.data[name].values for name in names}).drop_duplicates())
+        for one in (every, kept)
+    ]
+    return (
+        f"Left out before all else, as {why!r} has it: {conditions[0] - conditions[1]} of "
+        f"{conditions[0]} conditions, {every.n_trials - kept.n_trials:,} of {every.n_trials:,} "
+        "trials."
+    )
+
+
 def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -> list[Tree]:
     """All pairs, and scores where there are humans and models."""
     metric = find_metric(options.metric)
-    if options.exclude is not None:
-        trials = al.exclude_conditions(trials, options.exclude)
     kinds = set(map(str, trials.data["kind"].values))
     both = {options.models, options.humans} <= kinds
     pairs = pairs_of(options)
     if pairs == BY_KIND:
         pairs = f"{options.humans}-{options.models}" if both else "all"
+    own = {"n_null": options.null_draws} if metric.counts == "correctness" else {}
     results: list[Tree] = [
         al.compare(
             trials,
@@ -150,6 +176,7 @@ def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -
             ci_prob=options.ci_prob,
             ci_kind=options.ci_kind,
             rng=options.seed,
+            **own,
         )
     ]
     if both:

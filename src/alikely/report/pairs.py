@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,11 @@ __all__ = ["differences_of", "pair_findings", "pair_sections"]
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 120
 # Every school is laid out in this order.
-SCHOOLS = ("analytic", "bootstrap", "posterior")
+SCHOOLS: tuple[Literal["analytic", "bootstrap", "posterior"], ...] = (
+    "analytic",
+    "bootstrap",
+    "posterior",
+)
 HEADINGS = {
     "dataset": "data set",
     "accuracy_a": "accuracy",
@@ -156,7 +161,7 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     top = f"the {ROWS} highest of {n:,}" if n > ROWS else "all"
     blocks = [
         figure_of(
-            lambda: plot_intervals(result, sort="estimate", top=ROWS),
+            lambda: plot_intervals(result, intervals=SCHOOLS, sort="estimate", top=ROWS),
             f"{metric.label} with its intervals: {top}.",
         )
     ]
@@ -250,7 +255,11 @@ def _compared(table: pd.DataFrame) -> list[Block]:
         f"are adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals "
         "hold one by one."
     )
-    return [Text(text), table_of(table, "Smallest p values first.", sort="p_value")]
+    heads = {"se": "standard error", "other": "other observer"}
+    return [
+        Text(text),
+        table_of(table, "Smallest p values first.", sort="p_value", headings=heads),
+    ]
 
 
 def _largest(result: Result, table: pd.DataFrame) -> str:
