@@ -20,6 +20,7 @@ FORMS = {
     "rect": 'shape=box, style="filled", fillcolor="#f7f7f7"',
     "rounded": "shape=ellipse",
 }
+PAGE_WIDTH = 560  # points
 OBSERVED = 'shape=ellipse, fillcolor="#cccccc"'
 HEAD = """digraph {
 bgcolor="transparent"; graph [fontname="Helvetica", fontsize=11];
@@ -88,16 +89,29 @@ def flow_dot(text: str) -> str:
     return "\n".join(lines)
 
 
+def drawn(body: str) -> str:
+    """Drawing of a graph, without what names the version of Graphviz."""
+    done = subprocess.run(
+        ["dot", "-Tsvg"], input=f"{HEAD}{body}\n}}", capture_output=True, text=True, check=True
+    )
+    return re.sub(r"<!--.*?-->\n?", "", done.stdout[done.stdout.index("<svg") :], flags=re.DOTALL)
+
+
+def width(svg: str) -> int:
+    """Width of a drawing, in points."""
+    return int(re.findall(r'width="(\d+)pt"', svg)[0])
+
+
 def main() -> None:
-    """Draw every graph anew."""
+    """Draw every graph anew, those of models from above or from the left, whichever is narrower."""
     DRAWINGS.mkdir(exist_ok=True)
     for name, text in graphs().items():
-        body = flow_dot(text) if text.startswith("flowchart") else model_dot(text)
-        drawn = subprocess.run(
-            ["dot", "-Tsvg"], input=f"{HEAD}{body}\n}}", capture_output=True, text=True, check=True
-        ).stdout
-        # Comments of Graphviz name its version, which says nothing of the graph.
-        svg = re.sub(r"<!--.*?-->\n?", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
+        if text.startswith("flowchart"):
+            svg = drawn(flow_dot(text))
+        else:
+            body = model_dot(text)
+            ways = [drawn(body), drawn(f"rankdir=LR; ranksep=.35; nodesep=.15;\n{body}")]
+            svg = ways[0] if width(ways[0]) <= PAGE_WIDTH else min(ways, key=width)
         (DRAWINGS / f"{name}.svg").write_text(f"{mark(text)}\n{svg}", encoding="utf-8")
 
 
