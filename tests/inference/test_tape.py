@@ -213,6 +213,44 @@ def test_elementwise_functions() -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=line.name)
 
 
+@pytest.mark.parametrize(
+    ("line", "function", "spread", "ulps"),
+    [
+        (Operation.EXP, np.exp, (1e-9, 1, 300), 2),
+        (Operation.LOG, np.log, (1e-9, 1, 150), 3),
+        (Operation.LOG1P, np.log1p, (1e-12, 1e-3, 30), 4),
+    ],
+)
+def test_series(line: Operation, function: Any, spread: tuple[float, ...], ulps: int) -> None:
+    """Our own exponential and logarithms: a few rounding errors from NumPy's, and its limits."""
+    rng = np.random.default_rng(0)
+    wide = np.concatenate([width * rng.normal(size=2_000) for width in spread])
+    if line is Operation.LOG:
+        wide = np.exp(wide)  # near 1, and near 0 and infinity
+    elif line is Operation.LOG1P:
+        wide = np.concatenate([np.expm1(wide), np.arange(1, 1_000) / -1_000])
+    ends = [0.0, -0.0, 5e-324, 1e-310, -1.0, 1.0, 1e308, -709.0, 709.7, 710.0, -745.0, -746.0]
+    point = np.concatenate([wide, ends, [np.nan, np.inf, -np.inf]])
+    n = len(point)
+    x = np.concatenate([np.zeros(n), point])
+    code = np.array([[line, n, 0, n, 1, 0, 0, 0, 0]], dtype=np.uint64)
+    evaluate(np.zeros(0), code, np.zeros(0, np.uint64), x)
+    with np.errstate(all="ignore"):
+        wanted = function(point)
+    within = np.isfinite(wanted)
+    np.testing.assert_array_equal(x[:n][~within], wanted[~within])
+    error = np.abs(x[:n][within] - wanted[within]) / np.spacing(np.abs(wanted[within]))
+    assert error.max() <= ulps
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 9, 64])
+def test_sums_of_any_length(length: int) -> None:
+    x = pt.tensor("x", shape=(2, length), dtype="float64")
+    point = np.random.default_rng(0).normal(size=(2, length))
+    (found,) = run(written([x], [x.sum(axis=1)], {}), point.ravel())
+    np.testing.assert_allclose(found, point.sum(axis=1), rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.parametrize("exponent", [2.0, 0.5, -1.0, 3.0, 0.0])
 def test_powers(exponent: float) -> None:
     """Of a known exponent, also where no power is worked out."""

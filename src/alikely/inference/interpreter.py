@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import enum
 import math
+from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
-__all__ = ["Operation", "evaluate"]
+__all__ = ["Operation", "evaluate", "exp", "log", "log1p"]
 
 
 class Operation(enum.IntEnum):
@@ -88,7 +92,93 @@ GATHER, SCATTER, SUM, PRODUCT, LARGEST = range(5)
 LEAST, SOFTMAX, LOG_SOFTMAX, CUMULATE, MATRIX_PRODUCT, TAKE, ALL = range(5, 12)
 FIRST_UNARY, FIRST_BINARY, FIRST_TERNARY = 20, 60, 80
 
+# Unsigned as all places are: with signed ones they would be made floats.
+FOUR, ONE_ON, TWO_ON, THREE_ON = (np.uint64(n) for n in (4, 1, 2, 3))
+
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+
+# Exponentials and logarithms without branches, so that loops over them take several numbers at a
+# time: a third to a quarter of the time of the C library's. Series, to about a rounding error.
+_inline = numba.njit(nogil=True, error_model="numpy", inline="always")
+# Added to a number, it leaves the nearest whole one in the last bits.
+ROUND = 1.5 * 2.0**52
+# Of a number's bits: where its exponent starts, that of 1, and a whole number below 2**52 as one.
+EXPONENT, ONE, WHOLE = (np.uint64(bits) for bits in (52, 1023 << 52, 0x433 << 52))
+# The logarithm of 2, whose first part times an exponent is exact.
+LOG_2, LOG_2_REST = 2977044471 / 2**32, 1.9082149292705877e-10
+LOG2_E = 1.4426950408889634
+ROOT_HALF = np.uint64(0x3FE6A09E667F3BCD)
+LARGEST_EXPONENT = np.uint64(1024)
+TO_POSITIVE = np.uint64(1024 << 52)
+NORMAL, SHIFT = 2.0**-1022, 54.0
+EXP_SERIES = tuple(1 / math.factorial(k) for k in range(13, 1, -1))
+LOG_SERIES = tuple(2 / (2 * k + 1) for k in range(11, 0, -1))
+
+
+@intrinsic
+def _bits(_: Any, number: Any) -> Any:
+    """The bits of a number."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), code
+
+
+@intrinsic
+def _number(_: Any, bits: Any) -> Any:
+    """The number of some bits."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), code
+
+
+@_inline
+def exp(x):  # type: ignore[no-untyped-def]
+    """Of what is left of a power of 2; that one in two factors, which may be below all others."""
+    inside = min(max(x, -746.0), 710.0)
+    n = (inside * LOG2_E + ROUND) - ROUND
+    rest = (inside - n * LOG_2) - n * LOG_2_REST
+    (a, b, c, d, e, f, g, h, i, j, k, m) = EXP_SERIES
+    high = ((((a * rest + b) * rest + c) * rest + d) * rest + e) * rest + f
+    series = (((((high * rest + g) * rest + h) * rest + i) * rest + j) * rest + k) * rest + m
+    half = n * 0.5 + ROUND
+    other = (n - (half - ROUND)) + ROUND
+    power = _number((_bits(half) << EXPONENT) + ONE)
+    value = (1 + (rest + rest * rest * series)) * power
+    value *= _number((_bits(other) << EXPONENT) + ONE)
+    return value if x == x else x
+
+
+@_inline
+def log(x):  # type: ignore[no-untyped-def]
+    """Of a power of 2, and of what is left between the roots of 1/2 and 2."""
+    tiny = x < NORMAL
+    y = x * 2.0**SHIFT if tiny else x
+    raised = (_bits(y) - ROOT_HALF + TO_POSITIVE) >> EXPONENT
+    left = _number(_bits(y) - ((raised - LARGEST_EXPONENT) << EXPONENT))
+    power = _number(raised | WHOLE) - (2.0**52 + 1024)
+    power = power - SHIFT if tiny else power
+    s = (left - 1) / (left + 1)
+    z = s * s
+    (a, b, c, d, e, f, g, h, i, j, k) = LOG_SERIES
+    high = ((((a * z + b) * z + c) * z + d) * z + e) * z + f
+    series = ((((high * z + g) * z + h) * z + i) * z + j) * z + k
+    value = power * LOG_2 + (2 * s + (s * z * series + power * LOG_2_REST))
+    value = value if x > 0 else (-np.inf if x == 0 else np.nan)
+    return value if x < np.inf else x
+
+
+@_inline
+def log1p(x):  # type: ignore[no-untyped-def]
+    """Of 1 + x as rounded, times what that rounding left out."""
+    above = 1 + x
+    rounded = above - 1
+    value = log(above) * (x / rounded) if rounded != 0 else x
+    return value if above < np.inf else above
 
 
 @_compiled
@@ -125,17 +215,15 @@ def erfcx(x):  # type: ignore[no-untyped-def]
     return (1 - y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y)))) / (x * math.sqrt(math.pi))
 
 
-@_compiled
+@_inline
 def sigmoid(x):  # type: ignore[no-untyped-def]
-    if x >= 0:
-        return 1 / (1 + math.exp(-x))
-    small = math.exp(x)
-    return small / (1 + small)
+    small = exp(-abs(x))
+    return (1.0 if x >= 0 else small) / (1 + small)
 
 
-@_compiled
+@_inline
 def softplus(x):  # type: ignore[no-untyped-def]
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+    return max(x, 0.0) + log1p(exp(-abs(x)))
 
 
 @_compiled
@@ -152,13 +240,13 @@ def _elementary(op, n, o, a, s, x):  # type: ignore[no-untyped-def]
             x[o + i] = -x[a + s * i]
     elif op == 21:
         for i in range(n):
-            x[o + i] = math.exp(x[a + s * i])
+            x[o + i] = exp(x[a + s * i])
     elif op == 22:
         for i in range(n):
-            x[o + i] = math.log(x[a + s * i])
+            x[o + i] = log(x[a + s * i])
     elif op == 23:
         for i in range(n):
-            x[o + i] = math.log1p(x[a + s * i])
+            x[o + i] = log1p(x[a + s * i])
     elif op == 24:
         for i in range(n):
             x[o + i] = math.expm1(x[a + s * i])
@@ -307,8 +395,16 @@ def _reduced(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
     for row in range(n):
         start = a + row * length
         if op == SUM:
-            one = 0.0
-            for i in range(length):
+            # Four sums side by side: each addition waits for the one before.
+            one, two, three, four = 0.0, 0.0, 0.0, 0.0
+            for i in range(length // FOUR):
+                at = start + FOUR * i
+                one += x[at]
+                two += x[at + ONE_ON]
+                three += x[at + TWO_ON]
+                four += x[at + THREE_ON]
+            one = (one + two) + (three + four)
+            for i in range(length - length % FOUR, length):
                 one += x[start + i]
         elif op == PRODUCT:
             one = 1.0
@@ -353,9 +449,9 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
             for i in range(length):
                 largest = max(largest, x[start + i])
             for i in range(length):
-                one = math.exp(x[start + i] - largest)
-                total += one
-                x[out + i] = one
+                x[out + i] = exp(x[start + i] - largest)
+            for i in range(length):
+                total += x[out + i]
             if op == LOG_SOFTMAX:
                 log = math.log(total)
                 for i in range(length):
