@@ -91,15 +91,13 @@ def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
 
 
 def pair_sections(
-    result: Result, frame: pd.DataFrame, trials: Trials | None, apart: pd.DataFrame | None
+    result: Result, trials: Trials | None, apart: pd.DataFrame | None
 ) -> list[Section]:
     """Estimates, tests against independence and differences.
 
     Parameters
     ----------
     result : Result
-    frame : pandas.DataFrame
-        Its summary.
     trials : Trials or None
         Their observers' kinds order and colour the figures.
     apart : pandas.DataFrame or None
@@ -109,7 +107,7 @@ def pair_sections(
     -------
     list of Section
     """
-    label = result.metric.label
+    label, frame = result.metric.label, result.summary()
     sections = [Section(f"Estimates: {label}", _estimates(result, frame, trials))]
     if tests := _tests(result, frame):
         sections.append(Section(f"Tests of independence: {label}", tests))
