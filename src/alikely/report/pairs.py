@@ -199,7 +199,7 @@ def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
     n = int(result.data.attrs.get("n_null", 0))
     names = [*_places(frame), "observer_a", "observer_b", "n_trials", "estimate", *there]
     blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many"))]
-    order: list[str] = [name for name in ("p_null", "p_fisher") if name in there][:1]
+    order = [str(name) for name in ("p_null", "p_fisher") if name in there][:1]
     # Many p values are the smallest that so many simulations can give.
     order += ["-log_bf10"] if "log_bf10" in there else ["-estimate"]
     blocks.append(
