@@ -113,3 +113,18 @@ def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_bad_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "none.csv", "--out", str(tmp_path)]) == 2
     assert "--out names a file, and " in capsys.readouterr().err
+
+
+def test_conditions_that_are_left_out_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials = al.load_example().select(condition=["blur", "noise"], kind="human")
+    rows = trials.to_table().replace({"condition": {"blur": "c100", "noise": "c30"}})
+    rows.assign(dataset="contrast").to_csv(tmp_path / "trials.csv", index=False)
+    arguments = ["report", str(tmp_path / "trials.csv"), "--exclude", "model-vs-human", *FEW]
+    assert main([*arguments, "--out", str(tmp_path / "page.html")]) == 0
+    told = "as 'model-vs-human' has it: 1 of 2 conditions, 160 of 320 trials."
+    assert told in " ".join(capsys.readouterr().out.split())
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert told.replace("'", "&#39;") in text
+    assert "4 observers (4 of kind human), 160 trials in 1 data set and 1 condition" in text

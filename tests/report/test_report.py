@@ -194,6 +194,7 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     assert "both observers always right" in page.text
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
     assert "none is defined and has a variance" in page.text
+    assert "Both observers always right (1 of 6 rows: Estimates: error consistency)." in page.text
     assert "Notes of the reading are kept with the trials" in page.text
 
 

@@ -108,6 +108,8 @@ class Table(Block):
         where the first rows are all.
     folded : bool
         Whether the first rows are folded as well.
+    remarks : dict of str to int
+        What the notes of all rows say, and of how many.
     """
 
     caption: str
@@ -118,6 +120,7 @@ class Table(Block):
     n_kept: int
     rest: Markup
     folded: bool = False
+    remarks: Mapping[str, int] = dataclasses.field(default_factory=dict)
     kind: ClassVar[str] = "table"
 
 
@@ -190,6 +193,7 @@ def table_of(
         n_kept,
         Markup(rest),
         folded,
+        remarks_of(frame["note"]) if "note" in frame else {},
     )
 
 
@@ -253,29 +257,48 @@ def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
         return [Failure(what, str(error))]
 
 
-def warnings_of(notes: pd.Series, what: str) -> list[str]:
-    """What the notes of a table warn of, the most frequent first.
+def remarks_of(notes: pd.Series) -> dict[str, int]:
+    """What the notes of a table say, the most frequent first, and in how many rows.
 
     Parameters
     ----------
     notes : pandas.Series of str
         Of each row, its remarks parted by semicolons.
-    what : str
-        What a row is, in the singular.
 
     Returns
     -------
-    list of str
+    dict of str to int
         Remarks that differ in the figures in their brackets alone count as one.
 
     Examples
     --------
-    >>> warnings_of(pd.Series(["", "few errors", "few errors; wide (3)", "wide (4)"]), "pair")
-    ['few errors (2 of 4 pairs)', 'wide (2 of 4 pairs)']
+    >>> remarks_of(pd.Series(["", "few errors", "few errors; wide (3)", "wide (4)"]))
+    {'few errors': 2, 'wide': 2}
     """
     told = notes[notes != ""].str.split("; ").explode()
     alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
     several = told.groupby(alike).transform("nunique") > 1
     counts = told.where(~several, alike).value_counts(sort=False)
     counts = counts.sort_values(ascending=False, kind="stable")
-    return [f"{note} ({n:,} of {counted(len(notes), what)})" for note, n in counts.items()]
+    return {str(note): int(n) for note, n in counts.items()}
+
+
+def warnings_of(sections: Sequence[Section]) -> list[str]:
+    """What all tables of a page warn of, each remark where it stands first.
+
+    Parameters
+    ----------
+    sections : sequence of Section
+
+    Returns
+    -------
+    list of str
+    """
+    found: dict[str, str] = {}
+    for section in sections:
+        for table in section.blocks:
+            if isinstance(table, Table):
+                for remark, n in table.remarks.items():
+                    where = f"{n:,} of {counted(table.n_rows, 'row')}: {section.title}"
+                    found.setdefault(remark, f"{capital(remark)} ({where}).")
+    return list(found.values())

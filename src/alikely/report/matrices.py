@@ -14,11 +14,10 @@ from alikely.report.blocks import (
     attempted,
     figure_of,
     table_of,
-    warnings_of,
 )
 from alikely.report.data import kinds_of
 
-__all__ = ["matrix_findings", "matrix_sections", "matrix_warnings"]
+__all__ = ["matrix_findings", "matrix_sections"]
 
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 200
@@ -36,11 +35,6 @@ HEADINGS = {
 def matrix_findings(matrix: MatrixResult) -> list[str]:
     """Sentences of what the matrix shows."""
     return [matrix_sentence(matrix)]
-
-
-def matrix_warnings(matrix: MatrixResult) -> list[str]:
-    """What the notes of the highest entries warn of."""
-    return warnings_of(matrix.to_frame(top=MOST_ROWS)["note"], "entry of those looked at")
 
 
 def matrix_sections(matrix: MatrixResult, trials: Trials | None) -> list[Section]:

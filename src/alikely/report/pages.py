@@ -24,7 +24,7 @@ from alikely.estimates.result import Result
 from alikely.estimates.tree import Tree
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
 from alikely.report.data import data_section
-from alikely.report.matrices import matrix_findings, matrix_sections, matrix_warnings
+from alikely.report.matrices import matrix_findings, matrix_sections
 from alikely.report.methods import methods_section
 from alikely.report.pairs import differences_of, pair_findings, pair_sections
 from alikely.report.scores import (
@@ -32,7 +32,6 @@ from alikely.report.scores import (
     drawn_sections,
     score_findings,
     score_sections,
-    score_warnings,
 )
 
 __all__ = ["Report", "make_report"]
@@ -154,19 +153,17 @@ def make_report(
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
     with step("laying out the report"):
         findings: list[str] = []
-        warned: list[str] = []
         sections: list[Section] = []
         scored = any(isinstance(result, Benchmark | DrawnScores) for result in results)
         for result in results:
-            said, told, own = _parts(result, trials, scored)
+            said, own = _parts(result, trials, scored)
             findings += said
-            warned += told
             sections += own
         first = Section("Findings", [Text(text, finding=True) for text in findings])
         read = data_section(list(results), trials)
-        warned = list(dict.fromkeys(warned)) or ["There is nothing to warn of."]
-        caution = Section("Warnings", [Items(warned)])
-        sections = _named_apart([first, caution, read, *sections, methods_section(list(results))])
+        sections = _named_apart([read, *sections, methods_section(list(results))])
+        warned = warnings_of(sections) or ["There is nothing to warn of."]
+        sections = [first, Section("Warnings", [Items(warned)]), *sections]
         heading = title or TITLE
         failures = [
             f"{block.what} {block.why}"
@@ -177,20 +174,17 @@ def make_report(
         return Report(_page(heading, remarks, sections), heading, tuple(failures))
 
 
-def _parts(
-    result: Tree, trials: Trials | None, scored: bool
-) -> tuple[list[str], list[str], list[Section]]:
-    """Findings, warnings and sections of one result."""
+def _parts(result: Tree, trials: Trials | None, scored: bool) -> tuple[list[str], list[Section]]:
+    """Findings and sections of one result."""
     if isinstance(result, Result):
-        frame, apart = result.summary(), None if scored else differences_of(result)
-        warned = warnings_of(frame["note"], "comparison")
-        return pair_findings(result, apart), warned, pair_sections(result, frame, trials, apart)
+        apart = None if scored else differences_of(result)
+        return pair_findings(result, apart), pair_sections(result, trials, apart)
     if isinstance(result, Benchmark):
-        return score_findings(result), score_warnings(result), score_sections(result)
+        return score_findings(result), score_sections(result)
     if isinstance(result, MatrixResult):
-        return matrix_findings(result), matrix_warnings(result), matrix_sections(result, trials)
+        return matrix_findings(result), matrix_sections(result, trials)
     assert isinstance(result, DrawnScores)
-    return drawn_findings(result), [], drawn_sections(result)
+    return drawn_findings(result), drawn_sections(result)
 
 
 def _named_apart(sections: list[Section]) -> list[Section]:

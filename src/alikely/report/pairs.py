@@ -16,7 +16,13 @@ from alikely.estimates.observer_means import (
     observer_differences,
 )
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import PLACES, bounds_of, interval_words, is_wide
+from alikely.estimates.sentences import (
+    PLACES,
+    bounds_of,
+    interval_words,
+    is_wide,
+    population_words,
+)
 from alikely.plots.agreement import plot_accuracy, plot_agreement
 from alikely.plots.intervals import plot_intervals
 from alikely.plots.null import plot_null
@@ -54,7 +60,7 @@ TESTED = (
     "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
     "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
     "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
-    "association. The tests speak for new trials of these very observers (taken as fixed)."
+    "association. The tests speak for {whom}."
 )
 SCHOOLS_SIDE_BY_SIDE = (
     "Schools of inference side by side. The analytic interval and the bootstrap start from the "
@@ -91,15 +97,13 @@ def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
 
 
 def pair_sections(
-    result: Result, frame: pd.DataFrame, trials: Trials | None, apart: pd.DataFrame | None
+    result: Result, trials: Trials | None, apart: pd.DataFrame | None
 ) -> list[Section]:
     """Estimates, tests against independence and differences.
 
     Parameters
     ----------
     result : Result
-    frame : pandas.DataFrame
-        Its summary.
     trials : Trials or None
         Their observers' kinds order and colour the figures.
     apart : pandas.DataFrame or None
@@ -109,7 +113,7 @@ def pair_sections(
     -------
     list of Section
     """
-    label = result.metric.label
+    label, frame = result.metric.label, result.summary()
     sections = [Section(f"Estimates: {label}", _estimates(result, frame, trials))]
     if tests := _tests(result, frame):
         sections.append(Section(f"Tests of independence: {label}", tests))
@@ -200,8 +204,8 @@ def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
         return []
     n = int(result.data.attrs.get("n_null", 0))
     names = [*_places(frame), "observer_a", "observer_b", "n_trials", "estimate", *there]
-    blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many"))]
-    order: list[str] = [name for name in ("p_null", "p_fisher") if name in there][:1]
+    blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many", whom=_whom(result)))]
+    order = [str(name) for name in ("p_null", "p_fisher") if name in there][:1]
     # Many p values are the smallest that so many simulations can give.
     order += ["-log_bf10"] if "log_bf10" in there else ["-estimate"]
     blocks.append(
@@ -231,9 +235,9 @@ def _means(result: Result, trials: Trials | None, apart: pd.DataFrame | None) ->
     if means is not None:
         blocks.append(
             Text(
-                "Mean of each machine over its pairs with observers of other kinds, for new trials "
-                "of these very observers; scores that speak for new people have a section of their "
-                "own, where the data allow it."
+                "Mean of each machine over its pairs with observers of other kinds, for "
+                f"{_whom(result)}; scores that speak for new people have a section of their own, "
+                "where the data allow it."
             )
         )
         names = {f"{s}_{end}": f"{s}_ci95_{end}" for s in SCHOOLS for end in ("lb", "ub")}
@@ -244,15 +248,20 @@ def _means(result: Result, trials: Trials | None, apart: pd.DataFrame | None) ->
             table_of(means.rename(columns=names), "Means, highest first.", headings=heads)
         )
     if apart is not None and len(apart):
-        blocks += _compared(apart)
+        blocks += _compared(result, apart)
     return blocks
 
 
-def _compared(table: pd.DataFrame) -> list[Block]:
+def _whom(result: Result) -> str:
+    """For whom analytic intervals and tests of pairs speak."""
+    return population_words(result.metric, "analytic", result.data.attrs)
+
+
+def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
     text = (
         "Differences between the mean estimates of observers over their pairs, on the trials that "
-        "they share. They speak for new trials of these very observers (taken as fixed); p values "
-        f"are adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals "
+        f"they share. They speak for {_whom(result)}; p values are "
+        f"adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals "
         "hold one by one."
     )
     heads = {"se": "standard error", "other": "other observer"}

@@ -21,10 +21,9 @@ from alikely.report.blocks import (
     attempted,
     figure_of,
     table_of,
-    warnings_of,
 )
 
-__all__ = ["drawn_findings", "drawn_sections", "score_findings", "score_sections", "score_warnings"]
+__all__ = ["drawn_findings", "drawn_sections", "score_findings", "score_sections"]
 
 # Images and people are both drawn anew: the widest of the three populations, and first.
 BOTH: Population = "crossed"
@@ -62,12 +61,6 @@ def _verdicts(scores: Benchmark) -> list[str]:
 def _ranking(scores: Benchmark) -> list[str]:
     prob, _ = scores.interval_options(None, None)
     return [rank_sentence(scores.ranks(BOTH, rng=SEED), BOTH, prob)]
-
-
-def score_warnings(scores: Benchmark) -> list[str]:
-    """What the notes of the scores warn of."""
-    frame = scores.summary(BOTH)
-    return warnings_of(frame.loc[frame["system"].isin(scores.models), "note"], "machine")
 
 
 def score_sections(scores: Benchmark) -> list[Section]:
