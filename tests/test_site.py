@@ -122,3 +122,28 @@ def test_tutorials_say_what_they_need_and_what_comes_next(file: Path) -> None:
     links = [link for text in texts for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)]
     assert [link for link in links if not (file.parent / link).exists()] == []
     assert "../shared" not in "".join(texts) or "al.datasets.model_vs_human()" in texts[1]
+
+
+def test_the_check_of_links_finds_what_is_wrong(tmp_path: Path) -> None:
+    check = importlib.import_module("check_site")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "doors.html").write_text(
+        '<h1 id="top">q</h1><a href="#top">here</a><a href="#gone">there</a>'
+        '<a href="nowhere.html">lost</a><a href="https://doi.org/10.1/x">a source</a>'
+        '<script src="https://elsewhere.example/a.js"></script><img src="missing.png">'
+        "<code>al.compare(trials)</code><a href='#top'><code>al.mean(result)</code></a>"
+    )
+    (tmp_path / "a.css").write_text(
+        "@import 'https://elsewhere.example/b.css'; a { b: url(c.woff) }"
+    )
+    found = [line for line in check.faults(tmp_path) if not line.startswith("no place for")]
+    assert sorted(found) == [
+        "a.css: loads https://elsewhere.example/b.css",
+        "a.css: no file c.woff",
+        "docs/doors.html: loads https://elsewhere.example/a.js",
+        "docs/doors.html: names without a link al.compare(trials)",
+        "docs/doors.html: no file missing.png",
+        "docs/doors.html: no file nowhere.html",
+        "docs/doors.html: no place #gone",
+    ]
+    assert "no place for alikely.compare" in check.faults(tmp_path)
