@@ -62,6 +62,8 @@ def test_drawings_of_graphs_are_those_of_the_cards() -> None:
 def test_every_public_name_has_a_place_on_the_site() -> None:
     pages = importlib.import_module("api_pages")
     texts = pages.pages()
+    # Not all file systems tell capitals from small letters.
+    assert len({name.lower() for name in texts}) == len(texts)
     shown = set()
     for text in texts.values():
         for part in re.split(r"^\.\. currentmodule:: ", text, flags=re.MULTILINE)[1:]:
@@ -122,3 +124,28 @@ def test_tutorials_say_what_they_need_and_what_comes_next(file: Path) -> None:
     links = [link for text in texts for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)]
     assert [link for link in links if not (file.parent / link).exists()] == []
     assert "../shared" not in "".join(texts) or "al.datasets.model_vs_human()" in texts[1]
+
+
+def test_the_check_of_links_finds_what_is_wrong(tmp_path: Path) -> None:
+    check = importlib.import_module("check_site")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "doors.html").write_text(
+        '<h1 id="top">q</h1><a href="#top">here</a><a href="#gone">there</a>'
+        '<a href="nowhere.html">lost</a><a href="https://doi.org/10.1/x">a source</a>'
+        '<script src="https://elsewhere.example/a.js"></script><img src="missing.png">'
+        "<code>al.compare(trials)</code><a href='#top'><code>al.mean(result)</code></a>"
+    )
+    (tmp_path / "a.css").write_text(
+        "@import 'https://elsewhere.example/b.css'; a { b: url(c.woff) }"
+    )
+    found = [line for line in check.faults(tmp_path) if not line.startswith("no place for")]
+    assert sorted(found) == [
+        "a.css: loads https://elsewhere.example/b.css",
+        "a.css: no file c.woff",
+        "docs/doors.html: loads https://elsewhere.example/a.js",
+        "docs/doors.html: names without a link al.compare(trials)",
+        "docs/doors.html: no file missing.png",
+        "docs/doors.html: no file nowhere.html",
+        "docs/doors.html: no place #gone",
+    ]
+    assert "no place for alikely.compare" in check.faults(tmp_path)

@@ -87,7 +87,7 @@ def subject_page(place: str, names: list[str], parts: list[str]) -> str:
         text.append(table({f"{place}.{n}": said(getattr(module, n)) for n in ordered}))
     text += [directive(place, n) for n in constants]
     inside = [f"   {part} <{part}>" for part in parts]
-    inside += [f"   {n} <{place}.{n}>" for n in sorted(paged, key=str.lower)]
+    inside += [f"   {n} <{file_of(place, n)}>" for n in sorted(paged, key=str.lower)]
     if inside:
         text.append(".. toctree::\n   :hidden:\n\n" + "\n".join(inside))
     return "\n\n".join(text) + "\n"
@@ -104,6 +104,12 @@ def callable_or_class(thing: object) -> bool:
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
+def file_of(place: str, name: str) -> str:
+    """Page of a name; of a class it is marked: to some file systems capitals are small letters."""
+    is_class = inspect.isclass(getattr(importlib.import_module(place), name))
+    return f"{place}.{name}-class" if is_class else f"{place}.{name}"
+
+
 def pages() -> dict[str, str]:
     """Names of files in `PAGES` and their texts."""
     found = places()
@@ -114,7 +120,8 @@ def pages() -> dict[str, str]:
         for name in names:
             if callable_or_class(getattr(importlib.import_module(place), name)):
                 short = f"{place}.{name}".replace("alikely.", "al.", 1)
-                written[f"{place}.{name}.rst"] = title(short) + "\n" + directive(place, name)
+                text = title(short) + "\n" + directive(place, name)
+                written[f"{file_of(place, name)}.rst"] = text
     return written
 
 

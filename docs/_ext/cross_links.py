@@ -77,8 +77,9 @@ class LinkNames(SphinxPostTransform):
             names = [re.sub(r"^al\.", "alikely.", found[1])]
         elif self.env.docname.startswith("docs/api/alikely") and (found := SHORT.match(text)):
             # A docstring speaks of what stands in its own module, or at the top.
-            module = self.env.docname.removeprefix("docs/api/").rpartition(".")[0] or "alikely"
-            names = [f"{module}.{found[1]}", f"alikely.{found[1]}"]
+            page = self.env.docname.removeprefix("docs/api/")
+            modules = dict.fromkeys([page, page.rpartition(".")[0] or "alikely", "alikely"])
+            names = [f"{module}.{found[1]}" for module in modules]
         else:
             return None
         known = self.env.domains.python_domain.objects
