@@ -26,9 +26,11 @@ def texts() -> dict[str, str]:
     """Whatever a reader may copy names from, by file: prose, notebooks, the package itself."""
     written = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "models").glob("**/*.md"))]
     found = {file.relative_to(ROOT).as_posix(): file.read_text() for file in written}
-    for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for file in sorted((ROOT / "notebooks").rglob("*.ipynb")):
         cells = json.loads(file.read_text())["cells"]
-        found[f"notebooks/{file.name}"] = "\n".join("".join(cell["source"]) for cell in cells)
+        found[file.relative_to(ROOT).as_posix()] = "\n".join(
+            "".join(cell["source"]) for cell in cells
+        )
     for file in sorted((ROOT / "src").rglob("*.py")):
         found[file.relative_to(ROOT).as_posix()] = file.read_text()
     return found

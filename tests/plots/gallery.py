@@ -296,6 +296,24 @@ def error_rows(n: int, style: Any) -> Any:
     return al.plot_error_row(rows, "bear", observers=machines, rng=1, **style)
 
 
+def confusions(n: int) -> xr.DataArray:
+    observed = trials(*SIZES[n])
+    groups = {name: f"group {k % {2: 1, 30: 2, 300: 6}[n]}" for k, name in
+              enumerate(observed.observers)}  # fmt: skip
+    return al.estimates.confusion_matrices(observed, groups)
+
+
+def leaderboard(n: int) -> pd.DataFrame:
+    score = np.sort(np.random.default_rng(1).normal(0.2, 0.05, n))[::-1]
+    parts = [
+        pd.DataFrame({"scheme": scheme, "system": names(n), "estimate": score,
+                      "ci95_lb": score - half, "ci95_ub": score + half,
+                      "rank": np.arange(1, n + 1)})
+        for scheme, half in (("pairs", 0.011), ("optimistic", 0.01), ("shared trials", 0.017))
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
 def family(n: int) -> dict[str, str]:
     return {name: ("CNN", "transformer", "self-supervised")[k % 3] for k, name in
             enumerate(names(n))}  # fmt: skip
@@ -332,6 +350,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_bounds": lambda n, **s: al.plot_bounds(consistency(n), **s),
     "plot_classes": lambda n, **s: al.plot_classes(similarity(n), pair(similarity(n)), **s),
     "plot_condition_map": lambda n, **s: al.plot_condition_map(*conditions(n), **s),
+    "plot_confusions": lambda n, **s: al.plot_confusions(confusions(n), **s),
     "plot_consistency": lambda n, **s: al.plot_consistency(margins_table(n), **s),
     "plot_correlations": lambda n, **s: al.plot_correlations(correlations(n), **s),
     "plot_coverage": lambda n, **s: al.plot_coverage(coverages(n), **s),
@@ -342,6 +361,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_families": lambda n, **s: al.plot_families(*tree(n), by=of_family(n), **s),
     "plot_intervals": lambda n, **s: al.plot_intervals(consistency(n), **s),
     "plot_item_precision": lambda n, **s: al.plot_item_precision(precision(n), **s),
+    "plot_leaderboard": lambda n, **s: al.plot_leaderboard(leaderboard(n), **s),
     "plot_levels": lambda n, **s: al.plot_levels(alignment(n), "phase-scrambling-0", **s),
     "plot_levels families": lambda n, **s: al.plot_levels(
         alignment(n, 16), "phase-scrambling-0", families=family(n), **s

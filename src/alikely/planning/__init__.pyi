@@ -1,6 +1,8 @@
 from . import operating as operating
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
+from .chosen_conditions import ChosenConditions as ChosenConditions
+from .chosen_conditions import choose_conditions as choose_conditions
 from .crossed import best_design as best_design
 from .crossed import expected_errors as expected_errors
 from .crossed import variance_components as variance_components
@@ -22,9 +24,11 @@ from .widths import interval_width as interval_width
 from .widths import trials_for_width as trials_for_width
 
 __all__ = [
+    "ChosenConditions",
     "answers_for_precision",
     "assurance",
     "best_design",
+    "choose_conditions",
     "expected_errors",
     "further_repeats",
     "interval_width",

@@ -12,13 +12,15 @@ __all__ = ["plot_leaderboard"]
 
 
 @styled
-def plot_leaderboard(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def plot_leaderboard(table: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Axes:
     """Draw machines by their printed scores, with the intervals of every scheme.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As from `alikely.benchmark.reconstruct_leaderboard`.
+    top : int
+        How many machines to draw, best first; at least 1. The label of the axis says of how many.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -29,7 +31,7 @@ def plot_leaderboard(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     ValueError
-        If a column is missing.
+        If a column is missing or `top` is below 1.
 
     Examples
     --------
@@ -47,7 +49,10 @@ def plot_leaderboard(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             f"table must be one of reconstruct_leaderboard, got the columns {[*table.columns]}"
         )
     schemes = list(dict.fromkeys(table["scheme"]))
-    systems = table[table["scheme"] == schemes[0]]["system"].tolist()
+    if top < 1:
+        raise ValueError(f"top must be at least 1, got {top}")
+    every = table[table["scheme"] == schemes[0]]["system"].tolist()
+    systems = every[:top]
     axes = axes_or_new(ax, (7.0, 1.2 + 0.28 * len(systems)), tall=True)
     handles = []
     for k, scheme in enumerate(schemes):
@@ -63,5 +68,7 @@ def plot_leaderboard(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes.set_yticks(np.arange(len(systems)), systems)
     axes.invert_yaxis()
     axes.set_xlabel("error consistency with humans")
+    if len(systems) < len(every):
+        axes.set_ylabel(f"first {len(systems)} of {len(every)} machines")
     legend_right(axes, handles, "trials made up by")
     return axes

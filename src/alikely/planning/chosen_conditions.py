@@ -1,0 +1,229 @@
+"""Which conditions tell machines apart: a greedy choice, judged on other people and images.
+
+References
+----------
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
+.. [NWF78] Nemhauser, Wolsey, Fisher (1978). An analysis of approximations for maximizing
+   submodular set functions. doi:10.1007/BF01588971
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.metrics.consistency import error_consistency, error_consistency_influence
+from alikely.stats.variance import mean_of_defined
+
+__all__ = ["ChosenConditions", "choose_conditions"]
+
+FEWEST_ITEMS = 8
+
+
+class ChosenConditions(NamedTuple):
+    """Conditions in the order in which they were chosen.
+
+    Attributes
+    ----------
+    order : pandas.DataFrame
+        A row per condition: ``n`` (how many are chosen by then), ``condition`` (as
+        ``dataset:condition``), ``separation`` of the machines by the first n, and
+        ``as_early``: share of the splits in which it is among the first n, too.
+    validation : pandas.DataFrame
+        A row per number of conditions: ``n``; ``own``, the separation on that half of images and
+        people that chose them; ``held_out``, on the other half, with ``held_out_lb, held_out_ub``,
+        its central 95 % over splits; ``random``, that of as many conditions at random, there;
+        ``gain``, held out less random, with ``gain_lb, gain_ub``.
+    """
+
+    order: pd.DataFrame
+    validation: pd.DataFrame
+
+
+class _Part(NamedTuple):
+    """One condition: scores of the machines, and the errors of their differences."""
+
+    score: Floats
+    covariance: Floats
+
+
+def choose_conditions(
+    trials: Trials,
+    n_conditions: int | None = None,
+    *,
+    models: str = "model",
+    humans: str = "human",
+    n_splits: int = 20,
+    rng: RandomState = None,
+) -> ChosenConditions:
+    """Choose conditions in which error consistency with people tells machines apart [K25]_.
+
+    One condition after the other is added, whichever raises the separation most [NWF78]_. Whatever
+    is chosen on data looks better on them than on others: the choice is made anew on random halves
+    of images and people, and judged on the other halves.
+
+    Parameters
+    ----------
+    trials : Trials
+        Machines that all took part in all conditions, and people, of whom each condition has at
+        least two.
+    n_conditions : int, optional
+        How many to choose; all, in order, if not given.
+    models, humans : str
+        Kinds of the observers.
+    n_splits : int
+        Random halves, at least 2.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    ChosenConditions
+
+    Raises
+    ------
+    TypeError
+        If `trials` is not of that class.
+    ValueError
+        If there are fewer than two machines or conditions, a condition has fewer than two people or
+        8 images, a machine lacks one, or a number is out of range.
+
+    Notes
+    -----
+    The separation of a set is the variance of the machines' means over the mean variance of their
+    differences, halved, for new images: how far machines are apart in units of their errors,
+    squared. 1 is what noise alone gives. It knows the errors of images, not those of new people.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> chosen = choose_conditions(al.load_example(), n_splits=4, rng=1)
+    >>> chosen.order["condition"].tolist()
+    ['all:blur', 'all:clean', 'all:noise']
+    """
+    if not isinstance(trials, Trials):
+        raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
+    if n_splits < 2:
+        raise ValueError(f"n_splits must be at least 2, got {n_splits}")
+    places = _places(trials, models, humans)
+    names = list(places)
+    most = len(names) if n_conditions is None else n_conditions
+    if not 1 <= most <= len(names):
+        raise ValueError(f"n_conditions must be 1 to {len(names)}, got {n_conditions}")
+    whole = [_part(*place) for place in places.values()]
+    order, values = _greedy(whole, most)
+    generator = np.random.default_rng(seed_sequence(rng))
+    early = np.zeros(most)
+    own, held, chance = (np.full((n_splits, most), np.nan) for _ in range(3))
+    for split in range(n_splits):
+        halves = [_halves(place, generator) for place in places.values()]
+        first, second = ([_part(*half[k]) for half in halves] for k in (0, 1))
+        chosen, own[split] = _greedy(first, most)
+        early += [c in chosen[: n + 1] for n, c in enumerate(order)]
+        held[split] = [_separation(second, chosen[: n + 1]) for n in range(most)]
+        shuffled = [generator.permutation(len(names)) for _ in range(20)]
+        chance[split] = [
+            np.nanmean([_separation(second, s[: n + 1].tolist()) for s in shuffled])
+            for n in range(most)
+        ]
+    gain = held - chance
+    table = pd.DataFrame({"n": np.arange(1, most + 1), "own": mean_of_defined(own)})
+    for name, found in (("held_out", held), ("gain", gain)):
+        low, high = np.nanquantile(found, [0.025, 0.975], axis=0)
+        table = table.assign(
+            **{name: mean_of_defined(found), f"{name}_lb": low, f"{name}_ub": high}
+        )
+    table.insert(5, "random", mean_of_defined(chance))
+    rows = {"n": table["n"], "condition": [names[c] for c in order], "separation": values}
+    return ChosenConditions(pd.DataFrame(rows).assign(as_early=early / n_splits), table)
+
+
+type Place = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
+    """Right answers of people and machines, condition by condition."""
+    data = trials.data
+    kinds = data["kind"].values.astype(str)
+    machine = kinds == models
+    if machine.sum() < 2:
+        raise ValueError(
+            f"there must be at least two observers of kind {models!r}, got {machine.sum()}"
+        )
+    correct = data["correct"].values
+    place = [
+        f"{d}:{c}" for d, c in zip(data["dataset"].values, data["condition"].values, strict=True)
+    ]
+    found: dict[str, Place] = {}
+    for name in dict.fromkeys(place):
+        own = correct[:, [p == name for p in place]]
+        there = (own != NOT_SHOWN).all(axis=1)
+        people = there & (kinds == humans)
+        if (lacking := machine & ~there).any():
+            machine_name = trials.observers[int(np.argmax(lacking))]
+            raise ValueError(f"machine {machine_name!r} lacks trials of {name}; leave out one")
+        if people.sum() < 2 or own.shape[1] < FEWEST_ITEMS:
+            raise ValueError(
+                f"{name} must have at least 2 people who saw all and {FEWEST_ITEMS} images, got "
+                f"{people.sum()} and {own.shape[1]}"
+            )
+        found[name] = own[people] == 1, own[machine] == 1
+    if len(found) < 2:
+        raise ValueError("there must be at least two conditions to choose from")
+    return found
+
+
+def _part(people: NDArray[np.bool_], machines: NDArray[np.bool_]) -> _Part:
+    """Mean error consistency of each machine with the people, and its covariance over images."""
+    a, b = people[:, None], machines[None]
+    table = np.stack([a & b, a & ~b, ~a & b, ~a & ~b], axis=-1)
+    cells = table.sum(axis=2)
+    score = mean_of_defined(error_consistency(cells))
+    psi = error_consistency_influence(cells)
+    each = np.einsum("hmic,hmc->hmi", table, np.nan_to_num(psi))
+    # Over the people with whom it is defined.
+    defined = np.maximum(np.isfinite(psi).all(axis=-1).sum(axis=0), 1)
+    mean = each.sum(axis=0) / defined[:, None]
+    return _Part(score, mean @ mean.T / mean.shape[1] ** 2)
+
+
+def _separation(parts: Sequence[_Part], chosen: Sequence[int]) -> float:
+    """Spread of the machines over the errors of their differences."""
+    score = np.mean([parts[c].score for c in chosen], axis=0)
+    covariance = np.sum([parts[c].covariance for c in chosen], axis=0) / len(chosen) ** 2
+    m = len(score)
+    # The mean variance of a difference, halved.
+    noise = np.trace(covariance) / m - (covariance.sum() - np.trace(covariance)) / (m * (m - 1))
+    return float(score.var(ddof=1) / noise) if noise > 0 else np.nan
+
+
+def _greedy(parts: Sequence[_Part], most: int) -> tuple[list[int], Floats]:
+    """Conditions in order, and the separation by the first so many of them."""
+    chosen: list[int] = []
+    values = np.full(most, np.nan)
+    for n in range(most):
+        left = [c for c in range(len(parts)) if c not in chosen]
+        gains = [_separation(parts, [*chosen, c]) for c in left]
+        best = int(np.argmax(np.nan_to_num(gains, nan=-1.0)))
+        values[n] = gains[best]
+        chosen.append(left[best])
+    return chosen, values
+
+
+def _halves(place: Place, generator: np.random.Generator) -> tuple[Place, Place]:
+    """Two halves without a common person or image."""
+    people, machines = place
+    h = generator.permutation(len(people))
+    i = generator.permutation(machines.shape[1])
+    cuts = [(h[: len(h) // 2], i[: len(i) // 2]), (h[len(h) // 2 :], i[len(i) // 2 :])]
+    first, second = ((people[np.ix_(p, t)], machines[:, t]) for p, t in cuts)
+    return first, second

@@ -1,0 +1,115 @@
+"""Figures and tables of five papers: `docs/papers.csv`, and the page that is written from it.
+
+``uv run python tests/papers.py`` takes what the notebooks found into the csv and writes the page.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "docs" / "papers.csv"
+PAGE = ROOT / "docs" / "papers.md"
+FOLDER = ROOT / "notebooks" / "papers"
+COLUMNS = ["paper", "item", "claim", "printed", "ours", "rule", "verdict", "state", "notebook"]
+EXAMINED, NOT_YET = "examined", "not yet examined"
+VERDICTS = (
+    "holds", "holds with a caveat", "cannot be told", "does not hold", "nothing to test",
+    "no data here",
+)  # fmt: skip
+# Numbered figures and tables of each paper and its supplement.
+PAPERS = {
+    "K25": (
+        12,
+        "Klein et al. (2025), Quantifying uncertainty in error consistency",
+        "10.48550/arXiv.2507.06645",
+    ),
+    "X26": (17, "Xu et al. (2026), Do machines fail like humans?", ""),
+    "G20": (
+        13,
+        "Geirhos et al. (2020), Beyond accuracy, supplement",
+        "10.48550/arXiv.2006.16736",
+    ),
+    "X25": (30, "Xu et al. (2025), Measuring error alignment", "10.1609/aaai.v39i26.34974"),
+    "AK25": (4, "Alvarez and Konkle (2025), Decision-margin consistency", ""),
+}
+HEAD = """# Five papers, figure by figure
+
+Every numbered figure and table of the papers behind this package and of their supplements: what is
+claimed, in our words; what is printed; what the data give here, with 95 % intervals; and a verdict,
+by a rule that was written down with it. A verdict says how the claim fares on the data at hand, not
+what its authors should have done: for some figures these are other machines, for some there are
+none. The rows are in [papers.csv](papers.csv); the notebooks that found them end in the same table.
+What has not been gone through yet says so, and has no verdict.
+
+(This page is written by `uv run python tests/papers.py`; a test compares it.)
+"""
+
+
+def rows() -> list[dict[str, str]]:
+    """Rows of the csv."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def found() -> dict[tuple[str, str], dict[str, Any]]:
+    """What the notebooks say, by notebook and item: the table at the end of each."""
+    out = {}
+    for file in sorted(FOLDER.glob("*.ipynb")):
+        for cell in json.loads(file.read_text())["cells"]:
+            for output in cell.get("outputs", []):
+                for row in output.get("data", {}).get("application/json", []):
+                    out[file.stem, row["item"]] = row
+    return out
+
+
+def merged(table: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows with what the notebooks found."""
+    said = found()
+    out = []
+    for row in table:
+        own = said.get((row["notebook"], row["item"]))
+        new = {name: str(own[name]) for name in ("ours", "rule", "verdict")} if own else {}
+        out.append(row | new | ({"state": EXAMINED} if own else {}))
+    return out
+
+
+def page(table: list[dict[str, str]]) -> str:
+    """The page in markdown."""
+    lines = [HEAD]
+    states = [row["verdict"] if row["state"] == EXAMINED else NOT_YET for row in table]
+    lines += ["| verdict | rows |", "|---|---|"]
+    lines += [f"| {name} | {states.count(name)} |" for name in (*VERDICTS, NOT_YET)]
+    lines += [f"| all | {len(table)} |"]
+    for paper, (_, title, doi) in PAPERS.items():
+        place = f"[{title}](https://doi.org/{doi})" if doi else title
+        lines += ["", f"## {place}", ""]
+        lines += ["| | claim | printed | here | rule | verdict |", "|---|---|---|---|---|---|"]
+        for row in table:
+            if row["paper"] != paper:
+                continue
+            verdict = f"**{row['verdict']}**" if row["state"] == EXAMINED else f"*{NOT_YET}*"
+            link = f"[{row['item']}](../notebooks/papers/{row['notebook']}.ipynb)"
+            item = link if row["notebook"] and row["state"] == EXAMINED else row["item"]
+            cells = [item, row["claim"], row["printed"], row["ours"], row["rule"], verdict]
+            lines.append(
+                "| " + " | ".join(cell.replace("|", "\\|") or "-" for cell in cells) + " |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Take in what the notebooks found, and write the page."""
+    table = merged(rows())
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+    PAGE.write_text(page(table), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Choosing conditions: by hand, by a world that is known, and judged on other halves."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alikely as al
+from alikely.planning import choose_conditions
+from alikely.planning.chosen_conditions import _part, _separation
+
+
+def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
+    """Machines copy people to different degrees in the first conditions, and not in the others."""
+    rng = np.random.default_rng(seed)
+    rows, place = [], []
+    for c in range(n_conditions):
+        ease = rng.random(n) < 0.6
+        people = np.where(rng.random((6, n)) < 0.8, ease, rng.random((6, n)) < 0.6)
+        copying = np.linspace(0, 0.9, 5)[:, None] if c < telling else np.full((5, 1), 0.4)
+        machines = np.where(rng.random((5, n)) < copying, ease, rng.random((5, n)) < 0.6)
+        rows.append(np.vstack([people, machines]))
+        place += [f"c{c}"] * n
+    return al.Trials.from_correct(
+        np.hstack(rows).astype(int), kind=["human"] * 6 + ["model"] * 5, condition=place
+    )
+
+
+def test_separation_by_pairs() -> None:
+    """The spread over the mean variance of differences, machine by machine."""
+    rng = np.random.default_rng(1)
+    part = _part(rng.random((3, 90)) < 0.7, rng.random((4, 90)) < 0.7)
+    v = part.covariance
+    halves = [(v[i, i] + v[j, j] - 2 * v[i, j]) / 2 for i, j in itertools.combinations(range(4), 2)]
+    expected = part.score.var(ddof=1) / np.mean(halves)
+    assert _separation([part], [0]) == pytest.approx(expected)
+
+
+def test_error_is_that_of_the_mean_over_people() -> None:
+    trials = al.load_example().select(condition="noise")
+    correct = trials.data["correct"].values == 1
+    people = trials.data["kind"].values == "human"
+    part = _part(correct[people], correct[~people])
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary(population="images")
+    own = scores.set_index("system").loc[[f"model_{k}" for k in range(1, 7)]]
+    np.testing.assert_allclose(part.score, own["estimate"])
+
+
+@pytest.mark.slow
+def test_telling_conditions_come_first() -> None:
+    chosen = choose_conditions(world(), n_splits=10, rng=1)
+    assert set(chosen.order["condition"].iloc[:2]) == {"all:c0", "all:c1"}
+    two = chosen.validation.set_index("n").loc[2]
+    assert two["gain"] > 0
+    assert two["gain_lb"] > 0
+
+
+@pytest.mark.slow
+def test_a_choice_among_equals_does_not_hold_up() -> None:
+    """All conditions alike: what the choice promises on its own half is not there on the other."""
+    gains, own = [], []
+    for seed in range(8):
+        table = choose_conditions(world(6, seed=seed), 2, n_splits=6, rng=seed).validation
+        row = table.set_index("n").loc[2]
+        gains.append(row["gain"] / row["random"])
+        own.append(row["own"] - row["held_out"])
+    assert np.mean(own) > 0
+    # Of 8 worlds, none of whose conditions is better than another.
+    assert abs(np.mean(gains)) < 4 * np.std(gains, ddof=1) / np.sqrt(8)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_splits": 1}, "n_splits must be at least 2, got 1"),
+        ({"n_conditions": 9}, "n_conditions must be 1 to 3, got 9"),
+        ({"models": "robot"}, "at least two observers of kind 'robot', got 0"),
+        ({"humans": "robot"}, r"must have at least 2 people who saw all and 8 images, got 0"),
+    ],
+)
+def test_bad_input(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        choose_conditions(al.load_example(), **change)
+
+
+def test_bad_trials() -> None:
+    with pytest.raises(TypeError, match="trials must be Trials, got int"):
+        choose_conditions(1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least two conditions"):
+        choose_conditions(al.load_example().select(condition="noise"))
+    correct = np.ma.array(np.ones((5, 40), int), mask=np.zeros((5, 40), bool))
+    correct[4, 20:] = np.ma.masked
+    lacking = al.Trials.from_correct(
+        correct, kind=["human"] * 3 + ["model"] * 2, condition=["a"] * 20 + ["b"] * 20
+    )
+    with pytest.raises(ValueError, match="lacks trials of all:b; leave out one"):
+        choose_conditions(lacking)
