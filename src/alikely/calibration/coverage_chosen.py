@@ -147,15 +147,14 @@ def _design(
 
     def by_strata(r: Any, population: Population, rng: np.random.Generator) -> _Estimate:
         at = stratified(strata.number, shown, rng)
-        theta = right_in_strata(
-            r[None, at].astype(np.int8), strata.number[at], held, N_DRAWS, population, rng
-        )[:, 0]
+        right = np.bincount(strata.number[at], r[at], minlength=len(held)).astype(np.intp)
+        theta = right_in_strata(right, shown, held, N_DRAWS, population, rng)
         share = stratum_shares(held, N_DRAWS, population, rng)
         h = (share * theta).sum(axis=1)
         draws = np.zeros(N_DRAWS)
-        for right, sign in ((strata.first, 1), (strata.second, -1)):
-            p = (share * right).sum(axis=1)
-            draws += sign * kappa(h, p, (share * right * theta).sum(axis=1))
+        for own, sign in ((strata.first, 1), (strata.second, -1)):
+            p = (share * own).sum(axis=1)
+            draws += sign * kappa(h, p, (share * own * theta).sum(axis=1))
         lower, middle, upper = np.quantile(draws, [0.025, 0.5, 0.975])
         return _Estimate(float(draws.mean()), float(lower), float(upper), float(middle))
 

@@ -31,7 +31,7 @@ __all__ = [
 # What trials call their own dims, variables and coordinates.
 OWN_NAMES = (
     "observer", "kind", "trial", "item", "condition", "dataset", "repeat", "truth", "class",
-    "response", "correct", "n_options", "probability",
+    "response", "correct", "n_options", "probability", "inclusion", "stratum", "stratum_images",
 )  # fmt: skip
 NO_RESPONSE = -1
 NOT_SHOWN = -2

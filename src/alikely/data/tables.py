@@ -21,6 +21,7 @@ from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
 from alikely.data.conditions import nested_labels
+from alikely.data.inclusion import LISTS, PEOPLE, POPULATION, SETTLED, design_variables, refuse_inclusion
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring, refuse_repeats
@@ -98,6 +99,8 @@ def joint_correctness(
         Where items come back and `repeats` are crossed, ``trial`` are items, ``correct`` shares of
         right answers among ``answers`` (observer, trial), ``cells`` sums of shares (float64), and
         ``response`` has the dim ``repeat``.
+        Of images that a plan chose (`alikely.Trials.with_inclusion`) also ``inclusion`` (trial) and
+        its strata; ``cells`` are then weighted (float64), and sum to the number of trials.
 
     Raises
     ------
@@ -118,6 +121,9 @@ def joint_correctness(
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
+    design = design_variables(data)
+    if design:
+        _refuse_lists(data, first, second)
     found = answers(data, correct) if labels else {}
     meaning = recurring(data)
     items = presented(data)
@@ -171,7 +177,11 @@ def joint_correctness(
     )
     if table.attrs["repeats"] == "crossed":
         table["answers"] = (("observer", "trial"), numbers)
-    cells = np.zeros((len(a), len(CELLS)), np.int64 if correct.dtype == np.int8 else np.float64)
+    table = table.assign(design)
+    whole = correct.dtype == np.int8 and not design
+    if design:
+        table = table.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
+    cells = np.zeros((len(a), len(CELLS)), np.int64 if whole else np.float64)
     for block in blocks(table):
         cells[block.rows] = _count(block)
     table["cells"] = (("pair", "cell"), cells)
@@ -181,6 +191,18 @@ def joint_correctness(
     if labels == "options":
         table = table.assign(option_variables(data, table["class"].values, table.attrs["repeats"]))
     return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
+
+
+def _refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.intp]) -> None:
+    """Refuse pairs of people who saw lists drawn apart: of few common images, by chance."""
+    people = data["kind"].values == data.attrs[PEOPLE]
+    both = people[first] & people[second]
+    if data.attrs[LISTS] > 1 and both.any():
+        a, b = data["observer"].values[[first[both][0], second[both][0]]]
+        raise ValueError(
+            f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
+            "common ones; compare people with machines, or plan with images='shared'"
+        )
 
 
 def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object_]:
@@ -295,6 +317,7 @@ def cohort_counts(
     """
     data = trials.data
     refuse_repeats(data, "the cohort model")
+    refuse_inclusion(data, "the cohort model")
     kind = data["kind"].values
     for name in (humans, models):
         if name not in kind:
@@ -582,6 +605,9 @@ def pair_labels(
 
 def _count(block: Block) -> NDArray[Any]:
     """Four cells of each pair of a block, by matrix products over observers."""
+    if block.chosen:
+        weights = block.scaled_weights()
+        return np.einsum("pct,pt->pc", block.shares(), weights, dtype=np.float64)
     # float32 holds whole numbers exactly up to 2**24 trials.
     whole = block.correct.dtype == np.int8
     dtype = np.float32 if whole and block.correct.shape[1] < 2**24 else np.float64

@@ -17,6 +17,7 @@ from alikely._base.numbers import number
 from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
 from alikely.data.columns import ELSEWHERE, NO_RESPONSE, NOT_SHOWN, NOTES
 from alikely.data.files import Paths
+from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label, open_tables
 from alikely.data.probabilities import with_options, with_probabilities
 from alikely.data.reading import read_trials, wide_trials
@@ -426,6 +427,48 @@ class Trials:
         ('observer', 'trial', 'class')
         """
         return Trials(with_probabilities(self.data, values, n_options, scale))
+
+    def with_inclusion(
+        self, plan: Any, *, population: Literal["pool", "images"], people: str = "human"
+    ) -> Trials:
+        """Say by which plan the images were chosen, so that estimates weigh them.
+
+        Parameters
+        ----------
+        plan : StimulusPlan or table
+            From `alikely.planning.choose_images`, or its table, such as a file of it: ``item``
+            (with ``dataset, condition`` where items come in several), ``inclusion``, and of plans
+            for one pair ``stratum, stratum_images, machine_a, machine_b``.
+        population : {"pool", "images"}
+            What estimates speak for: the very images that the plan chose from, or all images that
+            these stand for. There is no default: the intervals differ.
+        people : str
+            Kind of observers whom the plan was made for.
+
+        Returns
+        -------
+        Trials
+            Of the images of the plan alone, with notes of what was left out.
+
+        Raises
+        ------
+        TypeError
+            If `plan` is no table.
+        ValueError
+            If a column is missing, an inclusion is no probability, an item has several, no image
+            or some that people saw are not in the plan, or an item has several trials.
+
+        Examples
+        --------
+        >>> trials = Trials.from_correct(
+        ...     [[1, 0, 1], [1, 1, 0]], item=["x", "y", "z"], kind=["human", "model"]
+        ... )
+        >>> plan = pd.DataFrame({"item": ["x", "y", "z"], "inclusion": [0.5, 1.0, 1.0]})
+        >>> weighted = trials.with_inclusion(plan, population="pool")
+        >>> weighted.data["inclusion"].values.tolist()
+        [0.5, 1.0, 1.0]
+        """
+        return Trials(with_inclusion(self.data, plan, population, people))
 
     @property
     def observers(self) -> list[str]:

@@ -14,12 +14,24 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = ["Population", "deviations", "effective_images", "freedom", "multiplicities"]
+__all__ = [
+    "FEWEST_EFFECTIVE",
+    "Population",
+    "deviations",
+    "effective_images",
+    "freedom",
+    "multiplicities",
+    "student_deviate",
+]
 
 Population = Literal["pool", "images"]
+# Measured: where a variance rests on fewer images than so many, 95 % intervals may cover less than
+# 90 %.
+FEWEST_EFFECTIVE = 8
 
 
 def deviations(
@@ -85,6 +97,31 @@ def freedom(deviation: Floats, n: int | Floats | None = None) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         out = np.where(varying > 1e-12 * total**2, 2 * total**2 / varying, np.inf)
     return np.asarray(np.maximum(out, 1.0))
+
+
+def student_deviate(df: Floats, ci_prob: float) -> Floats:
+    """Deviate of Student for a two-sided interval; of the normal law where freedom has no end.
+
+    Parameters
+    ----------
+    df : ndarray, shape (...)
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray, shape (...)
+        NaN where `df` is.
+
+    Examples
+    --------
+    >>> student_deviate(np.array([5.0, np.inf]), 0.95).round(2).tolist()
+    [2.57, 1.96]
+    """
+    level = (1 + ci_prob) / 2
+    finite = np.where(np.isfinite(df), df, 1.0)
+    deviate = np.where(np.isinf(df), special.ndtri(level), special.stdtrit(finite, level))
+    return np.where(np.isnan(df), np.nan, deviate)
 
 
 def effective_images(deviation: Floats) -> Floats:
