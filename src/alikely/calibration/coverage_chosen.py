@@ -16,27 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.random import RandomState
+from alikely._base.random import RandomState, seed_sequence
 from alikely.calibration.studies import run_study
-from alikely.inference.strata import right_in_strata, stratum_shares
-from alikely.inference.weighted import Population, deviations, freedom
-from alikely.planning.designs import (
-    allocation,
-    probabilities,
-    strata_of,
-    stratified,
-    systematic,
-)
+from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
+from alikely.planning.designs import allocation, probabilities, strata_of
+from alikely.planning.rehearsal import Drawing, Found, by_strata, by_weights, true_contrasts
 from alikely.planning.sizes import sizes
 
 __all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]
 
 # Share of images on which two machines differ in correctness, and difference of their accuracies.
 SIMILAR, UNLIKE = (0.05, 0.15, 0.05), (0.2, 0.1)
-DESIGNS = ("random", "strata", "sizes")
+DESIGNS = ("random", "strata", "strata, weighted", "sizes")
+NONE = np.empty(0, dtype=np.intp)
 N_DRAWS = 1_000
 
 
@@ -82,89 +76,32 @@ def kinds_of_pairs(machines: NDArray[np.bool_], kind: str) -> NDArray[np.intp]:
     return np.stack([first[chosen], second[chosen]], axis=1)
 
 
-def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
-    """Error consistency from two shares of right answers and that of both right."""
-    scale = person + machine - 2 * person * machine
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(2 * (both - person * machine) / scale)
-
-
-def _weighted_difference(
-    x: Floats, r: Floats, pi: Floats, population: Population
-) -> tuple[float, float, float]:
-    """Hajek estimate of a difference, its standard error and degrees of freedom."""
-    w = 1 / pi / (1 / pi).sum()
-    p, h, both = x @ w, float(r @ w), (x * r) @ w
-    value = kappa(np.asarray(h), p, both)
-    chance = p * h + (1 - p) * (1 - h)
-    agreement = (x == r) - (value * (1 - chance) + chance)[:, None]
-    slope = (2 * p - 1)[:, None] * (r - h) + (2 * h - 1) * (x - p[:, None])
-    psi = (agreement - (1 - value)[:, None] * slope) / (1 - chance)[:, None]
-    shown = np.ones(len(r), dtype=bool)
-    u = deviations((psi[0] - psi[1]) * w, pi, shown, population)
-    return float(value[0] - value[1]), float(np.sqrt((u**2).sum())), float(freedom(u))
-
-
-class _Estimate(NamedTuple):
-    value: float
-    lower: float
-    upper: float
-    effective: float
-
-
-def _by_weights(x: Any, r: Any, pi: Floats, population: Population) -> _Estimate:
-    value, se, df = _weighted_difference(x.astype(float), r.astype(float), pi, population)
-    half = float(stats.t.ppf(0.975, df)) * se
-    return _Estimate(value, value - half, value + half, df)
-
-
 def _design(
-    name: str, machines: NDArray[np.bool_], pair: Sequence[int], n: int
-) -> Callable[[NDArray[np.bool_], Population, np.random.Generator], _Estimate]:
-    """A design of one pool, made ready: a person's answers to an estimate, drawn anew each time."""
-    x = machines[list(pair)]
+    name: str, machines: NDArray[np.bool_], pair: Sequence[int], planned: Sequence[int], n: int
+) -> Callable[[NDArray[np.bool_], Population, np.random.Generator], Found]:
+    """A design of one pool, made ready: people's answers to an estimate, drawn anew each time."""
     count = machines.shape[1]
-    if name == "random":
-
-        def by_chance(r: Any, population: Population, rng: np.random.Generator) -> _Estimate:
-            at = rng.choice(count, n, replace=False)
-            return _by_weights(x[:, at], r[at], np.full(n, n / count), population)
-
-        return by_chance
     contrasts = np.zeros((1, len(machines)))
     contrasts[0, list(pair)] = 1, -1
-    size = sizes(machines, contrasts)
-    if name == "sizes":
-        pi = probabilities(size, n)
+    wanted = np.zeros((1, len(machines)))
+    wanted[0, list(planned)] = 1, -1
+    size = sizes(machines, wanted)
+    if name in ("strata", "strata, weighted"):
+        strata = strata_of(machines, *planned)
+        shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
+        pi = (shown / held)[strata.number]
+        drawing = Drawing(pi, strata, shown, None)
+    else:
+        even = np.full(count, n / count)
+        drawing = Drawing(even if name == "random" else probabilities(size, n), None, NONE, None)
 
-        def by_size(r: Any, population: Population, rng: np.random.Generator) -> _Estimate:
-            at = systematic(pi, rng)
-            return _by_weights(x[:, at], r[at], pi[at], population)
+    def drawn(r: Any, population: Population, rng: np.random.Generator) -> Found:
+        at = drawing.draw(rng)
+        if name == "strata":
+            return by_strata(strata, strata.number[at], held, r[:, at], N_DRAWS, population, rng)
+        return by_weights(machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population)
 
-        return by_size
-    strata = strata_of(machines, *pair)
-    shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
-
-    def by_strata(r: Any, population: Population, rng: np.random.Generator) -> _Estimate:
-        at = stratified(strata.number, shown, rng)
-        right = np.bincount(strata.number[at], r[at], minlength=len(held)).astype(np.intp)
-        theta = right_in_strata(right, shown, held, N_DRAWS, population, rng)
-        share = stratum_shares(held, N_DRAWS, population, rng)
-        h = (share * theta).sum(axis=1)
-        draws = np.zeros(N_DRAWS)
-        for own, sign in ((strata.first, 1), (strata.second, -1)):
-            p = (share * own).sum(axis=1)
-            draws += sign * kappa(h, p, (share * own * theta).sum(axis=1))
-        lower, middle, upper = np.quantile(draws, [0.025, 0.5, 0.975])
-        return _Estimate(float(draws.mean()), float(lower), float(upper), float(middle))
-
-    return by_strata
-
-
-def _truth(machines: NDArray[np.bool_], person: NDArray[np.bool_], pair: Sequence[int]) -> float:
-    x, r = machines[list(pair)].astype(float), person.astype(float)
-    value = kappa(r.mean(), x.mean(axis=1), (x * r).mean(axis=1))
-    return float(value[0] - value[1])
+    return drawn
 
 
 def one_pair(
@@ -172,7 +109,8 @@ def one_pair(
     pool: str,
     first: int,
     second: int,
-    person: int,
+    people: Sequence[int],
+    planned: Sequence[int],
     n: int,
     n_designs: int,
     n_pools: int,
@@ -180,20 +118,24 @@ def one_pair(
     **_: Any,
 ) -> list[dict[str, Any]]:
     """Study one pair of machines against one person: a row for each design."""
-    machines, people = pools[pool]
-    r, pair, rng = people[person], (first, second), np.random.default_rng(seed)
-    truth, count = _truth(machines, r, pair), machines.shape[1]
-    rows, errors = [], {}
-    for name in DESIGNS:
-        draw = _design(name, machines, pair, n)
-        found = np.array([draw(r, "pool", rng) for _ in range(n_designs)])
+    machines, everybody = pools[pool]
+    r, pair, rng = everybody[list(people)], (first, second), np.random.default_rng(seed)
+    contrasts = np.zeros((1, len(machines)))
+    contrasts[0, list(pair)] = 1, -1
+    truth, count = float(true_contrasts(machines, r, contrasts)[0]), machines.shape[1]
+    rows: list[dict[str, Any]] = []
+    errors = {}
+    # The strata of one pair have no posterior of another.
+    own = [name for name in DESIGNS if name != "strata" or tuple(planned) == pair]
+    for name in own:
+        draw = _design(name, machines, pair, planned, n)
+        found = _table([draw(r, "pool", rng) for _ in range(n_designs)])
         errors[name] = float(np.mean((found[:, 0] - truth) ** 2))
         beyond = []
         for _ in range(n_pools):
             at = rng.integers(0, count, count)
-            drawn = _design(name, machines[:, at], pair, n)(r[at], "images", rng)
-            beyond.append(drawn)
-        of_images = np.array(beyond).reshape(-1, 4)
+            beyond.append(_design(name, machines[:, at], pair, planned, n)(r[:, at], "images", rng))
+        of_images = _table(beyond)
         rows.append(
             {
                 "design": name,
@@ -202,7 +144,10 @@ def one_pair(
                 "bias": float(found[:, 0].mean() - truth),
                 "mse": errors[name],
                 "width": float(np.mean(found[:, 2] - found[:, 1])),
+                "flagged": float(np.mean(found[:, 3] < FEWEST_EFFECTIVE)),
                 "effective": float(np.median(found[:, 3])),
+                "accuracy": float(r.mean()),
+                "apart": float((machines[first] != machines[second]).mean()),
                 "coverage_pool": _covered(found, truth),
                 "coverage_images": _covered(of_images, truth),
                 "bias_images": float(of_images[:, 0].mean() - truth) if n_pools else np.nan,
@@ -216,6 +161,10 @@ def one_pair(
     return rows
 
 
+def _table(found: Sequence[Found]) -> Floats:
+    return np.array(found).reshape(-1, 4)
+
+
 def _covered(found: Floats, truth: float) -> float:
     if not len(found):
         return np.nan
@@ -227,6 +176,8 @@ def chosen_images_study(
     n: Sequence[int] = (80, 160),
     *,
     n_pairs: int = 10,
+    n_people: int = 1,
+    others: bool = False,
     n_designs: int = 400,
     n_pools: int = 200,
     folder: str | Path | None = None,
@@ -243,6 +194,10 @@ def chosen_images_study(
         Images shown to a person; those that a pool cannot give are left out.
     n_pairs : int
         Pairs of machines of each kind and pool, each against a person, drawn at random.
+    n_people : int
+        People who see the same images; the mean over them is estimated.
+    others : bool
+        Plan for another pair of the pool than the one that is estimated, which may starve it.
     n_designs, n_pools : int
         Designs drawn of each pool, and pools resampled, for each pair.
     folder : str or path, optional
@@ -255,7 +210,7 @@ def chosen_images_study(
     Returns
     -------
     pandas.DataFrame
-        A row for each pair, size and design (``random``; ``strata``, the posterior over strata;
+        A row for each pair, size and design (``random``; ``strata``, the posterior over strata; ``strata, weighted``, the same images weighted;
         ``sizes``, weighted influence): ``bias`` and ``mse`` about what all images of the pool say,
         ``ratio`` of the error of random sampling to it at the same number of trials, ``saved``:
         how many times as many images random sampling needs for the same error, in a pool that
@@ -270,24 +225,28 @@ def chosen_images_study(
     >>> few = {"n_pairs": 1, "n_designs": 20, "n_pools": 0}
     >>> found = chosen_images_study({"one": Pool(answers[:6], answers[6:])}, [60], **few, rng=1)
     >>> sorted(set(found["design"]))
-    ['random', 'sizes', 'strata']
+    ['random', 'sizes', 'strata', 'strata, weighted']
     """
-    generator = np.random.default_rng(rng if not isinstance(rng, np.random.SeedSequence) else rng)
+    generator = np.random.default_rng(seed_sequence(rng))
     cells = []
     for name, (machines, people) in pools.items():
         for kind in ("similar", "unlike"):
             pairs = kinds_of_pairs(machines, kind)
-            # A person or a machine that is always right has no consistency to speak of.
             pairs = generator.permutation(pairs)[:n_pairs]
+            every = kinds_of_pairs(machines, "similar") if others else pairs
             for first, second in pairs.tolist():
-                person = int(generator.integers(len(people)))
+                planned = [first, second]
+                if others and len(every):
+                    planned = every[generator.integers(len(every))].tolist()
+                who = generator.permutation(len(people))[:n_people].tolist()
                 cells += [
                     {
                         "pool": name,
                         "kind": kind,
                         "first": first,
                         "second": second,
-                        "person": person,
+                        "people": who,
+                        "planned": planned,
                         "n": size,
                         "n_designs": n_designs,
                         "n_pools": n_pools,

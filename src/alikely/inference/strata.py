@@ -24,7 +24,7 @@ from alikely.inference.evaluation import weighted_cells
 from alikely.inference.weighted import Population
 from alikely.metrics import Metric
 
-__all__ = ["right_in_strata", "strata_draws", "stratum_shares"]
+__all__ = ["masses_of_strata", "right_in_strata", "strata_draws", "stratum_shares"]
 
 # Pieces of the prior's mass of 1 in a stratum: the last has 2e-4 of it on average.
 PIECES = 12
@@ -169,7 +169,7 @@ def _cells(
         at = np.flatnonzero(mask)
         if len(np.unique(number[at])) < len(held):
             continue
-        atoms, pieces = _masses(number[at], held, share, population, rng)
+        atoms, pieces = masses_of_strata(number[at], held, share, population, rng)
         cells = weighted_cells(atoms, shares[rows][:, :, at])
         right, other = tosses[:, block.a[rows]], tosses[:, block.b[rows]]
         both = np.einsum("dpgk,dpgk,dgk->dp", right, other, pieces)
@@ -184,16 +184,30 @@ def _cells(
     return out
 
 
-def _masses(
+def masses_of_strata(
     number: NDArray[np.intp],
     held: NDArray[np.intp],
     share: Floats,
     population: Population,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Masses of the images shown (draw, image), and of pieces of the prior (draw, stratum, piece).
+    """Masses of images shown, and of the pieces of the prior in each stratum.
 
-    They sum to 1 in every draw.
+    Parameters
+    ----------
+    number : ndarray of int, shape (image,)
+        Strata of the images shown.
+    held : ndarray of int, shape (stratum,)
+        Images of the pool.
+    share : ndarray, shape (draw, stratum)
+        As from `stratum_shares`.
+    population : {"pool", "images"}
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray, shape (draw, image), ndarray, shape (draw, stratum, piece)
+        They sum to 1 in every draw.
     """
     n_draws = len(share)
     atoms, pieces = np.zeros((n_draws, len(number))), np.zeros((n_draws, len(held), PIECES))

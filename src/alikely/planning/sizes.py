@@ -18,7 +18,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = ["ACCURACIES", "CONSISTENCIES", "Aim", "easiness", "effects", "sizes"]
+__all__ = ["ACCURACIES", "CONSISTENCIES", "Aim", "easiness", "effects", "joint_error_sizes", "sizes"]
 
 Aim = Literal["error_consistency", "observed_agreement"]
 # What people might be like. One guess can be worse than chance sampling; the mean over these is
@@ -143,3 +143,57 @@ def sizes(
                 moved = moved - moved.mean(axis=0) if contrasts is None else contrasts @ moved
                 square[part] += chance * np.einsum("ci,ci->i", moved, moved)
     return np.sqrt(square / len(grid))
+
+
+def joint_error_sizes(
+    correct: NDArray[np.bool_], wrong: NDArray[np.int32], contrasts: Floats
+) -> Floats:
+    """Sizes for agreement of wrong answers: what counts are images that both got wrong.
+
+    Parameters
+    ----------
+    correct : ndarray of bool, shape (machine, image)
+        Whether machines were right.
+    wrong : ndarray of int, shape (machine, image)
+        Class said, where it is wrong.
+    contrasts : ndarray, shape (contrast, machine)
+        As in `sizes`.
+
+    Returns
+    -------
+    ndarray, shape (image,)
+        Where the machines of a contrast say the same wrong class, what a person says moves both
+        alike; people err there as often as on images that machines find as hard.
+
+    Raises
+    ------
+    ValueError
+        If a machine of a contrast makes no error: it has no wrong answers to agree with.
+
+    Examples
+    --------
+    >>> right = np.array([[1, 0, 0, 0], [1, 0, 0, 1]], dtype=bool)
+    >>> said = np.array([[-1, 2, 2, 2], [-1, 2, 1, -1]], dtype=np.int32)
+    >>> joint_error_sizes(right, said, np.array([[1.0, -1.0]]))[:2].round(3).tolist()
+    [0.0, 0.24]
+    """
+    ease = easiness(correct)
+    square = np.zeros(correct.shape[1])
+    for accuracy in ACCURACIES:
+        errs = special.expit(-special.logit(accuracy) - ease)
+        joint = (~correct * errs).mean(axis=1)
+        for row in contrasts:
+            own = np.flatnonzero(row)
+            if not joint[own].all():
+                raise ValueError(
+                    "a machine of the target makes no error, and has no wrong answers to agree with"
+                )
+            # Agreement with each wrong class is a matter of its own.
+            weight = row[own, None] * ~correct[own] / joint[own, None]
+            said, moved = wrong[own], np.zeros(len(ease))
+            for k in range(len(own)):
+                alike = np.where(said == said[k], weight, 0.0).sum(axis=0)
+                first = (said[:k] != said[k]).all(axis=0)
+                moved += np.where(first, alike**2, 0.0)
+            square += errs * moved / len(ACCURACIES)
+    return np.sqrt(square)
