@@ -26,6 +26,7 @@ VERBS = {
     "benchmark": "score machines against humans: ceilings, new images and humans, ranks",
     "spectrum": "how hard is each condition for people, and do machines err alike where it is",
     "plan": "how many trials do I need",
+    "choose": "which images to show people, by what machines answered",
     "completion": "print a script that completes verbs and options in a shell",
 }
 # What results hang on, beside alikely itself and Python.

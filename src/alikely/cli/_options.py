@@ -128,19 +128,24 @@ def add_output_options(parser: Parser, folder: str | None = None) -> None:
         help="interval probability (default 0.95)",
     )
     parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="seed; the same gives the same result (default 1)",
-    )
-    parser.add_argument(
         "--out",
         type=Path,
         default=folder,
         metavar="DIR",
         help="folder for the table (csv), all draws (netCDF) and the plot (PNG)"
         + (f" (default {folder})" if folder else "; nothing is written without it"),
+    )
+    add_running_options(parser)
+
+
+def add_running_options(parser: Parser) -> None:
+    """Options of every verb, whatever it writes."""
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed; the same gives the same result (default 1)",
     )
     group = parser.add_argument_group("while it runs")
     group.add_argument(

@@ -115,7 +115,7 @@ def choose_images(
     >>> machines = al.load_example().select(kind="model", condition="noise")
     >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
     >>> plan
-    <StimulusPlan: 40 images for model_1 - model_2>
+    <StimulusPlan: 40 images for the difference of model_1 and model_2>
     >>> bool(plan.expected.set_index("design").loc["chosen", "trials_saved"] > 1)
     True
     """
@@ -142,7 +142,8 @@ def choose_images(
             at = generator.permutation(drawing.draw(generator))
             rows.append(rows_of(pool, drawing, wanted, at).assign(list=number))
         place = {"dataset": pool.dataset, "condition": pool.condition}
-        expected.append(expected_precision(pool, size, wanted, drawing, count).assign(**place))
+        found = expected_precision(pool, size, wanted, drawing, metric, count)
+        expected.append(found.assign(**place))
         drawings.append(drawing)
         notes += _notes(pool, drawing, wanted, metric)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.planning.sizes import easiness
 
-__all__ = ["Strata", "allocation", "probabilities", "stratified", "strata_of", "systematic"]
+__all__ = [
+    "Strata",
+    "allocation",
+    "fewest_images",
+    "probabilities",
+    "strata_of",
+    "stratified",
+    "systematic",
+]
 
 # Fewest images of a stratum that is parted in two, and fewest of one that are shown.
 FEWEST_TO_PART, FEWEST = 16, 4
@@ -109,7 +117,7 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
     held = np.bincount(number)
     rms = np.sqrt(np.bincount(number, size**2) / held)
     least = np.minimum(FEWEST, held)
-    if n < least.sum():
+    if n < fewest_images(number):
         raise ValueError(
             f"n must be at least {least.sum()}, {FEWEST} images for each of {len(held)} strata of "
             f"answers that these machines give; got {n}"
@@ -121,6 +129,26 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
     order = np.argsort(-np.where(whole < held, share - whole, -1.0), kind="stable")
     whole[order[:left]] += 1
     return whole
+
+
+def fewest_images(number: NDArray[np.intp]) -> int:
+    """Images that strata need at least: four of each that has so many.
+
+    Parameters
+    ----------
+    number : ndarray of int, shape (image,)
+        Stratum of each image.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> fewest_images(np.array([0, 0, 1, 1, 1, 1, 1]))
+    6
+    """
+    return int(np.minimum(FEWEST, np.bincount(number)).sum())
 
 
 def _capped(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from alikely._base.arrays import Floats
-from alikely.planning.designs import allocation, probabilities, strata_of
+from alikely.planning.designs import allocation, fewest_images, probabilities, strata_of
 from alikely.planning.pools import Pool
 from alikely.planning.rehearsal import NO_STRATA, Drawing
-from alikely.planning.sizes import Aim, joint_error_sizes, sizes
+from alikely.planning.sizes import Aim, joint_error_sizes, sizes, spread_in_strata
 from alikely.planning.targets import Target
 
-__all__ = ["drawing_of", "expected_precision", "sizes_of"]
+__all__ = ["drawing_of", "expected_precision", "precision_by_number", "sizes_of"]
 
 
 def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
@@ -33,8 +34,11 @@ def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
     """
     if metric == "misclassification_agreement":
         return joint_error_sizes(pool.correct, pool.wrong, target.each(len(pool.machines)))
-    aim: Aim = "observed_agreement" if metric == "observed_agreement" else "error_consistency"
-    return sizes(pool.correct, target.contrasts, aim)
+    return sizes(pool.correct, target.contrasts, _aim(metric))
+
+
+def _aim(metric: str) -> Aim:
+    return "observed_agreement" if metric == "observed_agreement" else "error_consistency"
 
 
 def drawing_of(
@@ -62,17 +66,17 @@ def drawing_of(
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     if not target.pair:
         share = {} if even is None else {"even": even}
-        return Drawing(probabilities(size, n, **share), None, NO_STRATA, classes)
+        return Drawing(probabilities(size, n, **share), None, NO_STRATA, classes, even)
     strata = strata_of(pool.correct, target.pair[0], target.pair[-1])
     held = np.bincount(strata.number)
     # Spread evenly over the pool: as if each image had at least that size.
     mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
     shown = allocation(strata.number, mixed, n)
-    return Drawing((shown / held)[strata.number], strata, shown, classes)
+    return Drawing((shown / held)[strata.number], strata, shown, classes, even)
 
 
 def expected_precision(
-    pool: Pool, size: Floats, target: Target, drawing: Drawing, n: int
+    pool: Pool, size: Floats, target: Target, drawing: Drawing, metric: str, n: int
 ) -> pd.DataFrame:
     """Standard errors of random sampling, of the design and of all images, by the machines alone.
 
@@ -84,6 +88,7 @@ def expected_precision(
     target : Target
     drawing : Drawing
         As from `drawing_of`.
+    metric : str
     n : int
         Images shown.
 
@@ -101,6 +106,12 @@ def expected_precision(
     per_image = float(square.mean())
     pi = drawing.inclusion
     ours = float((square * (1 - pi) / pi).sum()) / count**2
+    if drawing.strata is not None and metric != "misclassification_agreement":
+        number, held = drawing.strata.number, np.bincount(drawing.strata.number)
+        within, per_image = spread_in_strata(
+            pool.correct, target.each(machines)[0], number, _aim(metric)
+        )
+        ours = float((held**2 * (1 / drawing.shown - 1 / held) * within).sum()) / count**2
     chance = per_image * (1 / n - 1 / count)
     # Of an image beyond the pool all that the pool leaves open is added.
     beyond = per_image / count
@@ -116,3 +127,44 @@ def expected_precision(
     return table.assign(
         se_pool=np.sqrt(variance), se_images=np.sqrt(variance + beyond), trials_saved=saved
     )
+
+
+def precision_by_number(
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    target: Target,
+    metric: str,
+    numbers: Sequence[int],
+) -> pd.DataFrame:
+    """Expected standard errors of plans like one, with other numbers of images.
+
+    Parameters
+    ----------
+    pools : sequence of Pool
+    drawings : sequence of Drawing
+        Of the plan, each with the share that is spread evenly.
+    target : Target
+    metric : str
+    numbers : sequence of int
+        Images of each condition; those that a pool or its strata do not allow are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `expected_precision`, with ``dataset, condition``.
+    """
+    tables = []
+    for pool, drawing in zip(pools, drawings, strict=True):
+        size = sizes_of(pool, target, metric)
+        least = 2 if drawing.strata is None else fewest_images(drawing.strata.number)
+        for n in numbers:
+            if not least <= n <= pool.n_images:
+                continue
+            other = drawing_of(pool, size, target, n, drawing.even, drawing.classes is not None)
+            found = expected_precision(pool, size, target, other, metric, n)
+            tables.append(found.assign(dataset=pool.dataset, condition=pool.condition))
+    if not tables:
+        raise ValueError(
+            f"none of these numbers of images is one that a pool and its strata allow: {numbers}"
+        )
+    return pd.concat(tables, ignore_index=True)

@@ -62,12 +62,15 @@ class Drawing(NamedTuple):
         Images of each; empty without strata.
     classes : ndarray of int, shape (image,), or None
         To balance draws by.
+    even : float or None
+        Share of the images that does not hang on size, where it was given.
     """
 
     inclusion: Floats
     strata: Strata | None
     shown: NDArray[np.intp]
     classes: NDArray[np.intp] | None
+    even: float | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
         """Draw positions of images, ascending."""

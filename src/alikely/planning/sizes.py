@@ -18,7 +18,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = ["ACCURACIES", "CONSISTENCIES", "Aim", "easiness", "effects", "joint_error_sizes", "sizes"]
+__all__ = ["ACCURACIES", "CONSISTENCIES", "Aim", "easiness", "effects", "joint_error_sizes", "sizes", "spread_in_strata"]
 
 Aim = Literal["error_consistency", "observed_agreement"]
 # What people might be like. One guess can be worse than chance sampling; the mean over these is
@@ -143,6 +143,53 @@ def sizes(
                 moved = moved - moved.mean(axis=0) if contrasts is None else contrasts @ moved
                 square[part] += chance * np.einsum("ci,ci->i", moved, moved)
     return np.sqrt(square / len(grid))
+
+
+def spread_in_strata(
+    correct: NDArray[np.bool_],
+    contrast: Floats,
+    number: NDArray[np.intp],
+    aim: Aim = "error_consistency",
+) -> tuple[Floats, float]:
+    """Variance of an image's influence within strata and in all, for what an estimate leaves open.
+
+    Parameters
+    ----------
+    correct : ndarray of bool, shape (machine, image)
+    contrast : ndarray, shape (machine,)
+    number : ndarray of int, shape (image,)
+        Stratum of each image.
+    aim : {"error_consistency", "observed_agreement"}
+        Metric.
+
+    Returns
+    -------
+    within : ndarray, shape (stratum,)
+        Averaged over the same persons as in `sizes`.
+    overall : float
+        In the pool.
+
+    Examples
+    --------
+    >>> machines = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], dtype=bool)
+    >>> cell = np.array([0, 1, 2, 3])
+    >>> within, _ = spread_in_strata(machines, np.array([1.0, -1.0]), cell, "observed_agreement")
+    >>> (within > 0).tolist()
+    [False, True, True, False]
+    """
+    ease, used = easiness(correct), contrast != 0
+    x, row, shares = correct[used].astype(float), contrast[used], correct[used].mean(axis=1)
+    held = np.bincount(number)
+    within, overall = np.zeros(len(held)), 0.0
+    grid = list(itertools.product(ACCURACIES, CONSISTENCIES))
+    for accuracy, kappa in grid:
+        constant, slope = effects(shares, accuracy, kappa, aim)
+        likely = special.expit(special.logit(accuracy) + ease)
+        wrong, right = (row @ (c[:, None] + s[:, None] * x) for c, s in zip(constant, slope, strict=True))
+        mean, square = (1 - likely) * wrong + likely * right, (1 - likely) * wrong**2 + likely * right**2
+        within += np.bincount(number, square) / held - (np.bincount(number, mean) / held) ** 2
+        overall += float(square.mean() - mean.mean() ** 2)
+    return np.maximum(within, 0) / len(grid), overall / len(grid)
 
 
 def joint_error_sizes(

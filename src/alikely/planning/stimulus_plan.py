@@ -18,6 +18,7 @@ from alikely.data.trials import Trials
 from alikely.inference.weighted import Population
 from alikely.planning.batches import batches_table, next_images
 from alikely.planning.pools import Pool
+from alikely.planning.precision import precision_by_number, sizes_of
 from alikely.planning.rehearsal import Drawing
 from alikely.planning.rehearsals import Human, rehearsed
 from alikely.planning.targets import Target
@@ -108,7 +109,7 @@ class StimulusPlan:
             text = json.dumps(frame.to_dict(orient="records"), indent=1)
         else:
             text = frame.to_csv(index=False)
-        write_file(target, lambda part: Path(part).write_text(text, encoding="utf-8"))
+        write_file(target, text)
         return target
 
     def sentence(self) -> str:
@@ -122,15 +123,70 @@ class StimulusPlan:
         chosen = self.expected[self.expected["design"] == "chosen"]
         saved = float(np.exp(np.log(chosen["trials_saved"]).mean()))
         pool = int(self.expected.loc[self.expected["design"] == "all", "n_images"].sum())
-        where = "" if len(chosen) == 1 else f" in {len(chosen)} conditions"
-        n, each = self.n_images, "" if self.images == "shared" else ", each person's drawn apart"
-        needed = min(pool, round(n * saved))
+        n, needed = self.n_images, min(pool, round(self.n_images * saved))
+        where = f" in {len(chosen)} conditions" if len(chosen) > 1 else ""
+        apart = ", drawn apart for each person" if self.images == "separate" else ""
+        these, beyond = (chosen[f"se_{name}"].mean() for name in ("pool", "images"))
         return (
-            f"Show {n} of {pool} images{where}{each}: for {self.target} ({of}) they should tell as "
-            f"much as {needed} drawn at random ({saved:.1f} times as many), with a standard error "
-            f"of {chosen['se_pool'].mean():.3f} for these {pool} images and "
-            f"{chosen['se_images'].mean():.3f} for images like them, for one person."
+            f"Show {n} of {pool} images{where}{apart}: of {self.target} in {of} with a person they "
+            f"should tell as much as {needed} drawn at random ({saved:.1f} times as many). For one "
+            f"person the standard error should be {these:.3f} for these {pool} images, and "
+            f"{beyond:.3f} for images like them."
         )
+
+    def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
+        """Standard errors that plans like this are expected to have with other numbers of images.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Images in each condition; those that a pool or its strata do not allow are left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `expected`.
+
+        Raises
+        ------
+        ValueError
+            If none is allowed.
+        """
+        return precision_by_number(
+            self._pools, self._drawings, self._target, self.metric, list(numbers)
+        )
+
+    def sizes(self) -> pd.DataFrame:
+        """How much each image of the pool may tell.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``dataset, condition, item, size`` (root mean square of what an answer moves the target
+            by, over people of several accuracies), ``inclusion``, ``shown`` (whether it is in the
+            plan), ``right`` (share of machines that are right), and of plans for a pair
+            ``stratum``, a number.
+        """
+        parts = []
+        for pool, drawing in zip(self._pools, self._drawings, strict=True):
+            here = (self.table["dataset"] == pool.dataset) & (
+                self.table["condition"] == pool.condition
+            )
+            frame = pd.DataFrame(
+                {
+                    "dataset": pool.dataset,
+                    "condition": pool.condition,
+                    "item": pool.items,
+                    "size": sizes_of(pool, self._target, self.metric),
+                    "inclusion": drawing.inclusion,
+                    "shown": np.isin(pool.items, self.table.loc[here, "item"]),
+                    "right": pool.correct.mean(axis=0),
+                }
+            )
+            if drawing.strata is not None:
+                frame["stratum"] = drawing.strata.number
+            parts.append(frame)
+        return pd.concat(parts, ignore_index=True)
 
     def simulate(
         self,

@@ -82,7 +82,7 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         if target in ALL and target not in machines:
             if len(machines) < 2:
                 raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
-            return Target(f"all pairs of {len(machines)} machines", None, ())
+            return Target(f"the differences of all pairs of {len(machines)} machines", None, ())
         (at,) = _numbers([target], machines)
         return Target(target, eye[[at]], (at,))
     wanted = list(target)
@@ -100,9 +100,10 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
             raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
         first, second = numbers = _numbers([str(name) for name in names], machines)
         rows.append(eye[first] - eye[second])
-        texts.append(f"{names[0]} - {names[1]}")
+        texts.append(f"{names[0]} and {names[1]}")
     pair = tuple(numbers) if len(rows) == 1 else ()
-    return Target("; ".join(texts), np.array(rows), pair)
+    what = "the difference of " if len(rows) == 1 else "the differences of "
+    return Target(what + ", of ".join(texts), np.array(rows), pair)
 
 
 def _numbers(names: Sequence[str], machines: Sequence[str]) -> list[int]:
