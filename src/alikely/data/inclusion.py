@@ -13,12 +13,14 @@ from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES
 from alikely.data.ingest import label, open_tables
 
-__all__ = ["INCLUSION", "design_variables", "refuse_inclusion", "with_inclusion"]
+__all__ = ["INCLUSION", "SPEAKS", "design_variables", "refuse_inclusion", "with_inclusion"]
 
 # What trials and count tables call them.
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
 POPULATION, LISTS, PEOPLE = "population", "lists", "people_of_plan"
 POPULATIONS = ("pool", "images")
+# Whom estimates speak for, in notes.
+SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
 PLACE = ["dataset", "condition", "item"]
 # Columns of a plan that name the two machines whose answers make its strata.
 BETWEEN = ("machine_a", "machine_b")

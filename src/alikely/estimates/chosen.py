@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely.data.blocks import blocks
+from alikely.data.inclusion import SPEAKS
 from alikely.estimates.doors import Ask, Drawn
 from alikely.inference.strata import strata_draws
 from alikely.inference.weighted import FEWEST_EFFECTIVE
@@ -15,7 +16,6 @@ from alikely.metrics import Metric
 __all__ = ["STARVED", "design_draws", "design_remarks", "joined_notes", "starved"]
 
 STARVED = "the design starves this: its error rests on {} images, and intervals may be too narrow"
-SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
 CHAINS = 4
 STRATA = "posterior over strata"
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import Block, blocks, linked
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
@@ -184,6 +185,7 @@ def joint_draws(
     """
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
+    refuse_inclusion(table, "the posterior of all trials")
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     out = {m.name: np.empty((n_draws, table.sizes["pair"]), dtype=np.float32) for m in metrics}

@@ -34,6 +34,7 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     refuse_own_names,
 )
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
@@ -427,6 +428,7 @@ def _check_components(components: pd.DataFrame) -> None:
 
 def _influences(table: xr.Dataset, metric: Metric) -> list[tuple[slice, Floats]]:
     """Influence of each trial in each group: rows of the table, and (entry, image, repeat)."""
+    refuse_inclusion(table, "planning from a pilot")
     items, other = cluster_numbers(table, "item"), in_other_order(table)
     found = []
     for block in blocks(table):
