@@ -24,8 +24,8 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator

@@ -156,8 +156,9 @@ def one_pair(
     # Of random sampling without replacement: variance per image, from its error.
     per_image = errors["random"] / (1 / n - 1 / count)
     for row in rows:
-        row["ratio"] = errors["random"] / row["mse"]
-        row["saved"] = 1 / (row["mse"] / per_image + 1 / count) / n
+        # Where all that matters is shown no error is left.
+        row["ratio"] = errors["random"] / row["mse"] if row["mse"] > 0 else np.inf
+        row["saved"] = 1 / (row["mse"] / per_image + 1 / count) / n if per_image else np.nan
     return rows
 
 
@@ -210,12 +211,13 @@ def chosen_images_study(
     Returns
     -------
     pandas.DataFrame
-        A row for each pair, size and design (``random``; ``strata``, the posterior over strata; ``strata, weighted``, the same images weighted;
-        ``sizes``, weighted influence): ``bias`` and ``mse`` about what all images of the pool say,
-        ``ratio`` of the error of random sampling to it at the same number of trials, ``saved``:
-        how many times as many images random sampling needs for the same error, in a pool that
-        it exhausts too (or for images beyond the pool: both give the same number), and coverage of
-        95 % intervals for both populations.
+        A row for each pair, size and design (``random``; ``strata``, the posterior over strata;
+        ``strata, weighted``, the same images weighted; ``sizes``, weighted): ``bias`` and ``mse``
+        about what all images of the pool say; ``ratio`` of the error of random sampling to it at
+        the same number of trials; ``saved``, how many times as many images random sampling needs
+        for the same error, in a pool that it exhausts too (or for images beyond the pool: both give
+        the same number); coverage of 95 % intervals for both populations; ``flagged``, the share of
+        estimates that would be marked as starved.
 
     Examples
     --------

@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.steps import step
 from alikely.cli._options import Parser, add_running_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
-
-if TYPE_CHECKING:
-    from alikely.planning import StimulusPlan
 
 DESCRIPTION = (
     "Choose the images that tell most about machines and people, by the answers that machines "
@@ -57,9 +53,7 @@ def add_options(parser: Parser) -> None:
         metavar="N",
         help="so many lists drawn apart, one for each person (default: one list for all)",
     )
-    parser.add_argument(
-        "--by-class", action="store_true", help="balance the images by true class"
-    )
+    parser.add_argument("--by-class", action="store_true", help="balance the images by true class")
     parser.add_argument(
         "--even",
         type=float,
@@ -122,7 +116,7 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def _draw(plan: StimulusPlan) -> None:
+def _draw(plan: al.planning.StimulusPlan) -> None:
     al.plot_image_choice(plan)
 
 
@@ -143,10 +137,12 @@ def _shown(path: str | None) -> list[str]:
     return table["item"].dropna().tolist()
 
 
-def _table(plan: StimulusPlan) -> str:
+def _table(plan: al.planning.StimulusPlan) -> str:
     """Expected standard errors of one person, in at most 80 columns."""
     several = plan.expected["condition"].nunique() > 1
-    lines = [f"{'condition':<18}" * several + f"{'images':<16}{'error, these':>14}{'error, others':>15}"]
+    lines = [
+        f"{'condition':<18}" * several + f"{'images':<16}{'error, these':>14}{'error, others':>15}"
+    ]
     for _, row in plan.expected.iterrows():
         lines.append(
             f"{str(row['condition'])[:17]:<18}" * several

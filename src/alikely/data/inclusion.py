@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,14 @@ from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES
 from alikely.data.ingest import label, open_tables
 
-__all__ = ["INCLUSION", "SPEAKS", "design_variables", "refuse_inclusion", "with_inclusion"]
+__all__ = [
+    "INCLUSION",
+    "SPEAKS",
+    "refuse_inclusion",
+    "refuse_lists",
+    "with_design",
+    "with_inclusion",
+]
 
 # What trials and count tables call them.
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
@@ -26,9 +33,7 @@ PLACE = ["dataset", "condition", "item"]
 BETWEEN = ("machine_a", "machine_b")
 
 
-def with_inclusion(
-    data: xr.Dataset, plan: Any, population: str, people: str
-) -> xr.Dataset:
+def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) -> xr.Dataset:
     """Data of `Trials.with_inclusion`."""
     if population not in POPULATIONS:
         raise ValueError(
@@ -171,9 +176,7 @@ def _refuse_outside(
         )
 
 
-def _told(
-    data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, people: str
-) -> list[str]:
+def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, people: str) -> list[str]:
     """Notes of images that only machines saw, and of people who saw part of the plan."""
     notes = []
     if lost := int((~inside).sum()):
@@ -184,24 +187,36 @@ def _told(
     return notes
 
 
-def design_variables(data: xr.Dataset, trial: Any = slice(None)) -> dict[str, Any]:
-    """What a count table carries of the plan: variables on ``trial``; empty without one.
+def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
+    """Add to a count table what trials carry of a plan, if anything.
 
     Parameters
     ----------
+    table : xarray.Dataset
+        With the trials of `data`.
     data : xarray.Dataset
         `alikely.Trials.data`.
-    trial : slice or ndarray of int
-        Trials of the table.
 
     Returns
     -------
-    dict
+    xarray.Dataset
     """
     if INCLUSION not in data:
-        return {}
-    return {
-        name: ("trial", data[name].values[trial])
-        for name in (INCLUSION, STRATUM, HELD)
-        if name in data.coords
-    }
+        return table
+    own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]
+    added = table.assign({name: ("trial", data[name].values) for name in own})
+    return added.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
+
+
+def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.intp]) -> None:
+    """Refuse pairs of people who saw lists drawn apart: of few common images, by chance."""
+    if INCLUSION not in data:
+        return
+    people = data["kind"].values == data.attrs[PEOPLE]
+    both = people[first] & people[second]
+    if data.attrs[LISTS] > 1 and both.any():
+        a, b = data["observer"].values[[first[both][0], second[both][0]]]
+        raise ValueError(
+            f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
+            "common ones; compare people with machines, or plan with images='shared'"
+        )

@@ -20,18 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE
-from alikely.data.conditions import nested_labels
-from alikely.data.inclusion import LISTS, PEOPLE, POPULATION, SETTLED, design_variables, refuse_inclusion
+from alikely.data.inclusion import INCLUSION, refuse_lists, with_design
 from alikely.data.pairs import Pairs, chosen_pairs, require_common_trials
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
-from alikely.data.repeats import presented, recurring, refuse_repeats
+from alikely.data.repeats import presented, recurring
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.metrics.cells import CELLS
 
 __all__ = [
     "answers",
     "check_counts",
-    "cohort_counts",
     "correctness",
     "from_counts",
     "groups_of_trials",
@@ -121,9 +119,7 @@ def joint_correctness(
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
-    design = design_variables(data)
-    if design:
-        _refuse_lists(data, first, second)
+    refuse_lists(data, first, second)
     found = answers(data, correct) if labels else {}
     meaning = recurring(data)
     items = presented(data)
@@ -177,32 +173,14 @@ def joint_correctness(
     )
     if table.attrs["repeats"] == "crossed":
         table["answers"] = (("observer", "trial"), numbers)
-    table = table.assign(design)
-    whole = correct.dtype == np.int8 and not design
-    if design:
-        table = table.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
-    cells = np.zeros((len(a), len(CELLS)), np.int64 if whole else np.float64)
-    for block in blocks(table):
-        cells[block.rows] = _count(block)
-    table["cells"] = (("pair", "cell"), cells)
+    table = with_design(table, data)
+    table["cells"] = (("pair", "cell"), _counts(table))
     if not labels:
         return table
     table = table.assign(found)
     if labels == "options":
         table = table.assign(option_variables(data, table["class"].values, table.attrs["repeats"]))
     return table.assign(n_classes=("pair", _n_classes(table, data.attrs.get(ELSEWHERE, ()))))
-
-
-def _refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.intp]) -> None:
-    """Refuse pairs of people who saw lists drawn apart: of few common images, by chance."""
-    people = data["kind"].values == data.attrs[PEOPLE]
-    both = people[first] & people[second]
-    if data.attrs[LISTS] > 1 and both.any():
-        a, b = data["observer"].values[[first[both][0], second[both][0]]]
-        raise ValueError(
-            f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
-            "common ones; compare people with machines, or plan with images='shared'"
-        )
 
 
 def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object_]:
@@ -272,112 +250,6 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
         first, second = (table[name].values[block.rows] for name in ("first", "second"))
         out[block.rows] = (both[first] | both[second] | common).sum(axis=1)
     return out
-
-
-def cohort_counts(
-    trials: Trials,
-    *,
-    models: str = "model",
-    humans: str = "human",
-    no_response: Literal["error", "drop"] = "error",
-) -> xr.Dataset:
-    """Count trials by how many humans were right, and how often each machine was right there.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    models, humans : str
-        Kinds of the observers.
-    no_response : {"error", "drop"}
-        As in `joint_correctness`; a dropped human is one human less on that trial.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
-        how many humans answered (``n_humans``) and how many of them were right (``n_right``);
-        ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
-        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
-        does not count it. ``human_shown, human_right`` (person, condition): trials of each human
-        of each data set, ``dataset | observer``.
-
-    Raises
-    ------
-    ValueError
-        Unknown option, no observer of one of the kinds, a condition without humans, or items that
-        came back: how many answers to one item are right is no count of independent trials.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> counts = cohort_counts(al.load_example().select(condition="noise"))
-    >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
-    ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
-    """
-    data = trials.data
-    refuse_repeats(data, "the cohort model")
-    refuse_inclusion(data, "the cohort model")
-    kind = data["kind"].values
-    for name in (humans, models):
-        if name not in kind:
-            raise ValueError(
-                f"no observer is of kind {name!r}; kinds are {listed(sorted(set(kind)))}"
-                f"{nearest(name, kind)}"
-            )
-    correct = correctness(data["correct"].values, no_response)
-    people, machines = correct[kind == humans], correct[kind == models]
-    group, labels = groups_of_trials(data, "condition")
-    answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
-    names = nested_labels(labels["dataset"], labels["condition"])
-    alone = np.setdiff1d(np.arange(len(names)), group[answered > 0])
-    if len(alone):
-        raise ValueError(
-            f"condition {names[alone[0]]!r} has no human; leave it out with trials.select(...)"
-        )
-    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
-    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
-    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
-    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
-    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
-    membership[np.arange(len(group)), [number[key] for key in keys]] = 1
-    of_trial = data["dataset"].values
-    persons = [
-        (observer, dataset)
-        for dataset in dict.fromkeys(of_trial.tolist())
-        for observer in np.flatnonzero(kind == humans)
-        if (correct[observer, of_trial == dataset] != LEFT_OUT).any()
-    ]
-    in_condition = group[:, None] == np.arange(len(names))
-    answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
-    return xr.Dataset(
-        {
-            "n_trials": ("stratum", membership.sum(axis=0)),
-            "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
-            "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
-            "human_shown": (
-                ("person", "condition"),
-                (answers != LEFT_OUT).astype(np.int64) @ in_condition,
-            ),
-            "human_right": (
-                ("person", "condition"),
-                (answers == 1).astype(np.int64) @ in_condition,
-            ),
-        },
-        coords={
-            "machine": data["observer"].values[kind == models].astype(object),
-            "condition": names,
-            "dataset": ("condition", labels["dataset"].to_numpy(object)),
-            "person": nested_labels(
-                (d for _, d in persons), (trials.observers[o] for o, _ in persons)
-            ),
-            "person_dataset": ("person", np.array([d for _, d in persons], object)),
-            "stratum_condition": ("stratum", strata[:, 0]),
-            "n_humans": ("stratum", strata[:, 1]),
-            "n_right": ("stratum", strata[:, 2]),
-        },
-        attrs={"no_response": no_response},
-    )
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
@@ -601,6 +473,15 @@ def pair_labels(
         f"{one} x {other}" + (f" [{suffix[g]}]" if varying else "")
         for one, other, g in zip(a, b, group, strict=True)
     ]
+
+
+def _counts(table: xr.Dataset) -> NDArray[Any]:
+    """Four cells of each pair: counts, or weighted ones."""
+    whole = table["correct"].dtype == np.int8 and INCLUSION not in table
+    cells = np.zeros((table.sizes["pair"], len(CELLS)), np.int64 if whole else np.float64)
+    for block in blocks(table):
+        cells[block.rows] = _count(block)
+    return cells
 
 
 def _count(block: Block) -> NDArray[Any]:

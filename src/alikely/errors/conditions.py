@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.conditions import condition_labels
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials

@@ -16,8 +16,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.errors.paired import paired_errors, plug_in

@@ -14,8 +14,8 @@ from alikely._base.arrays import Floats
 from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
 from alikely._base.steps import step
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.conditions import nested_labels
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.packed import Packed, all_cells, pack
 from alikely.data.repeats import presented, recurring
 from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables

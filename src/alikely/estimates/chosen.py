@@ -80,7 +80,10 @@ def design_draws(
     drawn = strata_draws(table, per_chain * CHAINS, [metric], seed)
     shape = (CHAINS, per_chain, table.sizes["pair"])
     group = xr.Dataset(
-        {name: (("chain", "draw", "pair"), values.reshape(shape)) for name, values in drawn.items()},
+        {
+            name: (("chain", "draw", "pair"), values.reshape(shape))
+            for name, values in drawn.items()
+        },
         coords={
             "chain": np.arange(CHAINS),
             "draw": np.arange(per_chain),

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import Block, blocks, linked
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric

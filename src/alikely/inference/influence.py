@@ -86,6 +86,10 @@ def estimate(
             if block.chosen:
                 n_shown = block.shown().sum(axis=1)
                 freed[:, block.rows] = freedom(slopes, n_shown), effective_images(slopes)
+                if block.population == "pool":
+                    # Of images that are all certain to be shown nothing is left open.
+                    sure = ~(block.shown() & (block.inclusion < 1)).any(axis=1)
+                    freed[1, block.rows][sure] = np.inf
             if numbers is not None:
                 slopes = slopes @ _indicator(numbers[block.trials])[0]
             value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]

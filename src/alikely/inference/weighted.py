@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 Population = Literal["pool", "images"]
-# Measured: where a variance rests on fewer images than so many, 95 % intervals may cover less than
-# 90 %.
+# Measured (`alikely.calibration.coverage_chosen`): where a variance rests on fewer images than so
+# many, 95 % intervals may cover less than 90 %.
 FEWEST_EFFECTIVE = 8
 
 
@@ -135,7 +135,8 @@ def effective_images(deviation: Floats) -> Floats:
     Returns
     -------
     ndarray, shape (...)
-        ``(sum u^2)^2 / sum u^4``; NaN where all are 0.
+        ``(sum u^2)^2 / sum u^4``; 0 where all are 0, and no image seen tells of an error; NaN where
+        one is.
 
     Examples
     --------
@@ -143,8 +144,8 @@ def effective_images(deviation: Floats) -> Floats:
     3.0
     """
     square = deviation**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(square.sum(axis=-1) ** 2 / (square**2).sum(axis=-1))
+    total, fourth = square.sum(axis=-1), (square**2).sum(axis=-1)
+    return np.asarray(np.where(total == 0, 0.0, total**2 / np.where(fourth == 0, 1.0, fourth)))
 
 
 def multiplicities(

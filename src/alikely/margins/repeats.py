@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.metrics import consistency

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.pairs import Pairs, chosen_pairs
 from alikely.data.tables import By, correctness, groups_of_trials, pair_labels
 from alikely.data.trials import NO_RESPONSE, Trials

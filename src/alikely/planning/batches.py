@@ -146,16 +146,12 @@ def _require_strata(drawings: Sequence[Drawing]) -> None:
         )
 
 
-def _answers(
-    trials: Trials, pool: Pool, at: NDArray[np.intp], people: str
-) -> NDArray[np.bool_]:
+def _answers(trials: Trials, pool: Pool, at: NDArray[np.intp], people: str) -> NDArray[np.bool_]:
     """Answers of people to all images shown so far: (person, image)."""
     data = trials.data
     here = (data["dataset"].values == pool.dataset) & (data["condition"].values == pool.condition)
     positions = np.flatnonzero(here)
-    found = pd.Index(data["item"].values[here].astype(str)).get_indexer(
-        pool.items[at].astype(str)
-    )
+    found = pd.Index(data["item"].values[here].astype(str)).get_indexer(pool.items[at].astype(str))
     raw = data["correct"].values[data["kind"].values == people]
     if (found < 0).any() or not len(raw):
         raise ValueError(

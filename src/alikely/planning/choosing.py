@@ -84,8 +84,8 @@ def choose_images(
     by_class : bool
         Draw as many of each true class as a stratum or the sizes allow.
     even : float, optional
-        Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in between.
-        By default .15 for more than two machines, else 0.
+        Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in
+        between. By default .15 for more than two machines, else 0.
     shown : collection of str
         Items that people have seen already: left out of the pool.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -34,8 +34,8 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     refuse_own_names,
 )
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import blocks, cluster_numbers
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate

@@ -145,9 +145,7 @@ def _left_out(
     for out in others:
         kept = np.delete(np.arange(len(pool.machines)), out)
         names = [pool.machines[i] for i in kept]
-        rest = pool._replace(
-            machines=names, correct=pool.correct[kept], wrong=pool.wrong[kept]
-        )
+        rest = pool._replace(machines=names, correct=pool.correct[kept], wrong=pool.wrong[kept])
         contrasts = None if target.contrasts is None else target.contrasts[:, kept]
         pair = tuple(int(i - (i > out)) for i in target.pair)
         own = Target(target.text, contrasts, pair)

@@ -46,7 +46,13 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: Any) -> pd.DataFra
         ]
         return frame
     a, b = (pool.machines[i] for i in (target.pair[0], target.pair[-1]))
-    names = [_stratum(a, b, *cell) for cell in zip(*strata[1:], strict=True)]
+    cell = 2 * strata.first + strata.second
+    # A whole cell has no halves to name.
+    parted = np.isin(cell, cell[strata.hard == 1])
+    names = [
+        _stratum(a, b, *each)
+        for each in zip(strata.first, strata.second, parted * (1 + strata.hard), strict=True)
+    ]
     own = strata.number[at]
     frame["stratum"] = [names[g] for g in own]
     frame["stratum_images"] = np.bincount(strata.number)[own]
@@ -54,12 +60,14 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: Any) -> pd.DataFra
     differ = (strata.first != strata.second)[own]
     frame["reason"] = np.where(differ, "tells the two apart", "how people fare where both agree")
     if a == b:
-        frame["reason"] = np.where(strata.first[own], "the machine is right", "the machine is wrong")
+        frame["reason"] = np.where(
+            strata.first[own], "the machine is right", "the machine is wrong"
+        )
     return frame
 
 
 def _stratum(a: str, b: str, first: bool, second: bool, hard: int) -> str:
-    half = ", harder half" if hard else ""
+    half = {0: "", 1: ", easier half", 2: ", harder half"}[hard]
     words = {True: "right", False: "wrong"}
     one = f"{a} {words[bool(first)]}"
     return one + half if a == b else f"{one}, {b} {words[bool(second)]}{half}"

@@ -18,7 +18,16 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 
-__all__ = ["ACCURACIES", "CONSISTENCIES", "Aim", "easiness", "effects", "joint_error_sizes", "sizes", "spread_in_strata"]
+__all__ = [
+    "ACCURACIES",
+    "CONSISTENCIES",
+    "Aim",
+    "easiness",
+    "effects",
+    "joint_error_sizes",
+    "sizes",
+    "spread_in_strata",
+]
 
 Aim = Literal["error_consistency", "observed_agreement"]
 # What people might be like. One guess can be worse than chance sampling; the mean over these is
@@ -185,8 +194,13 @@ def spread_in_strata(
     for accuracy, kappa in grid:
         constant, slope = effects(shares, accuracy, kappa, aim)
         likely = special.expit(special.logit(accuracy) + ease)
-        wrong, right = (row @ (c[:, None] + s[:, None] * x) for c, s in zip(constant, slope, strict=True))
-        mean, square = (1 - likely) * wrong + likely * right, (1 - likely) * wrong**2 + likely * right**2
+        wrong, right = (
+            row @ (c[:, None] + s[:, None] * x) for c, s in zip(constant, slope, strict=True)
+        )
+        mean, square = (
+            (1 - likely) * wrong + likely * right,
+            (1 - likely) * wrong**2 + likely * right**2,
+        )
         within += np.bincount(number, square) / held - (np.bincount(number, mean) / held) ** 2
         overall += float(square.mean() - mean.mean() ** 2)
     return np.maximum(within, 0) / len(grid), overall / len(grid)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -99,11 +99,11 @@ class StimulusPlan:
         elif layout == "psychopy":
             frame = self.table[own].rename(columns={"truth": "corrAns"})
         elif layout == "jspsych":
-            frame = self.table[own].rename(columns={"item": "stimulus", "truth": "correct_response"})
-        else:
-            raise ValueError(
-                f"layout must be 'plan', 'psychopy' or 'jspsych', got {layout!r}"
+            frame = self.table[own].rename(
+                columns={"item": "stimulus", "truth": "correct_response"}
             )
+        else:
+            raise ValueError(f"layout must be 'plan', 'psychopy' or 'jspsych', got {layout!r}")
         target = Path(path)
         if layout == "jspsych" and target.suffix == ".json":
             text = json.dumps(frame.to_dict(orient="records"), indent=1)

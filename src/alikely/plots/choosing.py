@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,9 +14,6 @@ from numpy.typing import NDArray
 
 from alikely.plots._style import COLORS, styled
 
-if TYPE_CHECKING:
-    from alikely.planning.stimulus_plan import StimulusPlan
-
 __all__ = ["plot_image_choice"]
 
 RANDOM, CHOSEN = COLORS[0], COLORS[1]
@@ -22,8 +21,21 @@ RANDOM, CHOSEN = COLORS[0], COLORS[1]
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
+class Plan(Protocol):
+    """What is drawn of an `alikely.planning.StimulusPlan`."""
+
+    table: pd.DataFrame
+    expected: pd.DataFrame
+
+    def sizes(self) -> pd.DataFrame:
+        """How much each image of the pool may tell."""
+
+    def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
+        """Standard errors that plans like it are expected to have."""
+
+
 @styled
-def plot_image_choice(plan: StimulusPlan, condition: str | None = None) -> NDArray[Any]:
+def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
     """Draw the images of a plan by size and stratum, and its precision against their number.
 
     Parameters
@@ -59,10 +71,9 @@ def plot_image_choice(plan: StimulusPlan, condition: str | None = None) -> NDArr
         raise ValueError(f"condition must be one of {', '.join(known)}; got {condition!r}")
     images = plan.sizes()
     images = images[images["condition"] == chosen]
-    pool, n = len(images), int((plan.expected["condition"] == chosen).sum() and images["shown"].sum())
-    _, axes = plt.subplots(
-        1, 2, figsize=(8.6, 3.6), width_ratios=(1.25, 1), layout="constrained"
-    )
+    own = plan.expected[plan.expected["condition"] == chosen].set_index("design")
+    pool, n = len(images), int(own.loc["chosen", "n_images"])
+    _, axes = plt.subplots(1, 2, figsize=(8.6, 3.6), width_ratios=(1.25, 1), layout="constrained")
     _draw_images(axes[0], images, plan)
     low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
     numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
@@ -73,7 +84,7 @@ def plot_image_choice(plan: StimulusPlan, condition: str | None = None) -> NDArr
     return np.asarray(axes)
 
 
-def _draw_images(ax: Axes, images: pd.DataFrame, plan: StimulusPlan) -> None:
+def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
     if "stratum" in images:
         rows = images["stratum"].to_numpy()
         named = plan.table.drop_duplicates("stratum")
@@ -91,7 +102,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: StimulusPlan) -> None:
         ax.set_title(f"A {a}" if a == b else f"A {a}\nB {b}", loc="left", fontsize=7)
     else:
         rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
-        labels = [f"{low:.0%} to {high:.0%}" for low, high in zip(BANDS, BANDS[1:], strict=False)]
+        labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
         ax.set_ylabel("machines that are right")
     jitter = np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
     shown = images["shown"].to_numpy()
@@ -103,7 +114,9 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: StimulusPlan) -> None:
             images["size"].to_numpy()[there], (rows + jitter)[there], s=13,
             label="shown" if there is shown else "not shown", **style,
         )  # fmt: skip
-    counts = [f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))]
+    counts = [
+        f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
+    ]
     ax.set_yticks(
         range(len(labels)),
         [f"{label}\n{count}" for label, count in zip(labels, counts, strict=True)],
@@ -124,8 +137,8 @@ def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
     left = float(table.loc[table["design"] == "all", "se_images"].iloc[0])
     ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--")
     ax.annotate(
-        f"all {pool} shown, images like them", (1, left), (-2, 2), fontsize=7, color="0.3",
-        xycoords=ax.get_yaxis_transform(), textcoords="offset points", ha="right",
+        f"all {pool} shown, images like them", (0, left), (3, 2), fontsize=7, color="0.3",
+        xycoords=ax.get_yaxis_transform(), textcoords="offset points",
     )  # fmt: skip
     ax.axvline(n, color="0.5", linewidth=0.8)
     ax.set_xscale("log")

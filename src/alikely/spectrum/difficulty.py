@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.names import listed, nearest
-from alikely.data.inclusion import refuse_inclusion
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import condition_labels
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
