@@ -137,7 +137,7 @@ def _table(plan: Any) -> pd.DataFrame:
     if len(odd):
         raise ValueError(
             f"inclusion of item {table['item'].iloc[odd[0]]!r} must be a probability in (0, 1], "
-            f"got {table[INCLUSION].iloc[odd[0]]!r}; every image of a plan has one"
+            f"got {table[INCLUSION].iloc[odd[0]]}; every image of a plan has one"
         )
     table[INCLUSION] = values
     return table

@@ -68,7 +68,7 @@ def design_draws(
     table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
 ) -> Drawn:
     """Posterior over strata, where the plan has some; none where it weighs by size."""
-    asked = ask.options.get("model", "copying") != "copying" or ask.options.get("include")
+    asked = ask.options.get("model") not in (None, "copying") or ask.options.get("include")
     if ask.sampler == "nuts" or ask.prior or ask.log_likelihood or asked:
         raise ValueError(
             "images chosen by a plan have the posterior over strata, or none: leave out sampler, "

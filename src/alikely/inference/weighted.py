@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
@@ -35,7 +36,7 @@ FEWEST_EFFECTIVE = 8
 
 
 def deviations(
-    influence: Floats, inclusion: Floats, shown: Floats, population: Population
+    influence: Floats, inclusion: Floats, shown: NDArray[np.bool_], population: Population
 ) -> Floats:
     """Deviations of a weighted estimate: their squares sum to its variance.
 
@@ -69,7 +70,7 @@ def deviations(
     return np.asarray(spread * (influence - np.where(shown, middle, 0.0)))
 
 
-def freedom(deviation: Floats, n: int | Floats | None = None) -> Floats:
+def freedom(deviation: Floats, n: int | NDArray[np.integer] | None = None) -> Floats:
     """Degrees of freedom of a variance that is a sum of squares, by their fourth moment.
 
     Parameters

@@ -122,7 +122,7 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
             f"n must be at least {least.sum()}, {FEWEST} images for each of {len(held)} strata of "
             f"answers that these machines give; got {n}"
         )
-    share = _capped(held * rms, least.astype(float), held.astype(float), n)
+    share = _capped(np.asarray(held * rms, np.float64), least.astype(float), held.astype(float), n)
     whole = np.floor(share + 1e-9).astype(np.intp)
     left = n - int(whole.sum())
     # The largest remainders, where there is room.

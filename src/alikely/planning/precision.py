@@ -66,6 +66,11 @@ def drawing_of(
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     if not target.pair:
         share = {} if even is None else {"even": even}
+        if even == 0 and not size.all():
+            raise ValueError(
+                f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell nothing "
+                "of the target and would never be shown, whatever else is asked later"
+            )
         return Drawing(probabilities(size, n, **share), None, NO_STRATA, classes, even)
     strata = strata_of(pool.correct, target.pair[0], target.pair[-1])
     held = np.bincount(strata.number)

@@ -32,6 +32,7 @@ __all__ = ["Human", "Scene", "rehearsed", "scenes"]
 
 Human = Literal["model", "machines"] | Trials
 N_DRAWS = 1_000
+ROUNDING = 1e-9
 FEWEST_DESIGNS = 20
 
 
@@ -221,7 +222,9 @@ def _tried(
         value, lower, upper, effective = np.array(estimates).transpose(1, 0, 2)
         defined = np.isfinite(truth)
         square = float(np.nanmean((value - truth)[:, defined] ** 2))
-        covered = ((lower <= truth) & (truth <= upper))[:, defined].mean(axis=0)
+        # Where all that matters was shown, limits are the truth but for rounding.
+        inside = (lower <= truth + ROUNDING) & (truth - ROUNDING <= upper)
+        covered = inside[:, defined].mean(axis=0)
         per_image = chance / (1 / shown - 1 / n) if shown < n else np.nan
         if name == "random":
             chance, saved = square, 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
             return Target(f"the differences of all pairs of {len(machines)} machines", None, ())
         (at,) = _numbers([target], machines)
         return Target(target, eye[[at]], (at,))
-    wanted = list(target)
+    wanted: list[Any] = list(target)
     if not wanted:
         raise ValueError(
             "target must name a pair of machines, several pairs, one machine, or be 'all pairs'; "

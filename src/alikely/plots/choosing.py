@@ -106,13 +106,11 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
         ax.set_ylabel("machines that are right")
     jitter = np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
     shown = images["shown"].to_numpy()
-    for there, style in (
-        (~shown, {"facecolors": "none", "edgecolors": "0.6", "linewidths": 0.6}),
-        (shown, {"color": CHOSEN, "linewidths": 0}),
-    ):
+    for there, face, edge in ((~shown, "none", "0.6"), (shown, CHOSEN, CHOSEN)):
+        at = np.flatnonzero(there)
         ax.scatter(
-            images["size"].to_numpy()[there], (rows + jitter)[there], s=13,
-            label="shown" if there is shown else "not shown", **style,
+            images["size"].to_numpy()[at], (rows + jitter)[at], s=13,
+            facecolors=face, edgecolors=edge, linewidths=0.6,
         )  # fmt: skip
     counts = [
         f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
