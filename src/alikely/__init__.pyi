@@ -54,6 +54,7 @@ from .plots import plot_design_map as plot_design_map
 from .plots import plot_error_row as plot_error_row
 from .plots import plot_explained as plot_explained
 from .plots import plot_families as plot_families
+from .plots import plot_image_choice as plot_image_choice
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_item_precision as plot_item_precision
 from .plots import plot_leaderboard as plot_leaderboard
@@ -137,6 +138,7 @@ __all__ = [
     "plot_error_row",
     "plot_explained",
     "plot_families",
+    "plot_image_choice",
     "plot_intervals",
     "plot_item_precision",
     "plot_leaderboard",

@@ -20,7 +20,7 @@ from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.benchmark.cohorts import cohort_draws, layout_of
-from alikely.data.tables import cohort_counts
+from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import _joint_probability
 
 PROBABILITIES = st.floats(0.01, 0.99)

@@ -11,7 +11,8 @@ import pytest
 
 import alikely as al
 from alikely.benchmark import cohorts
-from alikely.data.tables import cohort_counts, joint_correctness
+from alikely.data.cohorts import cohort_counts
+from alikely.data.tables import joint_correctness
 from alikely.errors import chains
 from alikely.models._asked import asked_model, refuse_options
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 import alikely as al
 from alikely.calibration.cases import CASES
-from alikely.data.tables import cohort_counts, joint_correctness
+from alikely.data.cohorts import cohort_counts
+from alikely.data.tables import joint_correctness
 from alikely.inference import chains, ready
 from alikely.inference.interpreter import evaluate
 from alikely.inference.uncompiled import Graphs, graphs

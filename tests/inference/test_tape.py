@@ -24,7 +24,7 @@ from scipy import special
 
 import alikely as al
 from alikely.calibration.cases import CASES
-from alikely.data.tables import cohort_counts
+from alikely.data.cohorts import cohort_counts
 from alikely.inference import interpreter
 from alikely.inference.interpreter import Operation, evaluate
 from alikely.inference.native import (

@@ -15,7 +15,7 @@ from pytensor.compile.mode import Mode
 
 import alikely as al
 from alikely.calibration.cases import CASES
-from alikely.data.tables import cohort_counts
+from alikely.data.cohorts import cohort_counts
 from alikely.simulate import cohort as simulated_cohort
 
 # Graphs that run a few times are not worth rewriting.

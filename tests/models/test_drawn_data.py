@@ -15,7 +15,7 @@ import xarray as xr
 from scipy import special, stats
 
 import alikely as al
-from alikely.data.tables import cohort_counts
+from alikely.data.cohorts import cohort_counts
 from alikely.errors import joint_error_log_likelihood
 from alikely.models._populations import drawn_totals, individual
 from alikely.models.cohorts import cohort_layout

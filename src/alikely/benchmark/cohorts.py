@@ -26,9 +26,10 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.cohorts import cohort_counts
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.data.repeats import presented
-from alikely.data.tables import cohort_counts, correctness
+from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import with_constants

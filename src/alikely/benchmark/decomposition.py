@@ -29,6 +29,8 @@ from alikely._base.arrays import Floats
 from alikely.benchmark.ceilings import fieller_interval
 from alikely.data.blocks import Block
 from alikely.inference.evaluation import evaluator
+from alikely.inference.weighted import Population as Drawn
+from alikely.inference.weighted import deviations
 from alikely.metrics import Metric
 
 __all__ = [
@@ -180,12 +182,18 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
     """
     shares = block.shares()
     if metric.counts == "correctness":
+        if block.chosen:
+            shares = shares * block.scaled_weights()[:, None]
         cells = shares.sum(axis=2, dtype=np.float64)
         n_trials = cells.sum(axis=1)
         value = np.where(n_trials > 0, metric.value(cells + added), np.nan)
         psi = metric.influence(cells + added) / (n_trials + 4 * added)[:, None]
         psi[np.isnan(value)] = 0.0
-        return value, np.einsum("pc,pct->pt", psi, shares), psi @ WAVES.T
+        slopes = np.einsum("pc,pct->pt", psi, shares)
+        if block.chosen:
+            population: Drawn = "pool" if block.population == "pool" else "images"
+            slopes = deviations(slopes, block.inclusion, block.shown(), population)
+        return value, slopes, psi @ WAVES.T
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, shares.shape[2])))[0], np.float64)
     decisive = {"labels": shares[:, 3:], "readings": shares}.get(metric.counts, shares[:, 1:])

@@ -25,6 +25,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
@@ -153,6 +154,7 @@ def reader_study(
         trials, pairs, "condition", no_response, labels=estimand.counts != "correctness",
         repeats="crossed",
     )  # fmt: skip
+    refuse_inclusion(table, "a study of readers")
     found = _influences(table, estimand, alone=ai is not None)
     drawn = _replicates(table, estimand, found, n_resamples, rng)
     names = list(found)

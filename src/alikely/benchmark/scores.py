@@ -54,6 +54,7 @@ from alikely.benchmark.nesting import (
 )
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.conditions import condition_labels
+from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import NO_ROWS, presented, refuse_repeats
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
@@ -71,6 +72,8 @@ from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 from alikely.stats.distances import Groups, group_mapping
 from alikely.stats.intervals import CiKind, check_interval
 
+# Beside scores of images that a plan chose.
+CHOSEN = "chosen images, weighted, {}: no posterior"
 __all__ = ["benchmark_scores"]
 
 N_CHAINS = 4
@@ -204,7 +207,9 @@ def benchmark_scores(
         drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
     # The posterior of rows lists an item answer by answer.
-    withheld = estimand.draws == "rows" and table.attrs["repeats"] == "crossed"
+    withheld = NO_ROWS if estimand.draws == "rows" and table.attrs["repeats"] == "crossed" else ""
+    if INCLUSION in table:
+        withheld = CHOSEN.format(SPEAKS[table.attrs["population"]])
     if n_draws and estimand.draws in DRAWN and not withheld:
         groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed, shown)
     if cohort:
@@ -229,7 +234,7 @@ def benchmark_scores(
         "items": one_image,
         "levels": "dataset" if levels is None else "conditions",
         **_dependence(table, layout, estimand, one_person, shown),
-        "posterior_withheld": NO_ROWS if withheld else "",
+        "posterior_withheld": withheld,
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **estimand.options,
@@ -367,6 +372,9 @@ def _consensus(
 ) -> dict[str, tuple[str, Floats]]:
     """Consensus ceilings by level; NaN where they are not defined, or levels are no data sets."""
     levels = _levels(layout)
+    if INCLUSION in trials.data:
+        # A majority over chosen images is one of these.
+        own = False
     if own and metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
         table = consensus_ceilings(trials, metric, humans=humans, no_response=no_response)
         table = table.set_index("level").loc[levels]

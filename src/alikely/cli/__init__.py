@@ -25,6 +25,7 @@ VERBS = {
     "spectrum": "how hard is each condition for people, and do machines err alike where it is",
     "report": "one page of HTML to keep and send: tables, figures, sentences, methods",
     "plan": "how many trials do I need",
+    "choose": "which images to show people, by what machines answered",
     "completion": "print a script that completes verbs and options in a shell",
 }
 

@@ -140,6 +140,11 @@ def add_while_running(parser: Parser) -> None:
         metavar="P",
         help="interval probability (default 0.95)",
     )
+    add_running_options(parser)
+
+
+def add_running_options(parser: Parser) -> None:
+    """Options of every verb, whatever it writes."""
     parser.add_argument(
         "--seed",
         type=int,

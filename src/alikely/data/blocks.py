@@ -49,6 +49,10 @@ class Block(NamedTuple):
         Options of each question, where they are known; else empty.
     probability : ndarray of float, shape (observer, trial, class)
         Probabilities of options, NaN where there are none; in a table without them empty.
+    inclusion : ndarray of float, shape (trial,)
+        Probability that a plan shows each image, in (0, 1]; empty where none chose them.
+    population : str
+        Whom estimates of chosen images speak for: ``"pool"`` or ``"images"``.
     """
 
     rows: slice
@@ -64,6 +68,36 @@ class Block(NamedTuple):
     readers: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
     n_options: NDArray[np.int64] = np.empty(0, np.int64)
     probability: NDArray[np.floating] = np.empty((0, 0, 0))
+    inclusion: NDArray[np.float64] = np.empty(0)
+    population: str = ""
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a plan chose the images, with probabilities that estimates must heed."""
+        return len(self.inclusion) > 0
+
+    def shown(self) -> NDArray[np.bool_]:
+        """Which trials count for each pair.
+
+        Returns
+        -------
+        ndarray of bool, shape (pair, trial)
+        """
+        known = self.correct != LEFT_OUT
+        return np.asarray(known[self.a] & known[self.b])
+
+    def scaled_weights(self) -> NDArray[np.float64]:
+        """Weights of chosen images, ``1/inclusion``, that sum to the trials of each pair.
+
+        Returns
+        -------
+        ndarray of float, shape (pair, trial)
+            0 for a trial that is left out.
+        """
+        shown = self.shown()
+        weights = np.where(shown, 1 / self.inclusion, 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        return weights * shown.sum(axis=1, keepdims=True) / np.where(total > 0, total, 1)
 
     @property
     def crossed(self) -> bool:
@@ -167,6 +201,11 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
             block = block._replace(n_options=table["n_options"].values[members])
         if "probability" in table:
             block = block._replace(probability=table["probability"].values[here])
+        if "inclusion" in table:
+            block = block._replace(
+                inclusion=table["inclusion"].values[members],
+                population=table.attrs["population"],
+            )
         if "n_classes" in table:
             block = block._replace(n_possible=table["n_classes"].values[block.rows])
         yield block

@@ -35,7 +35,7 @@ __all__ = [
 # What trials call their own dims, variables and coordinates.
 OWN_NAMES = (
     "observer", "kind", "trial", "item", "condition", "dataset", "repeat", "truth", "class",
-    "response", "correct", "n_options", "probability",
+    "response", "correct", "n_options", "probability", "inclusion", "stratum", "stratum_images",
 )  # fmt: skip
 # What 64 bits hold.
 MOST_NUMBER = np.iinfo(np.int64).max

@@ -22,17 +22,16 @@ from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE, SILENT, with_silence
-from alikely.data.conditions import nested_labels
+from alikely.data.inclusion import INCLUSION, refuse_lists, with_design
 from alikely.data.pairs import Pairs, chosen_pairs, listed_pairs, require_common_trials
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
-from alikely.data.repeats import presented, recurring, refuse_repeats
+from alikely.data.repeats import presented, recurring
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.metrics.cells import CELLS
 
 __all__ = [
     "answers",
     "check_counts",
-    "cohort_counts",
     "correctness",
     "from_counts",
     "groups_of_trials",
@@ -103,6 +102,8 @@ def joint_correctness(
         Where items come back and `repeats` are crossed, ``trial`` are items, ``correct`` shares of
         right answers among ``answers`` (observer, trial), ``cells`` sums of shares (float64), and
         ``response`` has the dim ``repeat``.
+        Of images that a plan chose (`alikely.Trials.with_inclusion`) also ``inclusion`` (trial) and
+        its strata; ``cells`` are then weighted (float64), and sum to the number of trials.
 
     Raises
     ------
@@ -123,6 +124,7 @@ def joint_correctness(
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
+    refuse_lists(data, first, second)
     found = answers(data, correct) if labels else {}
     meaning = recurring(data)
     items = presented(data)
@@ -176,10 +178,8 @@ def joint_correctness(
     )
     if table.attrs["repeats"] == "crossed":
         table["answers"] = (("observer", "trial"), numbers)
-    cells = np.zeros((len(a), len(CELLS)), np.int64 if correct.dtype == np.int8 else np.float64)
-    for block in blocks(table):
-        cells[block.rows] = _count(block)
-    table["cells"] = (("pair", "cell"), cells)
+    table = with_design(table, data)
+    table["cells"] = (("pair", "cell"), _counts(table))
     if not labels:
         return table
     table = table.assign(found)
@@ -255,111 +255,6 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
         first, second = (table[name].values[block.rows] for name in ("first", "second"))
         out[block.rows] = (both[first] | both[second] | common).sum(axis=1)
     return out
-
-
-def cohort_counts(
-    trials: Trials,
-    *,
-    models: str = "model",
-    humans: str = "human",
-    no_response: Literal["error", "drop"] = "error",
-) -> xr.Dataset:
-    """Count trials by how many humans were right, and how often each machine was right there.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    models, humans : str
-        Kinds of the observers.
-    no_response : {"error", "drop"}
-        As in `joint_correctness`; a dropped human is one human less on that trial.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
-        how many humans answered (``n_humans``) and how many of them were right (``n_right``);
-        ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
-        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
-        does not count it. ``human_shown, human_right`` (person, condition): trials of each human
-        of each data set, ``dataset | observer``.
-
-    Raises
-    ------
-    ValueError
-        Unknown option, no observer of one of the kinds, a condition without humans, or items that
-        came back: how many answers to one item are right is no count of independent trials.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> counts = cohort_counts(al.load_example().select(condition="noise"))
-    >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
-    ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
-    """
-    data = of_type(trials, Trials, MAKE).data
-    refuse_repeats(data, "the cohort model")
-    kind = data["kind"].values
-    for name in (humans, models):
-        if name not in kind:
-            raise ValueError(
-                f"no observer is of kind {name!r}; kinds are {listed(sorted(set(kind)))}"
-                f"{nearest(name, kind)}"
-            )
-    correct = correctness(data["correct"].values, no_response)
-    people, machines = correct[kind == humans], correct[kind == models]
-    group, labels = groups_of_trials(data, "condition")
-    answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
-    names = nested_labels(labels["dataset"], labels["condition"])
-    alone = np.setdiff1d(np.arange(len(names)), group[answered > 0])
-    if len(alone):
-        raise ValueError(
-            f"condition {names[alone[0]]!r} has no human; leave it out with trials.select(...)"
-        )
-    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
-    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
-    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
-    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
-    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
-    membership[np.arange(len(group)), [number[key] for key in keys]] = 1
-    of_trial = data["dataset"].values
-    persons = [
-        (observer, dataset)
-        for dataset in dict.fromkeys(of_trial.tolist())
-        for observer in np.flatnonzero(kind == humans)
-        if (correct[observer, of_trial == dataset] != LEFT_OUT).any()
-    ]
-    in_condition = group[:, None] == np.arange(len(names))
-    answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
-    return xr.Dataset(
-        {
-            "n_trials": ("stratum", membership.sum(axis=0)),
-            "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
-            "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
-            "human_shown": (
-                ("person", "condition"),
-                (answers != LEFT_OUT).astype(np.int64) @ in_condition,
-            ),
-            "human_right": (
-                ("person", "condition"),
-                (answers == 1).astype(np.int64) @ in_condition,
-            ),
-        },
-        coords={
-            "machine": data["observer"].values[kind == models].astype(object),
-            "condition": names,
-            "dataset": ("condition", labels["dataset"].to_numpy(object)),
-            "person": nested_labels(
-                (d for _, d in persons), (trials.observers[o] for o, _ in persons)
-            ),
-            "person_dataset": ("person", np.array([d for _, d in persons], object)),
-            "stratum_condition": ("stratum", strata[:, 0]),
-            "n_humans": ("stratum", strata[:, 1]),
-            "n_right": ("stratum", strata[:, 2]),
-        },
-        attrs={"no_response": no_response},
-    )
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
@@ -581,8 +476,20 @@ def pair_labels(
     ]
 
 
+def _counts(table: xr.Dataset) -> NDArray[Any]:
+    """Four cells of each pair: counts, or weighted ones."""
+    whole = table["correct"].dtype == np.int8 and INCLUSION not in table
+    cells = np.zeros((table.sizes["pair"], len(CELLS)), np.int64 if whole else np.float64)
+    for block in blocks(table):
+        cells[block.rows] = _count(block)
+    return cells
+
+
 def _count(block: Block) -> NDArray[Any]:
     """Four cells of each pair of a block, by matrix products over observers."""
+    if block.chosen:
+        weights = block.scaled_weights()
+        return np.einsum("pct,pt->pc", block.shares(), weights, dtype=np.float64)
     # float32 holds whole numbers exactly up to 2**24 trials.
     whole = block.correct.dtype == np.int8
     dtype = np.float32 if whole and block.correct.shape[1] < 2**24 else np.float64

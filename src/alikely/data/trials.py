@@ -11,16 +11,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.html import ROWS, html_of
 from alikely._base.names import listed, nearest
-from alikely._base.numbers import number
 from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
 from alikely.data.columns import ELSEWHERE, NO_RESPONSE, NOT_SHOWN, NOTES
 from alikely.data.files import Paths
+from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label, open_tables
 from alikely.data.probabilities import with_options, with_probabilities
 from alikely.data.reading import read_trials, wide_trials
-from alikely.data.summaries import summary_of
+from alikely.data.summaries import html_summary, long_table_of, summary_of
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
 
@@ -427,6 +426,47 @@ class Trials:
         """
         return Trials(with_probabilities(self.data, values, n_options, scale))
 
+    def with_inclusion(
+        self, plan: Any, *, population: Literal["pool", "images"], people: str = "human"
+    ) -> Trials:
+        """Say by which plan the images were chosen, so that estimates weigh them.
+
+        Parameters
+        ----------
+        plan : StimulusPlan or table
+            From `alikely.planning.choose_images`, or its table: ``item`` (and ``dataset,
+            condition``), ``inclusion``, and what it has of strata.
+        population : {"pool", "images"}
+            What estimates speak for: the very images that the plan chose from, or all images that
+            these stand for. The intervals differ.
+        people : str
+            Kind of observers whom the plan was made for.
+
+        Returns
+        -------
+        Trials
+            Of the images of the plan alone, with notes of what was left out.
+
+        Raises
+        ------
+        TypeError
+            If `plan` is no table.
+        ValueError
+            If a column is missing, an inclusion is no probability, an item has several or several
+            trials, or people saw images that the plan lacks.
+
+        Examples
+        --------
+        >>> trials = Trials.from_correct(
+        ...     [[1, 0, 1], [1, 1, 0]], item=["x", "y", "z"], kind=["human", "model"]
+        ... )
+        >>> plan = pd.DataFrame({"item": ["x", "y", "z"], "inclusion": [0.5, 1.0, 1.0]})
+        >>> weighted = trials.with_inclusion(plan, population="pool")
+        >>> weighted.data["inclusion"].values.tolist()
+        [0.5, 1.0, 1.0]
+        """
+        return Trials(with_inclusion(self.data, plan, population, people))
+
     @property
     def observers(self) -> list[str]:
         """Names of the observers."""
@@ -540,21 +580,7 @@ class Trials:
             ``observer, kind`` and other labels of observers, ``dataset, condition, item, repeat``,
             and ``truth, response`` or ``correct``.
         """
-        data = self.data
-        i, t = np.nonzero(data["correct"].values != NOT_SHOWN)
-        of_observer = [name for name in data.coords if data[name].dims == ("observer",)]
-        columns = {str(name): data[name].values[i] for name in of_observer}
-        for name in ("dataset", "condition", "item", "repeat"):
-            columns[name] = data[name].values[t]
-        if self.has_classes:
-            # One place more, so that the code -1 of a missing response finds None.
-            names = np.array([*self.classes, None], dtype=object)
-            columns["truth"] = names[data["truth"].values[t]]
-            columns["response"] = names[data["response"].values[i, t]]
-        else:
-            correct = data["correct"].values[i, t]
-            columns["correct"] = np.where(correct == NO_RESPONSE, np.nan, correct)
-        return pd.DataFrame(columns)
+        return long_table_of(self.data)
 
     def summary(self) -> pd.DataFrame:
         """Table of observers: one row per data set and observer.
@@ -569,20 +595,7 @@ class Trials:
 
     def _repr_html_(self) -> str:
         """What notebooks show: what was guessed, and the first rows of the summary."""
-        table = self.summary()
-        several = ["dataset"] if table["dataset"].nunique() > 1 else []
-        numbers = ["n_trials", "accuracy", "no_response", "not_shown"]
-        cells = table.head(ROWS)[[*several, "observer", "kind", *numbers]]
-        cells = cells.assign(accuracy=[number(value, 3) for value in cells["accuracy"]])
-        cells.columns = [name.removeprefix("n_").replace("_", " ") for name in cells]
-        return html_of(
-            repr(self).splitlines()[0][1:-1],
-            cells.astype(str),
-            numbers=["trials", "accuracy", "no response", "not shown"],
-            n_rows=len(table),
-            notes=self.notes,
-            more="summary() has all",
-        )
+        return html_summary(self.data, repr(self).splitlines()[0][1:-1], self.notes)
 
     def __repr__(self) -> str:
         n_classes = f"{len(self.classes)} classes" if self.has_classes else "correctness only"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.data.conditions import condition_labels
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
@@ -102,6 +103,7 @@ def condition_divergences(
     names, condition = condition_labels(data)
     if len(names) < 2:
         raise ValueError(f"divergences need at least two conditions, got {names[0]!r} alone")
+    refuse_inclusion(data, "comparing conditions")
     correct = correctness(data["correct"].values, no_response)
     given = answers(data, correct)
     k = len(given["class"])

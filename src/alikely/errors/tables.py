@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.errors.paired import paired_errors, plug_in
@@ -77,6 +78,7 @@ def error_rows(
     (['observer_0', 'observer_1', 'observer_1'], [1, 1, 1])
     """
     data = trials.data
+    refuse_inclusion(data, "comparing errors by class")
     correct = correctness(data["correct"].values, no_response)
     given = answers(data, correct)
     group, labels = groups_of_trials(data, by)

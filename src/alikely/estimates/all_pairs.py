@@ -15,6 +15,7 @@ from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
 from alikely._base.steps import step
 from alikely.data.conditions import nested_labels
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.packed import Packed, all_cells, pack
 from alikely.data.repeats import presented, recurring
 from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
@@ -182,6 +183,7 @@ def _answers(
             "Trials.read or Trials.from_table"
         )
     data = trials.data
+    refuse_inclusion(data, "matrix")
     correct = correctness(data["correct"].values, no_response)
     if cluster is None:
         again = presented(data) is not None or (by != "condition" and recurring(data).shared)

@@ -17,17 +17,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
+from alikely.data.inclusion import refuse_inclusion
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
+from alikely.estimates.chosen import starved
 from alikely.estimates.result import LABELS, Result
-from alikely.inference.influence import covariance_of
+from alikely.inference.influence import covariance_of, freedom_of
 from alikely.inference.null import log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
+from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import CiKind, bound_names, describe_draws
@@ -257,15 +260,20 @@ def contrast(
     estimate = float(w @ result.estimates["estimate"].values[chosen])
     cluster = result.data.attrs["cluster"] or None
     se = float(np.sqrt(covariance_of(part, result.metric, cluster, w[None])[0, 0]))
-    lower, upper = _analytic_bounds(result.metric, w, estimate, se, ci_prob)
+    # Of chosen images with the degrees of freedom that the design leaves.
+    df, known = np.inf, ""
+    if "inclusion" in part:
+        freed, effective = freedom_of(part, result.metric, w[None])
+        df, known = float(freed[0]), starved(float(effective[0]))
+    lower, upper = _analytic_bounds(result.metric, w, estimate, se, ci_prob, df)
     rows: dict[str, dict[str, object]] = {
         "analytic": {
             "estimate": estimate,
             "se": se,
             bounds[0]: lower,
             bounds[1]: upper,
-            "p_value": 2 * stats.norm.sf(abs(estimate) / se) if se > 0 else np.nan,
-            "note": _joined(_undefined_note(result, chosen), result.repeats_note()),
+            "p_value": 2 * stats.t.sf(abs(estimate) / se, df) if se > 0 else np.nan,
+            "note": _joined(_undefined_note(result, chosen), result.repeats_note(), known),
         }
     }
     for school in ("bootstrap", "posterior"):
@@ -404,6 +412,7 @@ def correctness_cells(result: Result) -> NDArray[np.int64]:
             f"{result.metric.name} has none: it is one of {result.metric.counts}; use a result of "
             "error_consistency"
         )
+    refuse_inclusion(result.table, "comparing models of counts")
     if result.table.attrs.get("repeats") == "crossed":
         raise ValueError(
             "items came back, and this takes every trial for independent; ask for that with "
@@ -496,14 +505,19 @@ def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def _analytic_bounds(
-    metric: Metric, weights: NDArray[np.float64], estimate: float, se: float, ci_prob: float
+    metric: Metric,
+    weights: NDArray[np.float64],
+    estimate: float,
+    se: float,
+    ci_prob: float,
+    df: float,
 ) -> tuple[float, float]:
     """Interval on the metric's own scale for a mean of entries; plain for a difference.
 
     A mean lies in the range of the metric, as each entry does: that of one entry is the interval of
     the summary. A difference does not.
     """
-    deviate = float(special.ndtri((1 + ci_prob) / 2))
+    deviate = float(student_deviate(np.array(df), ci_prob))
     if (weights > 0).all() and np.isclose(weights.sum(), 1):
         lower, upper = analytic_interval(metric, np.array(estimate), np.array(se), deviate)
         return float(lower), float(upper)

@@ -14,6 +14,7 @@ from alikely.data.pairs import Pairs
 from alikely.data.repeats import recurring
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
+from alikely.estimates.chosen import design_draws, design_remarks
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.inference import null
@@ -189,6 +190,9 @@ def sampling_unit(table: xr.Dataset, ask: Ask) -> str | None:
     """Trial coordinate whose trials err together: that asked for, or items that come back."""
     if ask.cluster is not None:
         return None if ask.cluster == AS_TRIALS else ask.cluster
+    if "inclusion" in table:
+        # A plan draws the images of each condition apart.
+        return None
     attrs = table.attrs
     again = attrs.get("recurring") == "one item" or attrs.get("repeats") == "crossed"
     return "item" if again else None
@@ -220,6 +224,11 @@ def _beside(
 ) -> Found:
     """Tests of independence of every pair, and what the metric has beside it."""
     cells, value = table["cells"].values, estimates["estimate"].values
+    if "inclusion" in table:
+        # Weighted counts are no counts: the tests of independence have none.
+        told = {"remark": design_remarks(table, estimates)}
+        told |= {name: function(cells) for name, function in metric.derived.items()}
+        return Found({name: ("pair", values) for name, values in told.items()})
     unit = sampling_unit(table, ask)
     # Two-sided, about the value of independent observers: only where that is one number.
     middle = metric.independent if ask.n_null else None
@@ -247,6 +256,8 @@ def _beside(
 
 def _closed(table: xr.Dataset, metric: Metric, ask: Ask) -> bool:
     """Whether the default posterior of every pair has limits without draws."""
+    if "inclusion" in table:
+        return False
     asked = ask.sampler != "nuts" and ask.ci_kind == "eti" and check_prior(ask.prior)
     plain = ask.options.get("model", "copying") == "copying" and not ask.options.get("include")
     once = not np.any(_recurs(table, sampling_unit(table, ask)))
@@ -260,6 +271,8 @@ def _draw(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
+    if "inclusion" in table:
+        return design_draws(table, metric, ask, seed)
     tree = posterior(
         table,
         ask.sampler,

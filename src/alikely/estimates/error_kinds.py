@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely.data.columns import SILENT
+from alikely.data.inclusion import INCLUSION
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
 from alikely.errors.draws import chained, label_draws, row_draws
@@ -18,6 +19,7 @@ from alikely.errors.limits import UNBOUNDED
 from alikely.errors.paired_chains import paired_chain_draws
 from alikely.errors.paired_draws import paired_row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
+from alikely.estimates.chosen import design_draws, design_remarks
 from alikely.estimates.consistency import counted, sampling_unit
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, model_name
 from alikely.inference.sampling import Sampler
@@ -90,6 +92,10 @@ def _beside_labels(
     seed: np.random.SeedSequence,
 ) -> Found:
     found = agreement_of_classes(table)
+    if INCLUSION in table:
+        # What else stands beside it is of unweighted counts.
+        remark = design_remarks(table, estimates)
+        return Found({"n_joint_errors": found["n_joint_errors"], "remark": ("pair", remark)})
     return Found(
         {name: found[name] for name in ("n_joint_errors", *metric.beside) if name in found}
     )
@@ -102,6 +108,8 @@ def _draw_labels(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
+    if INCLUSION in table:
+        return design_draws(table, metric, ask, seed)
     # The copy model takes every pair for itself.
     chains = ask.sampler == "nuts"
     fits: dict[str, xr.DataTree] = {}

@@ -21,6 +21,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, linked
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
@@ -188,6 +189,7 @@ def joint_draws(
     """
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
+    refuse_inclusion(table, "the posterior of all trials")
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     check_array(n_draws, len(metrics) * table.sizes["pair"], "draws", FEWER)

@@ -25,6 +25,7 @@ from alikely._base.arrays import Floats
 from alikely.data.blocks import LEFT_OUT, Block
 from alikely.inference.options import chosen
 from alikely.inference.readings import counted
+from alikely.inference.weighted import Population, deviations
 from alikely.metrics import Metric
 from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
@@ -90,6 +91,8 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
     >>> ready.values(np.ones((1, 160))).round(4)
     array([[0.3333]])
     """
+    if block.chosen:
+        return _chosen(block, metric)
     if metric.counts == "correctness":
         return _correctness(block, metric)
     if metric.counts == "margins":
@@ -131,8 +134,29 @@ def weighted_cells(
     return (weights @ flat.T).reshape(len(weights), *shares.shape[:-1])
 
 
-def _correctness(block: Block, metric: Metric) -> Evaluator:
-    shares = block.shares()
+def _chosen(block: Block, metric: Metric) -> Evaluator:
+    """Of images that a plan chose: weighted, and slopes whose squares are the design's variance."""
+    by_counts = {"correctness": _correctness, "labels": _labels}
+    if metric.counts not in by_counts:
+        raise ValueError(
+            f"these images were chosen by a plan, and {metric.name} has no weights yet; use "
+            "error consistency, observed agreement or misclassification agreement, or a plan of "
+            "all images"
+        )
+    if metric.counts == "labels" and not block.n_classes:
+        raise ValueError(f"{metric.name} needs class labels; count the table with labels=True")
+    weights = 1 / block.inclusion
+    ready = by_counts[metric.counts](block, metric, weights)
+
+    def slopes() -> Floats:
+        population: Population = "pool" if block.population == "pool" else "images"
+        return deviations(ready.slopes(), block.inclusion, block.shown(), population)
+
+    return ready._replace(slopes=slopes)
+
+
+def _correctness(block: Block, metric: Metric, weight: Floats | None = None) -> Evaluator:
+    shares = block.shares() if weight is None else block.shares() * weight
     cells = shares.sum(axis=2, dtype=np.float64)
 
     def slopes() -> Floats:
@@ -229,10 +253,11 @@ def joint_errors_of(block: Block) -> JointErrors:
     return JointErrors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def _labels(block: Block, metric: Metric) -> Evaluator:
+def _labels(block: Block, metric: Metric, weight: Floats | None = None) -> Evaluator:
     """Labels of joint errors: how often they agree, and both margins, by a sparse product."""
     n_pairs, n_trials, k = len(block.a), block.correct.shape[1], block.n_classes
     pair, trial, first, second, share = joint_errors_of(block)
+    share = share if weight is None else share * weight[trial]
     size = 1 + 2 * k
     same = first == second
     at = [pair * size + 1 + first, pair * size + 1 + k + second, pair[same] * size]

@@ -16,11 +16,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 
+from alikely._base.arrays import Floats
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.inference.evaluation import evaluator
+from alikely.inference.weighted import effective_images, freedom
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
-__all__ = ["covariance", "covariance_of", "estimate"]
+__all__ = ["covariance", "covariance_of", "estimate", "freedom_of"]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -45,7 +47,8 @@ def estimate(
     -------
     xarray.Dataset
         ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it
-        is not.
+        is not. Of images that a plan chose also ``df``, degrees of freedom of the variance, and
+        ``effective_images``, how many images it rests on.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def estimate(
     (array([0.3333]), array([0.0843]))
     """
     whole = table["cells"].dtype.kind in "iu" if "cells" in table else False
-    if cluster is None and metric.counts == "correctness" and whole:
+    if cluster is None and metric.counts == "correctness" and whole and "inclusion" not in table:
         # Counts suffice: no pass over the trials.
         cells = table["cells"].values.astype(np.float64)
         value, psi = metric.value(cells), metric.influence(cells)
@@ -74,21 +77,29 @@ def estimate(
         reasons = metric.reason(cells).astype(object)
     else:
         value, square = np.full((2, table.sizes["pair"]), np.nan)
+        freed = np.full((2, table.sizes["pair"]), np.nan)
         reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
         numbers = None if cluster is None else cluster_numbers(table, cluster)
         for block in blocks(table):
             ready = evaluator(block, metric)
             slopes = ready.slopes()
+            if block.chosen:
+                n_shown = block.shown().sum(axis=1)
+                freed[:, block.rows] = freedom(slopes, n_shown), effective_images(slopes)
+                if block.population == "pool":
+                    # Of images that are all certain to be shown nothing is left open.
+                    sure = ~(block.shown() & (block.inclusion < 1)).any(axis=1)
+                    freed[1, block.rows][sure] = np.inf
             if numbers is not None:
                 slopes = slopes @ _indicator(numbers[block.trials])[0]
             value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
             square[block.rows] = (slopes**2).sum(axis=1)
             reasons[block.rows] = ready.reasons()
     se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
-    return xr.Dataset(
-        {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)},
-        coords={"pair": table["pair"]},
-    )
+    found = {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)}
+    if "inclusion" in table:
+        found |= {"df": ("pair", freed[0]), "effective_images": ("pair", freed[1])}
+    return xr.Dataset(found, coords={"pair": table["pair"]})
 
 
 def covariance(
@@ -178,14 +189,44 @@ def covariance_of(
     True
     """
     total = np.zeros((len(weights), len(weights)))
+    for moved in _moved(table, metric, cluster, weights):
+        total += moved @ moved.T
+    return total
+
+
+def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floats, Floats]:
+    """Degrees of freedom of weighted sums of estimates from images that a plan chose.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As in `covariance`, with ``inclusion``.
+    metric : Metric
+        Estimand.
+    weights : ndarray, shape (sum, pair)
+        As in `covariance_of`.
+
+    Returns
+    -------
+    df, effective : ndarray, shape (sum,)
+        As from `alikely.inference.weighted.freedom` and
+        `alikely.inference.weighted.effective_images`.
+    """
+    moved = np.concatenate(list(_moved(table, metric, None, weights)), axis=1)
+    n_shown = np.maximum((moved != 0).sum(axis=1), 1)
+    return freedom(moved, n_shown), effective_images(moved)
+
+
+def _moved(
+    table: xr.Dataset, metric: Metric, cluster: str | None, weights: NDArray[np.float64]
+) -> Iterator[NDArray[np.float64]]:
+    """What trials move weighted sums by, some trials (or clusters) at a time: (sum, trial)."""
     for rows, influence in _influence_columns(table, metric, cluster):
         own = weights[:, rows]
         # What nobody asks for may be undefined.
         used = own.any(axis=0)
         lost = (own[:, used] != 0) @ np.isnan(influence[used]).any(axis=1) > 0
-        moved = np.where(lost[:, None], np.nan, own[:, used] @ np.nan_to_num(influence[used]))
-        total += moved @ moved.T
-    return total
+        yield np.where(lost[:, None], np.nan, own[:, used] @ np.nan_to_num(influence[used]))
 
 
 def _influence_columns(

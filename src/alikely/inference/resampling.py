@@ -23,6 +23,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, cluster_numbers, linked
 from alikely.inference.evaluation import evaluator
+from alikely.inference.weighted import Population, multiplicities
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
 __all__ = [
@@ -64,7 +65,8 @@ def bootstrap(
         Multinomial weights of the trials [E79]_, or Dirichlet(1, .., 1) weights [R81]_.
     cluster : str, optional
         Trial coordinate such as ``"item"``: trials of a data set that share its value are resampled
-        together, in all groups.
+        together, in all groups. Of images that a plan chose weights follow its probabilities,
+        and groups are resampled on their own.
     images : ndarray of int, shape (trial,), optional
         Number of the image of each trial: those of one image are resampled together, in all groups.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -95,6 +97,9 @@ def bootstrap(
     if cluster is not None and images is not None:
         raise ValueError("cluster and images both say what is resampled together; give one of them")
     units = images if cluster is None else cluster_numbers(table, cluster)
+    if "inclusion" in table:
+        # A plan draws the images of each group apart.
+        units = None
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     apart = [[number] for number in range(len(groups))]
@@ -297,6 +302,8 @@ def _bootstrap_blocks(
     seed: np.random.SeedSequence,
 ) -> list[NDArray[np.float32]]:
     """Replicates of groups whose trials are resampled together: (resample, pair) of each."""
+    if own[0].chosen:
+        return [_bootstrap_chosen(own[0], metric, n_resamples, seed)]
     if units is None:
         counts, own, members = _kinds_of_trials(own[0], metric)
     else:
@@ -318,6 +325,22 @@ def _bootstrap_blocks(
         weights = _unit_weights(counts, size, kind, rng)
         for values, each, member in ready:
             values[start : start + size] = each.values(weights[:, member])
+    return out
+
+
+def _bootstrap_chosen(
+    block: Block, metric: Metric, n_resamples: int, seed: np.random.SeedSequence
+) -> NDArray[np.float32]:
+    """Replicates of a group whose images a plan chose: its weights, resampled with the design."""
+    rng = np.random.default_rng(seed)
+    ready, n_trials = evaluator(block, metric), block.correct.shape[1]
+    population: Population = "pool" if block.population == "pool" else "images"
+    out = np.empty((n_resamples, len(block.a)), dtype=np.float32)
+    step = max(1, CHUNK // (n_trials + ready.width))
+    for start in range(0, n_resamples, step):
+        size = min(step, n_resamples - start)
+        weights = multiplicities(block.inclusion, size, population, rng)
+        out[start : start + size] = ready.values(weights)
     return out
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.metrics import consistency
@@ -64,6 +65,7 @@ def repeated_answers(
             f"{nearest(kind, kinds)}"
         )
     chosen = np.flatnonzero(kinds == kind) if kind is not None else np.arange(len(kinds))
+    refuse_inclusion(data, "models of items")
     correct = correctness(data["correct"].values[chosen], no_response)
     taken = (correct != LEFT_OUT).any(axis=0)
     frame = pd.DataFrame({key: data[key].values[taken] for key in PLACE})

@@ -19,6 +19,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.pairs import Pairs, chosen_pairs
 from alikely.data.tables import By, correctness, groups_of_trials, pair_labels
 from alikely.data.trials import NO_RESPONSE, Trials
@@ -109,6 +110,7 @@ def margin_table(
     systems = _systems(data, margins, group)
     first, second = chosen_pairs(systems.names, np.array(systems.kinds, object), pairs)
     items, of_trial, of_margin = _items(data, margins)
+    refuse_inclusion(data, "decision margins")
     correct = correctness(data["correct"].values, no_response)
     member_right, member_shown = _counts(correct, of_trial, len(items))
     members, owner = _members(systems)

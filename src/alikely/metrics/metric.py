@@ -494,7 +494,7 @@ def find_metric(text: str) -> Metric:
 
 
 def analytic_interval(
-    metric: Metric, estimate: NDArray[Any], se: NDArray[Any], deviate: float
+    metric: Metric, estimate: NDArray[Any], se: NDArray[Any], deviate: float | NDArray[Any]
 ) -> Floats:
     """Normal interval on the metric's own scale.
 
@@ -504,8 +504,8 @@ def analytic_interval(
         Gives scale and bounds.
     estimate, se : ndarray, shape (...)
         Estimates with standard errors.
-    deviate : float
-        Standard normal deviate, such as 1.96.
+    deviate : float or ndarray, shape (...)
+        Standard normal deviate, such as 1.96; or of Student, one for each estimate.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 from . import operating as operating
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
+from .choosing import choose_images as choose_images
 from .chosen_conditions import ChosenConditions as ChosenConditions
 from .chosen_conditions import choose_conditions as choose_conditions
 from .crossed import best_design as best_design
@@ -20,15 +21,18 @@ from .reader_studies import readers as readers
 from .repeats import further_repeats as further_repeats
 from .sequential import posterior_by_batch as posterior_by_batch
 from .sequential import sequential_design as sequential_design
+from .stimulus_plan import StimulusPlan as StimulusPlan
 from .widths import interval_width as interval_width
 from .widths import trials_for_width as trials_for_width
 
 __all__ = [
     "ChosenConditions",
+    "StimulusPlan",
     "answers_for_precision",
     "assurance",
     "best_design",
     "choose_conditions",
+    "choose_images",
     "expected_errors",
     "further_repeats",
     "interval_width",

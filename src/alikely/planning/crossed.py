@@ -36,6 +36,7 @@ from alikely.benchmark.layout import (
     refuse_own_names,
 )
 from alikely.data.blocks import blocks, cluster_numbers
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
@@ -430,6 +431,7 @@ def _check_components(components: pd.DataFrame) -> None:
 
 def _influences(table: xr.Dataset, metric: Metric) -> list[tuple[slice, Floats]]:
     """Influence of each trial in each group: rows of the table, and (entry, image, repeat)."""
+    refuse_inclusion(table, "planning from a pilot")
     items, other = cluster_numbers(table, "item"), in_other_order(table)
     found = []
     for block in blocks(table):

@@ -11,6 +11,7 @@ from alikely.plots.calibration import (
     plot_rank_ecdf,
     plot_recovery,
 )
+from alikely.plots.choosing import plot_image_choice
 from alikely.plots.cohort import plot_cohort, plot_cohort_groups
 from alikely.plots.confusions import plot_confusions
 from alikely.plots.consistency import plot_consistency
@@ -51,6 +52,7 @@ __all__ = [
     "plot_error_row",
     "plot_explained",
     "plot_families",
+    "plot_image_choice",
     "plot_intervals",
     "plot_item_precision",
     "plot_leaderboard",

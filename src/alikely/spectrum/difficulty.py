@@ -30,6 +30,7 @@ from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import condition_labels
+from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
@@ -277,6 +278,7 @@ def _counts(
         raise ValueError(
             f"no observer is of kind {kind!r}; kinds are {listed(kinds)}{nearest(kind, kinds)}"
         )
+    refuse_inclusion(trials.data, "the spectrum of difficulty")
     correct: NDArray[Any] = correctness(trials.data["correct"].values[people], no_response)
     if items is not None:
         correct = items.shares(correct)

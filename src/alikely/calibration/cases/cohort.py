@@ -15,7 +15,7 @@ from alikely._base.arrays import Floats
 from alikely.calibration.case import Case
 from alikely.calibration.cases._pairs import experiment
 from alikely.calibration.ranks import Values
-from alikely.data.tables import cohort_counts
+from alikely.data.cohorts import cohort_counts
 from alikely.datasets.loaders import load_example
 from alikely.models.cohorts import cohort_layout
 

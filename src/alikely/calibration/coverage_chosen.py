@@ -1,0 +1,292 @@
+"""Images chosen from machines' answers: trials saved, and what intervals keep, on real answers.
+
+Every person of a data set answered every image of a pool. Designs are drawn again and again, and
+their estimates of the difference of two machines' error consistency with that person are held
+against what all images say; or pools are resampled, and the estimates are held against what the
+images say that these are drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely.calibration.studies import run_study
+from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
+from alikely.planning.designs import allocation, probabilities, strata_of
+from alikely.planning.rehearsal import Drawing, Found, by_strata, by_weights, true_contrasts
+from alikely.planning.sizes import sizes
+
+__all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]
+
+# Share of images on which two machines differ in correctness, and difference of their accuracies.
+SIMILAR, UNLIKE = (0.05, 0.15, 0.05), (0.2, 0.1)
+DESIGNS = ("random", "strata", "strata, weighted", "sizes")
+NONE = np.empty(0, dtype=np.intp)
+N_DRAWS = 1_000
+ROUNDING = 1e-9
+
+
+class Pool(NamedTuple):
+    """What machines and people answered to the images of one condition.
+
+    Attributes
+    ----------
+    machines : ndarray of bool, shape (machine, image)
+    people : ndarray of bool, shape (person, image)
+    """
+
+    machines: NDArray[np.bool_]
+    people: NDArray[np.bool_]
+
+
+def kinds_of_pairs(machines: NDArray[np.bool_], kind: str) -> NDArray[np.intp]:
+    """Pairs of machines that are similar, or unlike.
+
+    Parameters
+    ----------
+    machines : ndarray of bool, shape (machine, image)
+    kind : {"similar", "unlike"}
+        Similar: apart on .05 to .15 of the images, with accuracies at most .05 apart. Unlike: on at
+        least .2, with accuracies at least .1 apart.
+
+    Returns
+    -------
+    ndarray of int, shape (pair, 2)
+
+    Examples
+    --------
+    >>> kinds_of_pairs(np.array([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=bool), "unlike").tolist()
+    [[0, 1]]
+    """
+    first, second = np.triu_indices(len(machines), 1)
+    apart = (machines[first] != machines[second]).mean(axis=1)
+    gap = np.abs(machines[first].mean(axis=1) - machines[second].mean(axis=1))
+    if kind == "similar":
+        chosen = (apart >= SIMILAR[0]) & (apart <= SIMILAR[1]) & (gap <= SIMILAR[2])
+    else:
+        chosen = (apart >= UNLIKE[0]) & (gap >= UNLIKE[1])
+    return np.stack([first[chosen], second[chosen]], axis=1)
+
+
+def _design(
+    name: str, machines: NDArray[np.bool_], pair: Sequence[int], planned: Sequence[int], n: int
+) -> Callable[[NDArray[np.bool_], Population, np.random.Generator], Found]:
+    """A design of one pool, made ready: people's answers to an estimate, drawn anew each time."""
+    count = machines.shape[1]
+    contrasts = np.zeros((1, len(machines)))
+    contrasts[0, list(pair)] = 1, -1
+    wanted = np.zeros((1, len(machines)))
+    wanted[0, list(planned)] = 1, -1
+    size = sizes(machines, wanted)
+    if name in ("strata", "strata, weighted"):
+        strata = strata_of(machines, *planned)
+        shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
+        pi = (shown / held)[strata.number]
+        drawing = Drawing(pi, strata, shown, None)
+    else:
+        even = np.full(count, n / count)
+        drawing = Drawing(even if name == "random" else probabilities(size, n), None, NONE, None)
+
+    def drawn(r: Any, population: Population, rng: np.random.Generator) -> Found:
+        at = drawing.draw(rng)
+        if name == "strata":
+            return by_strata(strata, strata.number[at], held, r[:, at], N_DRAWS, population, rng)
+        return by_weights(machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population)
+
+    return drawn
+
+
+def one_pair(
+    pools: Mapping[str, Pool],
+    pool: str,
+    first: int,
+    second: int,
+    people: Sequence[int],
+    planned: Sequence[int],
+    n: int,
+    n_designs: int,
+    n_pools: int,
+    seed: np.random.SeedSequence,
+    **_: Any,
+) -> list[dict[str, Any]]:
+    """Study one pair of machines against one person: a row for each design."""
+    machines, everybody = pools[pool]
+    r, pair, rng = everybody[list(people)], (first, second), np.random.default_rng(seed)
+    contrasts = np.zeros((1, len(machines)))
+    contrasts[0, list(pair)] = 1, -1
+    truth, count = float(true_contrasts(machines, r, contrasts)[0]), machines.shape[1]
+    rows: list[dict[str, Any]] = []
+    errors: dict[str, float] = {}
+    # The strata of one pair have no posterior of another.
+    own = [name for name in DESIGNS if name != "strata" or tuple(planned) == pair]
+    for name in own:
+        draw = _design(name, machines, pair, planned, n)
+        found = _table([draw(r, "pool", rng) for _ in range(n_designs)])
+        errors[name] = float(np.mean((found[:, 0] - truth) ** 2))
+        beyond = []
+        for _ in range(n_pools):
+            at = rng.integers(0, count, count)
+            beyond.append(_design(name, machines[:, at], pair, planned, n)(r[:, at], "images", rng))
+        of_images = _table(beyond)
+        rows.append(
+            {
+                "design": name,
+                "truth": truth,
+                "n_images": count,
+                "bias": float(found[:, 0].mean() - truth),
+                "mse": errors[name],
+                "width": float(np.mean(found[:, 2] - found[:, 1])),
+                "flagged": float(np.mean(found[:, 3] < FEWEST_EFFECTIVE)),
+                "effective": float(np.median(found[:, 3])),
+                "accuracy": float(r.mean()),
+                "apart": float((machines[first] != machines[second]).mean()),
+                "coverage_pool": _covered(found, truth),
+                "coverage_images": _covered(of_images, truth),
+                "bias_images": float(of_images[:, 0].mean() - truth) if n_pools else np.nan,
+            }
+        )
+    # Of random sampling without replacement: variance per image, from its error.
+    per_image = errors["random"] / (1 / n - 1 / count)
+    for row in rows:
+        # Where all that matters is shown no error is left.
+        row["ratio"] = errors["random"] / row["mse"] if row["mse"] > 0 else np.inf
+        row["saved"] = 1 / (row["mse"] / per_image + 1 / count) / n if per_image else np.nan
+    return rows
+
+
+def _table(found: Sequence[Found]) -> Floats:
+    return np.array(found).reshape(-1, 4)
+
+
+def _covered(found: Floats, truth: float) -> float:
+    if not len(found):
+        return np.nan
+    # Where all that matters was shown, limits are the truth but for rounding.
+    inside = (found[:, 1] <= truth + ROUNDING) & (truth - ROUNDING <= found[:, 2])
+    return float(np.mean(inside))
+
+
+def chosen_images_study(
+    pools: Mapping[str, Pool],
+    n: Sequence[int] = (80, 160),
+    *,
+    n_pairs: int = 10,
+    n_people: int = 1,
+    others: bool = False,
+    n_designs: int = 400,
+    n_pools: int = 200,
+    folder: str | Path | None = None,
+    rng: RandomState = None,
+    progressbar: bool = False,
+) -> pd.DataFrame:
+    """Trials saved by choosing images for a pair of machines, and coverage, on real answers.
+
+    Parameters
+    ----------
+    pools : mapping of str to Pool
+        What machines and people answered, by condition.
+    n : sequence of int
+        Images shown to a person; those that a pool cannot give are left out.
+    n_pairs : int
+        Pairs of machines of each kind and pool, each against a person, drawn at random.
+    n_people : int
+        People who see the same images; the mean over them is estimated.
+    others : bool
+        Plan for another pair of the pool than the one that is estimated, which may starve it.
+    n_designs, n_pools : int
+        Designs drawn of each pool, and pools resampled, for each pair.
+    folder : str or path, optional
+        As in `alikely.calibration.studies.run_study`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+    progressbar : bool
+        Show progress.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each pair, size and design (``random``; ``strata``, the posterior over strata;
+        ``strata, weighted``, the same images weighted; ``sizes``, weighted): ``bias`` and ``mse``
+        about what all images of the pool say; ``ratio`` of the error of random sampling to it at
+        the same number of trials; ``saved``, how many times as many images random sampling needs
+        for the same error, in a pool that it exhausts too (or for images beyond the pool: both give
+        the same number); coverage of 95 % intervals for both populations; ``flagged``, the share of
+        estimates that would be marked as starved.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(1)
+    >>> easy = generator.normal(size=300)
+    >>> answers = easy + generator.normal(0, 0.7, (8, 300)) > 0
+    >>> few = {"n_pairs": 1, "n_designs": 20, "n_pools": 0}
+    >>> found = chosen_images_study({"one": Pool(answers[:6], answers[6:])}, [60], **few, rng=1)
+    >>> sorted(set(found["design"]))
+    ['random', 'sizes', 'strata', 'strata, weighted']
+    """
+    generator = np.random.default_rng(seed_sequence(rng))
+    cells = []
+    for name, (machines, people) in pools.items():
+        for kind in ("similar", "unlike"):
+            pairs = kinds_of_pairs(machines, kind)
+            pairs = generator.permutation(pairs)[:n_pairs]
+            every = kinds_of_pairs(machines, "similar") if others else pairs
+            for first, second in pairs.tolist():
+                planned = [first, second]
+                if others and len(every):
+                    planned = every[generator.integers(len(every))].tolist()
+                who = generator.permutation(len(people))[:n_people].tolist()
+                cells += [
+                    {
+                        "pool": name,
+                        "kind": kind,
+                        "first": first,
+                        "second": second,
+                        "people": who,
+                        "planned": planned,
+                        "n": size,
+                        "n_designs": n_designs,
+                        "n_pools": n_pools,
+                    }
+                    for size in n
+                    if size <= machines.shape[1] / 2
+                ]
+    return run_study(
+        partial(one_pair, pools), cells, folder, rng=generator, progressbar=progressbar
+    )
+
+
+def chosen_summary(study: pd.DataFrame) -> pd.DataFrame:
+    """Geometric means of trials saved over pairs, with least and greatest, and coverage.
+
+    Parameters
+    ----------
+    study : pandas.DataFrame
+        As from `chosen_images_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each size of pool, kind of pairs, ``n`` and design.
+    """
+    rows = []
+    keys = ["n_images", "kind", "n", "design"]
+    for values, part in study.groupby(keys, sort=False):
+        row: dict[str, Any] = dict(zip(keys, values, strict=True))
+        row["pairs"] = len(part)
+        for name in ("ratio", "saved"):
+            row[name] = float(np.exp(np.log(part[name]).mean()))
+            row[f"{name}_min"], row[f"{name}_max"] = part[name].min(), part[name].max()
+        row["bias_max"] = part["bias"].abs().max()
+        for name in ("coverage_pool", "coverage_images"):
+            row[name], row[f"{name}_min"] = part[name].mean(), part[name].min()
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -1,0 +1,125 @@
+"""Counts of trials by how many people were right: what cohort models are made of."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from alikely._base.checks import of_type
+from alikely._base.names import listed, nearest
+from alikely.data.blocks import LEFT_OUT
+from alikely.data.conditions import nested_labels
+from alikely.data.inclusion import refuse_inclusion
+from alikely.data.repeats import refuse_repeats
+from alikely.data.tables import MAKE, correctness, groups_of_trials
+from alikely.data.trials import Trials
+
+__all__ = ["cohort_counts"]
+
+
+def cohort_counts(
+    trials: Trials,
+    *,
+    models: str = "model",
+    humans: str = "human",
+    no_response: Literal["error", "drop"] = "error",
+) -> xr.Dataset:
+    """Count trials by how many humans were right, and how often each machine was right there.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    models, humans : str
+        Kinds of the observers.
+    no_response : {"error", "drop"}
+        As in `joint_correctness`; a dropped human is one human less on that trial.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
+        how many humans answered (``n_humans``) and how many of them were right (``n_right``);
+        ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
+        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
+        does not count it. ``human_shown, human_right`` (person, condition): trials of each human
+        of each data set, ``dataset | observer``.
+
+    Raises
+    ------
+    ValueError
+        Unknown option, no observer of one of the kinds, a condition without humans, or items that
+        came back: how many answers to one item are right is no count of independent trials.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> counts = cohort_counts(al.load_example().select(condition="noise"))
+    >>> counts["n_right"].values.tolist(), counts["n_trials"].values.tolist()
+    ([0, 1, 2, 3, 4], [24, 23, 26, 31, 56])
+    """
+    data = of_type(trials, Trials, MAKE).data
+    refuse_repeats(data, "the cohort model")
+    refuse_inclusion(data, "the cohort model")
+    kind = data["kind"].values
+    for name in (humans, models):
+        if name not in kind:
+            raise ValueError(
+                f"no observer is of kind {name!r}; kinds are {listed(sorted(set(kind)))}"
+                f"{nearest(name, kind)}"
+            )
+    correct = correctness(data["correct"].values, no_response)
+    people, machines = correct[kind == humans], correct[kind == models]
+    group, labels = groups_of_trials(data, "condition")
+    answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
+    names = nested_labels(labels["dataset"], labels["condition"])
+    alone = np.setdiff1d(np.arange(len(names)), group[answered > 0])
+    if len(alone):
+        raise ValueError(
+            f"condition {names[alone[0]]!r} has no human; leave it out with trials.select(...)"
+        )
+    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
+    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
+    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
+    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
+    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
+    membership[np.arange(len(group)), [number[key] for key in keys]] = 1
+    of_trial = data["dataset"].values
+    persons = [
+        (observer, dataset)
+        for dataset in dict.fromkeys(of_trial.tolist())
+        for observer in np.flatnonzero(kind == humans)
+        if (correct[observer, of_trial == dataset] != LEFT_OUT).any()
+    ]
+    in_condition = group[:, None] == np.arange(len(names))
+    answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
+    return xr.Dataset(
+        {
+            "n_trials": ("stratum", membership.sum(axis=0)),
+            "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
+            "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
+            "human_shown": (
+                ("person", "condition"),
+                (answers != LEFT_OUT).astype(np.int64) @ in_condition,
+            ),
+            "human_right": (
+                ("person", "condition"),
+                (answers == 1).astype(np.int64) @ in_condition,
+            ),
+        },
+        coords={
+            "machine": data["observer"].values[kind == models].astype(object),
+            "condition": names,
+            "dataset": ("condition", labels["dataset"].to_numpy(object)),
+            "person": nested_labels(
+                (d for _, d in persons), (trials.observers[o] for o, _ in persons)
+            ),
+            "person_dataset": ("person", np.array([d for _, d in persons], object)),
+            "stratum_condition": ("stratum", strata[:, 0]),
+            "n_humans": ("stratum", strata[:, 1]),
+            "n_right": ("stratum", strata[:, 2]),
+        },
+        attrs={"no_response": no_response},
+    )

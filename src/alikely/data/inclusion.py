@@ -1,0 +1,222 @@
+"""How probably each image was shown, by a plan: what `Trials` carry of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely._base.names import listed, nearest
+from alikely.data.columns import NOT_SHOWN, NOTES
+from alikely.data.ingest import label, open_tables
+
+__all__ = [
+    "INCLUSION",
+    "SPEAKS",
+    "refuse_inclusion",
+    "refuse_lists",
+    "with_design",
+    "with_inclusion",
+]
+
+# What trials and count tables call them.
+INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
+POPULATION, LISTS, PEOPLE = "population", "lists", "people_of_plan"
+POPULATIONS = ("pool", "images")
+# Whom estimates speak for, in notes.
+SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
+PLACE = ["dataset", "condition", "item"]
+# Columns of a plan that name the two machines whose answers make its strata.
+BETWEEN = ("machine_a", "machine_b")
+
+
+def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) -> xr.Dataset:
+    """Data of `Trials.with_inclusion`."""
+    if population not in POPULATIONS:
+        raise ValueError(
+            f"population must be 'pool' (these images) or 'images' (those they stand for), got "
+            f"{population!r}{nearest(population, POPULATIONS)}"
+        )
+    if INCLUSION in data:
+        raise ValueError("these trials have inclusion already; join a plan to trials without")
+    table = _table(plan)
+    keys = [name for name in PLACE if name in table]
+    listed_in = table["list"].nunique() if "list" in table else 1
+    once = _one_row_each(table, keys)
+    place = pd.DataFrame({name: data[name].values.astype(str) for name in keys})
+    if place.duplicated().any():
+        odd = place[place.duplicated()].iloc[0]
+        raise ValueError(
+            f"item {odd['item']!r} has several trials, and a plan shows an image once in a "
+            "condition; give columns dataset and condition, or choose a repeat with "
+            "trials.select(repeat=...)"
+        )
+    found = pd.MultiIndex.from_frame(once[keys]).get_indexer(pd.MultiIndex.from_frame(place))
+    inside = found >= 0
+    if not inside.any():
+        raise ValueError(
+            f"no trial is of an image of the plan: it has {once['item'].iloc[0]!r}, the trials "
+            f"{place['item'].iloc[0]!r}; join the plan that these people were shown"
+        )
+    _refuse_outside(data, inside, place["item"], people)
+    kept = data.isel(trial=inside)
+    rows = once.iloc[found[inside]]
+    kept = kept.assign_coords({INCLUSION: ("trial", rows[INCLUSION].to_numpy(np.float64))})
+    if STRATUM in rows and HELD in rows:
+        kept = kept.assign_coords(
+            {
+                STRATUM: ("trial", rows[STRATUM].astype(str).to_numpy(object)),
+                HELD: ("trial", rows[HELD].to_numpy(np.int64)),
+            }
+        )
+    settled = [str(rows[name].iloc[0]) for name in BETWEEN if name in rows]
+    notes = [*data.attrs.get(NOTES, ()), *_told(data, inside, len(once), people)]
+    return kept.assign_attrs(
+        {POPULATION: population, LISTS: int(listed_in), SETTLED: settled, PEOPLE: people}
+        | ({NOTES: notes} if notes else {})
+    )
+
+
+def refuse_inclusion(data: xr.Dataset, what: str) -> None:
+    """Refuse trials of chosen images where their weights would be left out.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`, or a count table.
+    what : str
+        Who takes no weights.
+
+    Raises
+    ------
+    ValueError
+        If they carry inclusion.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> refuse_inclusion(al.load_example().data, "the cohort model")
+    """
+    if INCLUSION in data:
+        raise ValueError(
+            f"these images were chosen by a plan, and {what} takes all for equally likely; use "
+            "error_consistency, observed agreement, misclassification_agreement or "
+            "benchmark_scores, which weigh them"
+        )
+
+
+def _table(plan: Any) -> pd.DataFrame:
+    """Table of a plan, checked: `item, inclusion`, and what tells images apart."""
+    source = getattr(plan, "table", plan)
+    if isinstance(source, str) or not hasattr(source, "columns"):
+        raise TypeError(
+            f"expected a StimulusPlan or its table, got {type(plan).__name__}; read a file with "
+            "pandas.read_csv(path, dtype={'item': str})"
+        )
+    opened = open_tables([source])
+    names = [str(name) for name in source.columns]
+    if "item" not in names and "image" in names:
+        names = ["item" if name == "image" else name for name in names]
+    columns = source.to_pandas() if hasattr(source, "to_pandas") else source
+    del opened
+    table = pd.DataFrame({name: columns.iloc[:, at].to_numpy() for at, name in enumerate(names)})
+    for name in ("item", INCLUSION):
+        if name not in table:
+            raise ValueError(
+                f"the table of a plan needs a column {name!r}; it has {listed(names)}"
+                f"{nearest(name, names)}"
+            )
+    for name in (*PLACE, STRATUM, *BETWEEN):
+        if name in table:
+            table[name] = [label(value) for value in table[name]]
+    values = pd.to_numeric(table[INCLUSION], errors="coerce").to_numpy(np.float64)
+    odd = np.flatnonzero(~((values > 0) & (values <= 1)))
+    if len(odd):
+        raise ValueError(
+            f"inclusion of item {table['item'].iloc[odd[0]]!r} must be a probability in (0, 1], "
+            f"got {table[INCLUSION].iloc[odd[0]]}; every image of a plan has one"
+        )
+    table[INCLUSION] = values
+    return table
+
+
+def _one_row_each(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """One row for each image, however many lists have it."""
+    again = table.duplicated(keys, keep=False)
+    for _, rows in table[again].groupby(keys, sort=False):
+        if rows[INCLUSION].max() - rows[INCLUSION].min() > 1e-9:
+            raise ValueError(
+                f"item {rows['item'].iloc[0]!r} stands in the plan with several probabilities; "
+                "join one plan, with columns dataset and condition where items come in several"
+            )
+    return table.drop_duplicates(keys, ignore_index=True)
+
+
+def _refuse_outside(
+    data: xr.Dataset, inside: NDArray[np.bool_], item: pd.Series, people: str
+) -> None:
+    """People may have seen images of the plan only: of others nobody knows the probability."""
+    kind = data["kind"].values
+    if people not in kind:
+        raise ValueError(
+            f"no observer is of kind {people!r}; kinds are {listed(sorted(set(kind.tolist())))}"
+            f"{nearest(people, kind)}; say whom the plan was made for with people="
+        )
+    shown = data["correct"].values != NOT_SHOWN
+    beyond = shown & ~inside & (kind == people)[:, None]
+    if beyond.any():
+        who, what = np.argwhere(beyond)[0]
+        raise ValueError(
+            f"{data['observer'].values[who]!r} saw {int(beyond[who].sum())} images outside the "
+            f"plan, such as {item.iloc[what]!r}, whose inclusion is missing; give them a row of "
+            "the plan, or leave these trials out of the table"
+        )
+
+
+def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, people: str) -> list[str]:
+    """Notes of images that only machines saw, and of people who saw part of the plan."""
+    notes = []
+    if lost := int((~inside).sum()):
+        notes.append(f"{lost} images outside the plan, which machines alone saw, are left out")
+    shown = (data["correct"].values != NOT_SHOWN)[data["kind"].values == people][:, inside]
+    if (missing := n_planned - int(shown.any(axis=0).sum())) > 0:
+        notes.append(f"{missing} of {n_planned} images of the plan were seen by none of the people")
+    return notes
+
+
+def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
+    """Add to a count table what trials carry of a plan, if anything.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        With the trials of `data`.
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+
+    Returns
+    -------
+    xarray.Dataset
+    """
+    if INCLUSION not in data:
+        return table
+    own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]
+    added = table.assign({name: ("trial", data[name].values) for name in own})
+    return added.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
+
+
+def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.intp]) -> None:
+    """Refuse pairs of people who saw lists drawn apart: of few common images, by chance."""
+    if INCLUSION not in data:
+        return
+    people = data["kind"].values == data.attrs[PEOPLE]
+    both = people[first] & people[second]
+    if data.attrs[LISTS] > 1 and both.any():
+        a, b = data["observer"].values[[first[both][0], second[both][0]]]
+        raise ValueError(
+            f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
+            "common ones; compare people with machines, or plan with images='shared'"
+        )

@@ -1,0 +1,276 @@
+"""Images in batches: the next ones by what was answered, until an interval is narrow enough.
+
+References
+----------
+.. [R76] Rubin (1976). Inference and missing data. doi:10.1093/biomet/63.3.581
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.columns import NOT_SHOWN
+from alikely.data.trials import Trials
+from alikely.inference.weighted import Population
+from alikely.planning.designs import FEWEST, Strata, allocation
+from alikely.planning.pools import Pool
+from alikely.planning.rehearsal import Drawing, by_strata, kappa, true_contrasts
+from alikely.planning.rehearsals import FEWEST_DESIGNS, N_DRAWS, Human, scenes
+from alikely.planning.rows import rows_of
+from alikely.planning.sizes import effects
+from alikely.planning.targets import Target
+
+__all__ = ["batches_table", "next_images", "renewed_shown"]
+
+
+def renewed_shown(
+    strata: Strata,
+    held: NDArray[np.intp],
+    right: NDArray[np.intp],
+    shown: NDArray[np.intp],
+    n: int,
+) -> NDArray[np.intp]:
+    """Images of each stratum for the next batch, by the answers so far.
+
+    Parameters
+    ----------
+    strata : Strata
+    held, right, shown : ndarray of int, shape (stratum,)
+        Images of the pool, shown so far, and right answers of a person among these.
+    n : int
+        Images of the batch.
+
+    Returns
+    -------
+    ndarray of int, shape (stratum,)
+        Neyman's allocation of all images, by standard deviations of the influence at the accuracy
+        and consistencies estimated so far, less those shown. Which images were shown hangs on
+        answers alone, so that the posterior over strata stays what it is [R76]_.
+    """
+    theta = (right + 0.5) / (shown + 1)
+    share = held / held.sum()
+    h = float(share @ theta)
+    spread = np.zeros(len(held))
+    same = np.array_equal(strata.first, strata.second)
+    moved = np.zeros((2, len(held)))
+    for own, sign in ((strata.first, 1), (strata.second, 0 if same else -1)):
+        p = float(share @ own)
+        value = float(kappa(np.array(h), np.array(p), np.array(share @ (own * theta))))
+        value = value if np.isfinite(value) else 0.0
+        constant, slope = effects(np.array([p]), h, value)
+        moved += sign * (constant + slope * own)
+    spread = np.abs(moved[1] - moved[0]) * np.sqrt(theta * (1 - theta))
+    wanted, total = held * np.maximum(spread, 1e-9), int(shown.sum()) + n
+    low, high = shown.astype(float), held.astype(float)
+    # As much as possible of what is missing to the best allocation.
+    lower, upper = 0.0, float((high / wanted).max())
+    for _ in range(100):
+        middle = (lower + upper) / 2
+        if np.clip(middle * wanted, low, high).sum() < total:
+            lower = middle
+        else:
+            upper = middle
+    goal = np.clip(upper * wanted, low, high)
+    more = np.floor(goal - shown + 1e-9).astype(np.intp)
+    left = n - int(more.sum())
+    room = shown + more < held
+    order = np.argsort(-np.where(room, goal - shown - more, -1.0), kind="stable")
+    more[order[:left]] += 1
+    return more
+
+
+def next_images(
+    table: pd.DataFrame,
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    trials: Trials,
+    n: int,
+    people: str,
+    rng: RandomState,
+) -> tuple[pd.DataFrame, tuple[Drawing, ...]]:
+    """Table and designs of `alikely.planning.stimulus_plan.StimulusPlan.next_batch`."""
+    if table["list"].nunique() > 1:
+        raise ValueError("batches are for one list that all people share; plan images='shared'")
+    _require_strata(drawings)
+    parts, renewed = [], []
+    done = table["batch"] if "batch" in table else pd.Series(1, index=table.index)
+    number = int(done.max()) + 1
+    seeds = seed_sequence(rng).spawn(len(pools))
+    for pool, drawing, seed in zip(pools, drawings, seeds, strict=True):
+        strata, generator = drawing.strata, np.random.default_rng(seed)
+        assert strata is not None
+        held = np.bincount(strata.number)
+        here = (table["dataset"] == pool.dataset) & (table["condition"] == pool.condition)
+        own = table[here]
+        at = pd.Index(pool.items).get_indexer(own["item"])
+        answers = _answers(trials, pool, at, people)
+        shown = np.bincount(strata.number[at], minlength=len(held))
+        if n < 1 or n > int((held - shown).sum()):
+            raise ValueError(
+                f"n must be from 1 to {int((held - shown).sum())}, the images of {pool.name} not "
+                f"shown yet; got {n}"
+            )
+        right = np.bincount(strata.number[at], answers.mean(axis=0), minlength=len(held))
+        more = renewed_shown(strata, held, right, shown, n)
+        left = np.setdiff1d(np.arange(pool.n_images), at)
+        fresh = [
+            generator.permutation(left[strata.number[left] == g])[:k] for g, k in enumerate(more)
+        ]
+        total = shown + more
+        again = drawing._replace(inclusion=(total / held)[strata.number], shown=total)
+        pair = tuple(pool.machines.index(str(own[f"machine_{side}"].iloc[0])) for side in "ab")
+        target = Target("", None, pair)
+        new = rows_of(pool, again, target, generator.permutation(np.concatenate(fresh)))
+        before = rows_of(pool, again, target, at)
+        parts += [
+            before.assign(list=1, batch=done[here].to_numpy()),
+            new.assign(list=1, batch=number),
+        ]
+        renewed.append(again)
+    joined = pd.concat(parts, ignore_index=True)
+    front = ["list", "batch"]
+    return joined[[*front, *joined.columns.drop(front)]], tuple(renewed)
+
+
+def _require_strata(drawings: Sequence[Drawing]) -> None:
+    if any(drawing.strata is None for drawing in drawings):
+        raise ValueError(
+            "batches are renewed for plans of one or two machines, whose strata need no weights; "
+            "for more plan one batch"
+        )
+
+
+def _answers(trials: Trials, pool: Pool, at: NDArray[np.intp], people: str) -> NDArray[np.bool_]:
+    """Answers of people to all images shown so far: (person, image)."""
+    data = trials.data
+    here = (data["dataset"].values == pool.dataset) & (data["condition"].values == pool.condition)
+    positions = np.flatnonzero(here)
+    found = pd.Index(data["item"].values[here].astype(str)).get_indexer(pool.items[at].astype(str))
+    raw = data["correct"].values[data["kind"].values == people]
+    if (found < 0).any() or not len(raw):
+        raise ValueError(
+            f"no {people} answered some images of the plan in {pool.name}; renew it when the batch "
+            "is done"
+        )
+    raw = raw[:, positions[found]]
+    complete = (raw != NOT_SHOWN).all(axis=1)
+    if not complete.any():
+        raise ValueError(
+            f"no {people} answered all {len(at)} images of the plan in {pool.name}; renew it when "
+            "the batch is done"
+        )
+    return np.asarray(raw[complete] == 1)
+
+
+def batches_table(
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    target: Target,
+    width: float,
+    *,
+    batch: int,
+    human: Human,
+    accuracy: Sequence[float],
+    follows: Sequence[float],
+    population: Population,
+    n_designs: int,
+    rng: RandomState,
+) -> pd.DataFrame:
+    """Table of `alikely.planning.stimulus_plan.StimulusPlan.simulate_batches`."""
+    _require_strata(drawings)
+    if not 0 < width < 2:
+        raise ValueError(f"width must lie in (0, 2), got {width}")
+    if batch < 1:
+        raise ValueError(f"batch must be at least 1, got {batch}")
+    if n_designs < FEWEST_DESIGNS:
+        raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
+    generator = np.random.default_rng(seed_sequence(rng))
+    rows = []
+    people = scenes(
+        pools, drawings, target, "error_consistency", human, accuracy, follows, 1, generator
+    )
+    for scene in people:
+        strata = scene.drawing.strata
+        assert strata is not None
+        truth = float(true_contrasts(scene.correct, scene.people, scene.contrasts)[0])
+        runs = np.array(
+            [
+                _stopped(strata, scene.drawing, scene.people, width, batch, population, generator)
+                for _ in range(n_designs)
+            ]
+        )
+        n, lower, upper, stopped = runs.T
+        fixed = max(round(float(n.mean())), int(scene.drawing.shown.sum()))
+        rows.append(
+            {
+                **scene.labels,
+                "first": int(scene.drawing.shown.sum()),
+                "expected_images": float(n.mean()),
+                "images_q95": float(np.quantile(n, 0.95)),
+                "coverage": float(np.mean((lower <= truth) & (truth <= upper))),
+                "mean_width": float(np.mean(upper - lower)),
+                "unfinished_share": float(1 - stopped.mean()),
+                **_fixed(scene, strata, fixed, truth, population, n_designs, generator),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _stopped(
+    strata: Strata,
+    drawing: Drawing,
+    people: NDArray[np.bool_],
+    width: float,
+    batch: int,
+    population: Population,
+    rng: np.random.Generator,
+) -> tuple[float, float, float, float]:
+    """One study: images shown at the end, limits, and whether it stopped by itself."""
+    held = np.bincount(strata.number)
+    at = drawing.draw(rng)
+    while True:
+        own = people[:, at]
+        found = by_strata(strata, strata.number[at], held, own, N_DRAWS, population, rng)
+        lower, upper = float(found.lower[0]), float(found.upper[0])
+        left = len(strata.number) - len(at)
+        if upper - lower <= width or not left:
+            return float(len(at)), lower, upper, float(upper - lower <= width)
+        shown = np.bincount(strata.number[at], minlength=len(held))
+        right = np.bincount(strata.number[at], own[0], minlength=len(held))
+        more = renewed_shown(strata, held, right, shown, min(batch, left))
+        rest = rng.permutation(np.setdiff1d(np.arange(len(strata.number)), at))
+        fresh = [rest[strata.number[rest] == g][:k] for g, k in enumerate(more)]
+        at = np.sort(np.concatenate([at, *fresh]))
+
+
+def _fixed(
+    scene: Any,
+    strata: Strata,
+    n: int,
+    truth: float,
+    population: Population,
+    n_designs: int,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """A plan of as many images as the batches take on average, made beforehand."""
+    held = np.bincount(strata.number)
+    n = max(n, int(np.minimum(FEWEST, held).sum()))
+    shown = allocation(strata.number, scene.size, min(n, int(held.sum())))
+    drawing = scene.drawing._replace(shown=shown, inclusion=(shown / held)[strata.number])
+    found = []
+    for _ in range(n_designs):
+        at = drawing.draw(rng)
+        own = scene.people[:, at]
+        found.append(by_strata(strata, strata.number[at], held, own, N_DRAWS, population, rng))
+    _, lower, upper, _ = np.array(found)[:, :, 0].T
+    return {
+        "fixed_images": float(shown.sum()),
+        "fixed_width": float(np.mean(upper - lower)),
+        "fixed_coverage": float(np.mean((lower <= truth) & (truth <= upper))),
+    }

@@ -1,0 +1,232 @@
+"""Which images to show people, chosen from what machines answered.
+
+References
+----------
+.. [SSW92] Särndal, Swensson, Wretman (1992). Model assisted survey sampling.
+   doi:10.1007/978-1-4612-4378-4
+.. [N34] Neyman (1934). On the two different aspects of the representative method.
+   doi:10.2307/2342192
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.names import listed, nearest
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.trials import Trials
+from alikely.metrics import get_metric
+from alikely.planning.pools import Pool, pools_of
+from alikely.planning.precision import drawing_of, expected_precision, sizes_of
+from alikely.planning.rehearsal import Drawing
+from alikely.planning.rows import rows_of
+from alikely.planning.stimulus_plan import StimulusPlan
+from alikely.planning.targets import Target, WhatFor, require_apart, target_of
+
+__all__ = ["choose_images"]
+
+METRICS = ("error_consistency", "observed_agreement", "misclassification_agreement")
+HARD = (
+    "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
+    "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
+)
+CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
+# From here on a share of hard images, or of a class, is worth a word.
+MUCH, SKEWED = 0.1, 2.0
+# Joint errors that agreement of wrong answers should rest on.
+FLOOR = 20
+
+
+def choose_images(
+    trials: Trials,
+    n: int | Mapping[str, int],
+    target: WhatFor = "all pairs",
+    *,
+    machines: str | Sequence[str] = "model",
+    metric: str = "error_consistency",
+    images: Literal["shared", "separate"] = "shared",
+    n_people: int = 1,
+    by_class: bool = False,
+    even: float | None = None,
+    shown: Collection[str] = (),
+    rng: RandomState = None,
+) -> StimulusPlan:
+    """Choose the images that tell most about machines and people, by the machines' answers.
+
+    Images on which machines agree tell little of which is closer to people, and machines answer
+    every image for nothing. A design is made within each condition, whose difficulty would
+    otherwise pass for consistency.
+
+    Parameters
+    ----------
+    trials : Trials
+        Answers of the machines to all images that could be shown; people take no part.
+    n : int or mapping of str to int
+        Images to show in each condition, or in each by name.
+    target : str, (str, str) or sequence of (str, str)
+        What is wanted of the machines' consistency with people: the difference of two
+        (``("A", "B")``), several differences, ``"all pairs"`` (or ``"ranking"``), or that of one
+        machine (``"A"``). For one or two machines images are drawn by strata of their answers
+        [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
+    machines : str or sequence of str
+        Kind of the machines, or their names. All of them say how hard an image is.
+    metric : {"error_consistency", "observed_agreement", "misclassification_agreement"}
+        Whose error the images are to lower; the last by size, with classes.
+    images : {"shared", "separate"}
+        One list for all people, or one drawn for each, which tells more of the mean over people
+        and nothing of people among themselves.
+    n_people : int
+        Lists, where they are separate.
+    by_class : bool
+        Draw as many of each true class as a stratum or the sizes allow.
+    even : float, optional
+        Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in
+        between. By default .15 for more than two machines, else 0.
+    shown : collection of str
+        Items that people have seen already: left out of the pool.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness; the same seed gives the same plan.
+
+    Returns
+    -------
+    StimulusPlan
+        Join its table to the answers, `alikely.Trials.with_inclusion`; every estimate heeds it.
+
+    Raises
+    ------
+    TypeError
+        If `trials` is no `Trials`.
+    ValueError
+        If a machine or an option is unknown, `n` is larger than a pool or less than its strata
+        need, machines answer alike, or classes are wanted and not known.
+
+    Notes
+    -----
+    A design for differences makes the consistencies themselves less precise, and one for two
+    machines may starve others: what is estimated from few images is marked in every result.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> machines = al.load_example().select(kind="model", condition="noise")
+    >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
+    >>> plan
+    <StimulusPlan: 40 images for the difference of model_1 and model_2>
+    >>> bool(plan.expected.set_index("design").loc["chosen", "trials_saved"] > 1)
+    True
+    """
+    if not isinstance(trials, Trials):
+        raise TypeError(f"expected Trials of the machines, got {type(trials).__name__}")
+    metric = _metric(metric, trials)
+    _check(images, n_people, even)
+    pools = pools_of(trials, machines, shown)
+    if by_class and not trials.has_classes:
+        raise ValueError("by_class needs true classes; these trials hold correctness only")
+    wanted = target_of(target, pools[0].machines)
+    if metric == "misclassification_agreement":
+        wanted = wanted._replace(pair=())
+    seeds = seed_sequence(rng).spawn(len(pools))
+    lists = n_people if images == "separate" else 1
+    rows, expected, drawings, notes = [], [], [], []
+    for pool, seed in zip(pools, seeds, strict=True):
+        count = _number(n, pool)
+        require_apart(pool, wanted)
+        size = sizes_of(pool, wanted, metric)
+        drawing = drawing_of(pool, size, wanted, count, even, by_class)
+        generator = np.random.default_rng(seed)
+        for number in range(1, lists + 1):
+            at = generator.permutation(drawing.draw(generator))
+            rows.append(rows_of(pool, drawing, wanted, at).assign(list=number))
+        place = {"dataset": pool.dataset, "condition": pool.condition}
+        found = expected_precision(pool, size, wanted, drawing, metric, count)
+        expected.append(found.assign(**place))
+        drawings.append(drawing)
+        notes += _notes(pool, drawing, wanted, metric)
+    table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
+    told = pd.concat(expected, ignore_index=True)
+    return StimulusPlan(
+        table[["list", *table.columns.drop("list")]],
+        told[["dataset", "condition", *told.columns.drop(["dataset", "condition"])]],
+        wanted.text,
+        metric,
+        images,
+        tuple(dict.fromkeys(notes)),
+        tuple(pools),
+        tuple(drawings),
+        wanted,
+    )
+
+
+def _metric(metric: str, trials: Trials) -> str:
+    name = metric if metric in METRICS else get_metric(metric).name
+    if name not in METRICS:
+        raise ValueError(
+            f"metric must be one of {listed(map(repr, METRICS))}, got {metric!r}"
+            f"{nearest(metric, METRICS)}"
+        )
+    if name == "misclassification_agreement" and not trials.has_classes:
+        raise ValueError(f"{name} needs class labels; these trials hold correctness only")
+    return name
+
+
+def _check(images: str, n_people: int, even: float | None) -> None:
+    if images not in ("shared", "separate"):
+        raise ValueError(f"images must be 'shared' or 'separate', got {images!r}")
+    if not isinstance(n_people, int | np.integer) or n_people < 1:
+        raise ValueError(f"n_people must be a whole number of at least 1, got {n_people!r}")
+    if n_people > 1 and images == "shared":
+        raise ValueError(
+            "n_people is for images='separate', a list for each; one that is shared serves any "
+            "number of people"
+        )
+    if even is not None and not 0 <= even <= 1:
+        raise ValueError(f"even must be a share in [0, 1], got {even}")
+
+
+def _number(n: int | Mapping[str, int], pool: Pool) -> int:
+    if isinstance(n, Mapping):
+        if pool.condition not in n:
+            raise ValueError(
+                f"n has no number for condition {pool.condition!r}; it has {listed(map(str, n))}"
+            )
+        n = n[pool.condition]
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
+        raise ValueError(f"n must be a whole number of at least 2, got {n!r}")
+    if n > pool.n_images:
+        raise ValueError(
+            f"n must be at most {pool.n_images}, the images of {pool.name} that people can still "
+            f"see; got {n}"
+        )
+    return int(n)
+
+
+def _notes(pool: Pool, drawing: Drawing, target: Target, metric: str) -> list[str]:
+    """What people may make of the images, and what was left out."""
+    notes, pi = [], drawing.inclusion
+    if pool.lost:
+        notes.append(
+            f"{pool.name}: {pool.lost} images that not every machine saw are left out of the pool"
+        )
+    hard = pool.correct.mean(axis=0) <= 0.5
+    share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
+    if share - usual > MUCH:
+        notes.append(HARD.format(share=share, pool=usual))
+    if pool.truth.any():
+        _, number = np.unique(pool.truth.astype(str), return_inverse=True)
+        ratio = np.bincount(number, pi) / np.bincount(number) / pi.mean()
+        if ratio.max() / max(ratio.min(), 1e-9) > SKEWED and drawing.classes is None:
+            notes.append(CLASSES)
+    if metric == "misclassification_agreement":
+        errors = ~pool.correct[np.flatnonzero(target.each(len(pool.machines)).any(axis=0))]
+        # People who err as often as the machines do on average.
+        joint = ((pi * (1 - pool.correct.mean(axis=0))) * errors).sum(axis=1)
+        if joint.min() < FLOOR:
+            notes.append(
+                f"{pool.name}: about {joint.min():.0f} images that both get wrong, and agreement "
+                f"of wrong answers should rest on {FLOOR}; show more"
+            )
+    return notes

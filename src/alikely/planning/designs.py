@@ -1,0 +1,262 @@
+"""Which images are drawn, with which probability: strata for one pair, sizes for many machines.
+
+References
+----------
+.. [N34] Neyman (1934). On the two different aspects of the representative method.
+   doi:10.2307/2342192
+.. [M49] Madow (1949). On the theory of systematic sampling, II. doi:10.1214/aoms/1177729988
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely.planning.sizes import easiness
+
+__all__ = [
+    "Strata",
+    "allocation",
+    "fewest_images",
+    "probabilities",
+    "strata_of",
+    "stratified",
+    "systematic",
+]
+
+# Fewest images of a stratum that is parted in two, and fewest of one that are shown.
+FEWEST_TO_PART, FEWEST = 16, 4
+# Share of the trials that are spread evenly, whatever the sizes say.
+EVEN = 0.15
+
+
+class Strata(NamedTuple):
+    """Groups of images that a pair of machines answered alike.
+
+    Attributes
+    ----------
+    number : ndarray of int, shape (image,)
+        Stratum of each image.
+    first, second : ndarray of bool, shape (stratum,)
+        Whether each machine was right there.
+    hard : ndarray of int, shape (stratum,)
+        1 for the harder half of a cell, 0 for the easier one or a whole cell.
+    """
+
+    number: NDArray[np.intp]
+    first: NDArray[np.bool_]
+    second: NDArray[np.bool_]
+    hard: NDArray[np.intp]
+
+
+def strata_of(correct: NDArray[np.bool_], first: int, second: int) -> Strata:
+    """Cells of two machines' correctness, each in an easier and a harder half.
+
+    Parameters
+    ----------
+    correct : ndarray of bool, shape (machine, image)
+        All machines: how many of them are right says how easy an image is.
+    first, second : int
+        The two machines.
+
+    Returns
+    -------
+    Strata
+        Cells of fewer than 16 images stay whole. More groups than two bring the prior into what is
+        estimated.
+
+    Examples
+    --------
+    >>> machines = np.array([[1, 1, 0], [1, 0, 1]], dtype=bool)
+    >>> strata_of(machines, 0, 1).number.tolist()
+    [2, 1, 0]
+    """
+    ease = easiness(correct)
+    cell = 2 * correct[first].astype(np.intp) + correct[second]
+    half = np.zeros(len(cell), dtype=np.intp)
+    for number in range(4):
+        own = np.flatnonzero(cell == number)
+        if len(own) >= FEWEST_TO_PART:
+            # By rank, so that halves are equal however many images tie.
+            order = np.argsort(-ease[own], kind="stable")
+            half[own[order[(len(own) + 1) // 2 :]]] = 1
+    kinds, number_of = np.unique(2 * cell + half, return_inverse=True)
+    return Strata(number_of, kinds >= 4, (kinds // 2) % 2 == 1, kinds % 2)
+
+
+def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.intp]:
+    """Images to show of each stratum: Neyman's, at least four where there are so many [N34]_.
+
+    Parameters
+    ----------
+    number : ndarray of int, shape (image,)
+        Stratum of each image.
+    size : ndarray, shape (image,)
+        As from `alikely.planning.sizes.sizes`.
+    n : int
+        Images in all.
+
+    Returns
+    -------
+    ndarray of int, shape (stratum,)
+        Sums to `n`.
+
+    Raises
+    ------
+    ValueError
+        If `n` is less than the strata need.
+
+    Examples
+    --------
+    >>> allocation(np.repeat([0, 1], 100), np.repeat([0.1, 0.3], 100), 40).tolist()
+    [10, 30]
+    """
+    held = np.bincount(number)
+    rms = np.sqrt(np.bincount(number, size**2) / held)
+    least = np.minimum(FEWEST, held)
+    if n < fewest_images(number):
+        raise ValueError(
+            f"n must be at least {least.sum()}, {FEWEST} images for each of {len(held)} strata of "
+            f"answers that these machines give; got {n}"
+        )
+    share = _capped(np.asarray(held * rms, np.float64), least.astype(float), held.astype(float), n)
+    whole = np.floor(share + 1e-9).astype(np.intp)
+    left = n - int(whole.sum())
+    # The largest remainders, where there is room.
+    order = np.argsort(-np.where(whole < held, share - whole, -1.0), kind="stable")
+    whole[order[:left]] += 1
+    return whole
+
+
+def fewest_images(number: NDArray[np.intp]) -> int:
+    """Images that strata need at least: four of each that has so many.
+
+    Parameters
+    ----------
+    number : ndarray of int, shape (image,)
+        Stratum of each image.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> fewest_images(np.array([0, 0, 1, 1, 1, 1, 1]))
+    6
+    """
+    return int(np.minimum(FEWEST, np.bincount(number)).sum())
+
+
+def _capped(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats:
+    """Multiples of what is wanted, each within its bounds, that sum to a total."""
+    wanted = np.maximum(wanted, 1e-12)
+    lower, upper = 0.0, float((high / wanted).max())
+    for _ in range(200):
+        middle = (lower + upper) / 2
+        if np.clip(middle * wanted, low, high).sum() < total:
+            lower = middle
+        else:
+            upper = middle
+    return np.asarray(np.clip(upper * wanted, low, high))
+
+
+def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
+    """Inclusion probabilities in proportion to size, with a share spread evenly.
+
+    Parameters
+    ----------
+    size : ndarray, shape (image,)
+        As from `alikely.planning.sizes.sizes`.
+    n : int
+        Images to show.
+    even : float
+        Share of `n` that does not hang on size, in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (image,)
+        In (0, 1], sum `n`.
+
+    Examples
+    --------
+    >>> probabilities(np.array([0.0, 1.0, 1.0, 8.0]), 2, even=0.5).round(3).tolist()
+    [0.25, 0.375, 0.375, 1.0]
+    """
+    count = len(size)
+    if not np.any(size > 0):
+        return np.full(count, n / count)
+    scale, base = np.asarray(size / size.sum() * n), even * n / count
+    lower, upper = 0.0, float((1 / scale[scale > 0]).max()) + 1
+    for _ in range(200):
+        middle = (lower + upper) / 2
+        if np.minimum(base + middle * scale, 1).sum() < n:
+            lower = middle
+        else:
+            upper = middle
+    return np.asarray(np.minimum(base + upper * scale, 1))
+
+
+def systematic(
+    probability: Floats, rng: np.random.Generator, order: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Draw images systematically, in random order [M49]_.
+
+    Parameters
+    ----------
+    probability : ndarray, shape (image,)
+        Sum a whole number.
+    rng : numpy.random.Generator
+    order : ndarray of int, shape (image,), optional
+        Order to go through; neighbours are seldom drawn together. Random if not given.
+
+    Returns
+    -------
+    ndarray of int
+        Positions of the images drawn, ascending: as many as the probabilities sum to.
+
+    Examples
+    --------
+    >>> len(systematic(np.full(10, 0.3), np.random.default_rng(1)))
+    3
+    """
+    if order is None:
+        order = rng.permutation(len(probability))
+    edges = np.cumsum(probability[order])
+    n = round(float(edges[-1]))
+    # Rounding must not lose the last image.
+    edges *= n / edges[-1]
+    at = np.searchsorted(edges, np.arange(n) + rng.random(), side="right")
+    return np.sort(order[np.minimum(at, len(order) - 1)])
+
+
+def stratified(
+    number: NDArray[np.intp], shown: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw so many images of each stratum, all alike.
+
+    Parameters
+    ----------
+    number : ndarray of int, shape (image,)
+        Stratum of each image.
+    shown : ndarray of int, shape (stratum,)
+        As from `allocation`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int
+        Positions of the images drawn, ascending.
+
+    Examples
+    --------
+    >>> len(stratified(np.array([0, 0, 0, 1, 1]), np.array([2, 1]), np.random.default_rng(1)))
+    3
+    """
+    order = np.lexsort((rng.random(len(number)), number))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(number))[:-1]])
+    rank = np.arange(len(number)) - starts[number[order]]
+    return np.sort(order[rank < shown[number[order]]])

@@ -1,0 +1,175 @@
+"""Standard errors that a design is expected to have, before anybody is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.arrays import Floats
+from alikely.planning.designs import allocation, fewest_images, probabilities, strata_of
+from alikely.planning.pools import Pool
+from alikely.planning.rehearsal import NO_STRATA, Drawing
+from alikely.planning.sizes import Aim, joint_error_sizes, sizes, spread_in_strata
+from alikely.planning.targets import Target
+
+__all__ = ["drawing_of", "expected_precision", "precision_by_number", "sizes_of"]
+
+
+def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
+    """Sizes of the images of a pool for a target.
+
+    Parameters
+    ----------
+    pool : Pool
+    target : Target
+    metric : str
+        Name of the metric that is wanted.
+
+    Returns
+    -------
+    ndarray, shape (image,)
+    """
+    if metric == "misclassification_agreement":
+        return joint_error_sizes(pool.correct, pool.wrong, target.each(len(pool.machines)))
+    return sizes(pool.correct, target.contrasts, _aim(metric))
+
+
+def _aim(metric: str) -> Aim:
+    return "observed_agreement" if metric == "observed_agreement" else "error_consistency"
+
+
+def drawing_of(
+    pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
+) -> Drawing:
+    """Design of one pool: strata where a pair makes them, else by sizes.
+
+    Parameters
+    ----------
+    pool : Pool
+    size : ndarray, shape (image,)
+        As from `sizes_of`.
+    target : Target
+    n : int
+        Images to show.
+    even : float or None
+        Share of them that does not hang on size; of each kind of design its own if not given.
+    by_class : bool
+        Balance draws by class.
+
+    Returns
+    -------
+    Drawing
+    """
+    classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
+    if not target.pair:
+        share = {} if even is None else {"even": even}
+        if even == 0 and not size.all():
+            raise ValueError(
+                f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell nothing "
+                "of the target and would never be shown, whatever else is asked later"
+            )
+        return Drawing(probabilities(size, n, **share), None, NO_STRATA, classes, even)
+    strata = strata_of(pool.correct, target.pair[0], target.pair[-1])
+    held = np.bincount(strata.number)
+    # Spread evenly over the pool: as if each image had at least that size.
+    mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
+    shown = allocation(strata.number, mixed, n)
+    return Drawing((shown / held)[strata.number], strata, shown, classes, even)
+
+
+def expected_precision(
+    pool: Pool, size: Floats, target: Target, drawing: Drawing, metric: str, n: int
+) -> pd.DataFrame:
+    """Standard errors of random sampling, of the design and of all images, by the machines alone.
+
+    Parameters
+    ----------
+    pool : Pool
+    size : ndarray, shape (image,)
+        As from `sizes_of`.
+    target : Target
+    drawing : Drawing
+        As from `drawing_of`.
+    metric : str
+    n : int
+        Images shown.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows ``random, chosen, all``; ``se_pool, se_images`` of one contrast with one person, of
+        several their root mean square; ``trials_saved``: how many times as many images random
+        sampling needs for the same error.
+    """
+    count, machines = pool.n_images, len(pool.machines)
+    # Of all pairs sizes sum over machines, each against their mean.
+    many = 2 / (machines - 1) if target.contrasts is None else 1 / len(target.contrasts)
+    square = size**2 * many
+    per_image = float(square.mean())
+    pi = drawing.inclusion
+    ours = float((square * (1 - pi) / pi).sum()) / count**2
+    if drawing.strata is not None and metric != "misclassification_agreement":
+        number, held = drawing.strata.number, np.bincount(drawing.strata.number)
+        within, per_image = spread_in_strata(
+            pool.correct, target.each(machines)[0], number, _aim(metric)
+        )
+        ours = float((held**2 * (1 / drawing.shown - 1 / held) * within).sum()) / count**2
+    chance = per_image * (1 / n - 1 / count)
+    # Of an image beyond the pool all that the pool leaves open is added.
+    beyond = per_image / count
+    needed = per_image / (ours + beyond) if ours + beyond > 0 else np.nan
+    rows: list[dict[str, Any]] = [
+        {"design": "random", "n_images": n, "variance": chance, "trials_saved": 1.0},
+        {"design": "chosen", "n_images": n, "variance": ours, "trials_saved": needed / n},
+        {"design": "all", "n_images": count, "variance": 0.0, "trials_saved": np.nan},
+    ]
+    table = pd.DataFrame(rows)
+    variance = table.pop("variance")
+    saved = table.pop("trials_saved")
+    return table.assign(
+        se_pool=np.sqrt(variance), se_images=np.sqrt(variance + beyond), trials_saved=saved
+    )
+
+
+def precision_by_number(
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    target: Target,
+    metric: str,
+    numbers: Sequence[int],
+) -> pd.DataFrame:
+    """Expected standard errors of plans like one, with other numbers of images.
+
+    Parameters
+    ----------
+    pools : sequence of Pool
+    drawings : sequence of Drawing
+        Of the plan, each with the share that is spread evenly.
+    target : Target
+    metric : str
+    numbers : sequence of int
+        Images of each condition; those that a pool or its strata do not allow are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `expected_precision`, with ``dataset, condition``.
+    """
+    tables = []
+    for pool, drawing in zip(pools, drawings, strict=True):
+        size = sizes_of(pool, target, metric)
+        least = 2 if drawing.strata is None else fewest_images(drawing.strata.number)
+        for n in numbers:
+            if not least <= n <= pool.n_images:
+                continue
+            other = drawing_of(pool, size, target, n, drawing.even, drawing.classes is not None)
+            found = expected_precision(pool, size, target, other, metric, n)
+            tables.append(found.assign(dataset=pool.dataset, condition=pool.condition))
+    if not tables:
+        raise ValueError(
+            f"none of these numbers of images is one that a pool and its strata allow: {numbers}"
+        )
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,296 @@
+"""Estimates of contrasts from a design, in arrays: for plans that are tried before they are run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
+from alikely.inference.weighted import (
+    Population,
+    deviations,
+    effective_images,
+    freedom,
+    student_deviate,
+)
+from alikely.planning.designs import Strata, systematic
+from alikely.planning.designs import stratified as draw_strata
+
+__all__ = [
+    "NO_STRATA",
+    "Drawing",
+    "Found",
+    "by_strata",
+    "by_weights",
+    "kappa",
+    "simulated_people",
+    "true_contrasts",
+]
+
+NO_STRATA = np.empty(0, dtype=np.intp)
+
+
+class Found(NamedTuple):
+    """Estimates of contrasts with 95 % intervals.
+
+    Attributes
+    ----------
+    value, lower, upper : ndarray, shape (contrast,)
+    effective : ndarray, shape (contrast,)
+        Images that the variance of a weighted estimate rests on; infinite for the posterior.
+    """
+
+    value: Floats
+    lower: Floats
+    upper: Floats
+    effective: Floats
+
+
+class Drawing(NamedTuple):
+    """How images of a pool are drawn.
+
+    Attributes
+    ----------
+    inclusion : ndarray, shape (image,)
+    strata : Strata or None
+        Where all images of a stratum are as likely.
+    shown : ndarray of int, shape (stratum,)
+        Images of each; empty without strata.
+    classes : ndarray of int, shape (image,), or None
+        To balance draws by.
+    even : float or None
+        Share of the images that does not hang on size, where it was given.
+    """
+
+    inclusion: Floats
+    strata: Strata | None
+    shown: NDArray[np.intp]
+    classes: NDArray[np.intp] | None
+    even: float | None = None
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Draw positions of images, ascending."""
+        if self.strata is None:
+            order = None if self.classes is None else _in_classes(self.classes, rng)
+            return systematic(self.inclusion, rng, order)
+        if self.classes is None:
+            return draw_strata(self.strata.number, self.shown, rng)
+        parts = []
+        for g, wanted in enumerate(self.shown):
+            own = np.flatnonzero(self.strata.number == g)
+            equal = np.full(len(own), wanted / len(own))
+            parts.append(own[systematic(equal, rng, _in_classes(self.classes[own], rng))])
+        return np.sort(np.concatenate(parts))
+
+
+def _in_classes(classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Images class by class, classes and images in random order: neighbours are seldom drawn."""
+    order = rng.permutation(int(classes.max(initial=0)) + 1)
+    return np.lexsort((rng.random(len(classes)), order[classes]))
+
+
+def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
+    """Error consistency from two shares of right answers and that of both right.
+
+    Parameters
+    ----------
+    person, machine, both : ndarray
+        In [0, 1]; broadcast.
+
+    Returns
+    -------
+    ndarray
+        NaN where it is undefined.
+
+    Examples
+    --------
+    >>> float(kappa(np.array(0.5), np.array(0.5), np.array(0.5)))
+    1.0
+    """
+    scale = person + machine - 2 * person * machine
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(2 * (both - person * machine) / scale)
+
+
+def true_contrasts(
+    correct: NDArray[np.bool_], people: NDArray[np.bool_], contrasts: Floats
+) -> Floats:
+    """Contrasts of error consistency with the mean person, from all images.
+
+    Parameters
+    ----------
+    correct : ndarray of bool, shape (machine, image)
+    people : ndarray of bool, shape (person, image)
+    contrasts : ndarray, shape (contrast, machine)
+
+    Returns
+    -------
+    ndarray, shape (contrast,)
+
+    Examples
+    --------
+    >>> machines = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], dtype=bool)
+    >>> true_contrasts(machines, machines[:1], np.array([[1.0, -1.0]])).tolist()
+    [1.0]
+    """
+    x, r = correct.astype(float), people.astype(float)
+    both = r @ x.T / x.shape[1]
+    values = kappa(r.mean(axis=1)[:, None], x.mean(axis=1)[None], both)
+    return np.asarray(contrasts @ values.mean(axis=0))
+
+
+def by_weights(
+    correct: NDArray[np.bool_],
+    people: NDArray[np.bool_],
+    inclusion: Floats,
+    contrasts: Floats,
+    population: Population,
+    ci_prob: float = 0.95,
+) -> Found:
+    """Estimate contrasts from chosen images by weighted influence.
+
+    Parameters
+    ----------
+    correct : ndarray of bool, shape (machine, image)
+        Of the images shown.
+    people : ndarray of bool, shape (person, image)
+        Who all saw them.
+    inclusion : ndarray, shape (image,)
+    contrasts : ndarray, shape (contrast, machine)
+    population : {"pool", "images"}
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    Found
+    """
+    used = contrasts.any(axis=0)
+    x, r = correct[used].astype(float), people.astype(float)
+    w = 1 / inclusion
+    w = w / w.sum()
+    p, h = x @ w, r @ w
+    both = (r * w) @ x.T
+    value = kappa(h[:, None], p[None], both)
+    chance = p * h[:, None] + (1 - p) * (1 - h)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Influence is linear in either answer and their product.
+        rest = 1 - value
+        base = 1 - (value * (1 - chance) + chance)
+        base += rest * ((2 * p - 1) * h[:, None] + (2 * h[:, None] - 1) * p)
+        of_r = -1 - rest * (2 * p - 1)
+        of_x = -1 - rest * (2 * h[:, None] - 1)
+        parts = [part / (1 - chance) / len(r) for part in (base, of_r, of_x, 2 + 0 * base)]
+    c = contrasts[:, used]
+    # Sum over people first: (contrast, image).
+    psi = (c @ parts[0].sum(axis=0))[:, None] + (c @ parts[1].T) @ r
+    psi += (c * parts[2].sum(axis=0)) @ x
+    if len(r) == 1:
+        psi += ((c * parts[3][0]) @ x) * r[0]
+    else:
+        psi += np.einsum("cm,hm,mi,hi->ci", c, parts[3], x, r, optimize=True)
+    u = deviations(psi * w, inclusion, np.ones(len(w), dtype=bool), population)
+    half = student_deviate(freedom(u), ci_prob) * np.sqrt((u**2).sum(axis=1))
+    middle = c @ value.mean(axis=0)
+    return Found(middle, middle - half, middle + half, effective_images(u))
+
+
+def by_strata(
+    strata: Strata,
+    number: NDArray[np.intp],
+    held: NDArray[np.intp],
+    people: NDArray[np.bool_],
+    n_draws: int,
+    population: Population,
+    rng: np.random.Generator,
+    ci_prob: float = 0.95,
+) -> Found:
+    """Estimate the difference of the two machines that make the strata by its posterior.
+
+    Parameters
+    ----------
+    strata : Strata
+    number : ndarray of int, shape (image,)
+        Strata of the images shown.
+    held : ndarray of int, shape (stratum,)
+        Images of the pool.
+    people : ndarray of bool, shape (person, image)
+        Who all saw them.
+    n_draws : int
+    population : {"pool", "images"}
+    rng : numpy.random.Generator
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    Found
+        The mean of the posterior, and equal-tailed limits.
+    """
+    share = stratum_shares(held, n_draws, population, rng)
+    if len(people) == 1:
+        shown = np.bincount(number, minlength=len(held))
+        right = np.bincount(number, people[0], minlength=len(held)).astype(np.intp)
+        theta = right_in_strata(right, shown, held, n_draws, population, rng)[:, None]
+        mass = share[:, None] * theta
+    else:
+        atoms, pieces = masses_of_strata(number, held, share, population, rng)
+        tosses = rng.integers(0, 2, size=(n_draws, len(people), *pieces.shape[1:]))
+        mass = np.einsum("dgk,dhgk->dhg", pieces, tosses)
+        for g in range(len(held)):
+            own = number == g
+            mass[:, :, g] += atoms[:, own] @ people[:, own].T.astype(float)
+    h = mass.sum(axis=2)
+    draws = np.zeros(n_draws)
+    same = np.array_equal(strata.first, strata.second)
+    for own, sign in ((strata.first, 1), (strata.second, 0 if same else -1)):
+        p = (share * own).sum(axis=1)[:, None]
+        draws += sign * kappa(h, p, (mass * own).sum(axis=2)).mean(axis=1)
+    tail = (1 - ci_prob) / 2
+    lower, upper = np.quantile(draws, [tail, 1 - tail])
+    return Found(*(np.array([v]) for v in (draws.mean(), lower, upper, np.inf)))
+
+
+def simulated_people(
+    ease: Floats, accuracy: float, follows: float, n_people: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """People who find images as easy as machines do, more or less.
+
+    Parameters
+    ----------
+    ease : ndarray, shape (image,)
+        As from `alikely.planning.sizes.easiness`.
+    accuracy : float
+        Of each, in (0, 1).
+    follows : float
+        Correlation of what is easy for people with what is easy for machines, in [0, 1]; what
+        people share beyond is as large.
+    n_people : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of bool, shape (person, image)
+        Logits of standard deviation 1.5 over images.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(1)
+    >>> people = simulated_people(generator.normal(size=2000), 0.8, 0.5, 2, generator)
+    >>> people.mean(axis=1).round(1).tolist()
+    [0.8, 0.8]
+    """
+    own = rng.normal(size=len(ease))
+    logit = 1.5 * (follows * ease + np.sqrt(1 - follows**2) * own)
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if special.expit(logit + middle).mean() < accuracy:
+            low = middle
+        else:
+            high = middle
+    return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + low))

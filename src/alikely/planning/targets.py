@@ -1,0 +1,134 @@
+"""What a plan of images is for: one pair of machines, contrasts, all pairs, one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.planning.pools import Pool
+
+__all__ = ["Target", "WhatFor", "require_apart", "target_of"]
+
+WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
+ALL = ("all pairs", "ranking")
+
+
+class Target(NamedTuple):
+    """Contrasts of machines that a plan is made for.
+
+    Attributes
+    ----------
+    text : str
+        In words.
+    contrasts : ndarray, shape (contrast, machine), or None
+        Weights; None for all pairs.
+    pair : tuple of int
+        The one machine or the two machines that make strata; empty where there are more.
+    """
+
+    text: str
+    contrasts: Floats | None
+    pair: tuple[int, ...]
+
+    def each(self, n_machines: int) -> Floats:
+        """Contrasts one by one.
+
+        Parameters
+        ----------
+        n_machines : int
+
+        Returns
+        -------
+        ndarray, shape (contrast, machine)
+            Of all pairs a row for each pair.
+        """
+        if self.contrasts is not None:
+            return self.contrasts
+        first, second = np.triu_indices(n_machines, 1)
+        eye = np.eye(n_machines)
+        return np.asarray(eye[first] - eye[second])
+
+
+def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
+    """Read what a user wants to know.
+
+    Parameters
+    ----------
+    target : str, (str, str) or sequence of (str, str)
+        As in `alikely.planning.choose_images`.
+    machines : sequence of str
+        Names that there are.
+
+    Returns
+    -------
+    Target
+
+    Raises
+    ------
+    ValueError
+        If a machine is unknown, a pair is of one machine, or all pairs are of fewer than two.
+
+    Examples
+    --------
+    >>> target_of(("a", "b"), ["a", "b", "c"]).contrasts.tolist()
+    [[1.0, -1.0, 0.0]]
+    """
+    eye = np.eye(len(machines))
+    if isinstance(target, str):
+        if target in ALL and target not in machines:
+            if len(machines) < 2:
+                raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
+            return Target(f"the differences of all pairs of {len(machines)} machines", None, ())
+        (at,) = _numbers([target], machines)
+        return Target(target, eye[[at]], (at,))
+    wanted: list[Any] = list(target)
+    if not wanted:
+        raise ValueError(
+            "target must name a pair of machines, several pairs, one machine, or be 'all pairs'; "
+            "got nothing"
+        )
+    if all(isinstance(entry, str) for entry in wanted):
+        wanted = [wanted]
+    rows, texts, numbers = [], [], []
+    for entry in wanted:
+        names = [entry] if isinstance(entry, str) else list(entry)
+        if len(names) != 2 or names[0] == names[1]:
+            raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
+        first, second = numbers = _numbers([str(name) for name in names], machines)
+        rows.append(eye[first] - eye[second])
+        texts.append(f"{names[0]} and {names[1]}")
+    pair = tuple(numbers) if len(rows) == 1 else ()
+    what = "the difference of " if len(rows) == 1 else "the differences of "
+    return Target(what + ", of ".join(texts), np.array(rows), pair)
+
+
+def _numbers(names: Sequence[str], machines: Sequence[str]) -> list[int]:
+    unknown = [name for name in names if name not in machines]
+    if unknown:
+        raise ValueError(
+            f"no machine {unknown[0]!r}; there are: {listed(machines)}"
+            f"{nearest(unknown[0], [*machines, *ALL])}; or 'all pairs'"
+        )
+    return [list(machines).index(name) for name in names]
+
+
+def require_apart(pool: Pool, target: Target) -> None:
+    """Refuse machines that answered every image alike (`ValueError`): nothing tells them apart."""
+    x = pool.correct
+    for row in [] if target.contrasts is None else target.contrasts:
+        own = np.flatnonzero(row)
+        if len(own) == 2 and np.array_equal(x[own[0]], x[own[1]]):
+            a, b = (pool.machines[i] for i in own)
+            raise ValueError(
+                f"{a!r} and {b!r} are right and wrong on the same images in {pool.name}: no "
+                "image tells them apart, and their difference is 0 with anybody"
+            )
+    if target.contrasts is None and (x == x[:1]).all():
+        raise ValueError(
+            f"all machines are right and wrong on the same images in {pool.name}: no image tells "
+            "them apart"
+        )

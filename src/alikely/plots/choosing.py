@@ -1,0 +1,149 @@
+"""Which images a plan chose, and what it is expected to tell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from alikely.plots._style import COLORS, styled
+
+__all__ = ["plot_image_choice"]
+
+RANDOM, CHOSEN = COLORS[0], COLORS[1]
+# Rows of the left panel without strata: images by how many machines are right.
+BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+class Plan(Protocol):
+    """What is drawn of an `alikely.planning.StimulusPlan`."""
+
+    table: pd.DataFrame
+    expected: pd.DataFrame
+
+    def sizes(self) -> pd.DataFrame:
+        """How much each image of the pool may tell."""
+
+    def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
+        """Standard errors that plans like it are expected to have."""
+
+
+@styled
+def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
+    """Draw the images of a plan by size and stratum, and its precision against their number.
+
+    Parameters
+    ----------
+    plan : StimulusPlan
+        As from `alikely.planning.choose_images`.
+    condition : str, optional
+        Which one; the first if not given.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (2,)
+        Left a point for each image of the pool, filled where it is shown; right the expected
+        standard error for one person, of random sampling and of plans like this; dotted, for
+        images beyond the pool, and what showing all of them would leave.
+
+    Raises
+    ------
+    ValueError
+        If the plan has no such condition.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> machines = al.load_example().select(kind="model", condition="noise")
+    >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
+    >>> [ax.get_xlabel() for ax in plot_image_choice(plan)]
+    ['size: what an answer may tell', 'images shown']
+    """
+    known = list(dict.fromkeys(plan.expected["condition"]))
+    chosen = known[0] if condition is None else condition
+    if chosen not in known:
+        raise ValueError(f"condition must be one of {', '.join(known)}; got {condition!r}")
+    images = plan.sizes()
+    images = images[images["condition"] == chosen]
+    own = plan.expected[plan.expected["condition"] == chosen].set_index("design")
+    pool, n = len(images), int(own.loc["chosen", "n_images"])
+    _, axes = plt.subplots(1, 2, figsize=(8.6, 3.6), width_ratios=(1.25, 1), layout="constrained")
+    _draw_images(axes[0], images, plan)
+    low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
+    numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
+    table = plan.precision(sorted({*numbers.tolist(), n}))
+    _draw_precision(axes[1], table[table["condition"] == chosen], n, pool)
+    if len(known) > 1:
+        axes[0].set_title(str(chosen), loc="left", fontsize=9)
+    return np.asarray(axes)
+
+
+def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
+    if "stratum" in images:
+        rows = images["stratum"].to_numpy()
+        named = plan.table.drop_duplicates("stratum")
+        names = named.set_index("item")["stratum"]
+        label_of = {
+            int(images.loc[images["item"] == item, "stratum"].iloc[0]): str(text)
+            for item, text in names.items()
+            if (images["item"] == item).any()
+        }
+        a, b = (str(plan.table[f"machine_{side}"].iloc[0]) for side in "ab")
+        labels = [
+            label_of.get(g, "").replace(f"{a} ", "A ").replace(f"{b} ", "B ")
+            for g in range(int(rows.max()) + 1)
+        ]
+        ax.set_title(f"A {a}" if a == b else f"A {a}\nB {b}", loc="left", fontsize=7)
+    else:
+        rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
+        labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
+        ax.set_ylabel("machines that are right")
+    jitter = np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
+    shown = images["shown"].to_numpy()
+    for there, face, edge in ((~shown, "none", "0.6"), (shown, CHOSEN, CHOSEN)):
+        at = np.flatnonzero(there)
+        ax.scatter(
+            images["size"].to_numpy()[at], (rows + jitter)[at], s=13,
+            facecolors=face, edgecolors=edge, linewidths=0.6,
+        )  # fmt: skip
+    counts = [
+        f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
+    ]
+    ax.set_yticks(
+        range(len(labels)),
+        [f"{label}\n{count}" for label, count in zip(labels, counts, strict=True)],
+        fontsize=7,
+    )
+    ax.set_xlim(left=0)
+    ax.set_xlabel("size: what an answer may tell")
+
+
+def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
+    for design, color in (("random", RANDOM), ("chosen", CHOSEN)):
+        own = table[table["design"] == design].sort_values("n_images")
+        ax.plot(own["n_images"], own["se_pool"], color=color, label=f"{design}, this pool")
+        ax.plot(
+            own["n_images"], own["se_images"], color=color, linestyle=":",
+            label=f"{design}, images like it",
+        )  # fmt: skip
+    left = float(table.loc[table["design"] == "all", "se_images"].iloc[0])
+    ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--")
+    ax.annotate(
+        f"all {pool} shown, images like them", (0, left), (3, 2), fontsize=7, color="0.3",
+        xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+    )  # fmt: skip
+    ax.axvline(n, color="0.5", linewidth=0.8)
+    ax.set_xscale("log")
+    ticks = [value for value in (10, 20, 40, 80, 160, 320, 640, 1280, 5000, 20000) if value <= pool]
+    ax.set_xticks(ticks, [f"{value:,}" for value in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("images shown")
+    ax.set_ylabel("expected standard error")
+    ax.legend(fontsize=7, frameon=False)

@@ -1,0 +1,126 @@
+"""Trials that know by which plan their images were chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.data.blocks import blocks
+from alikely.data.inclusion import refuse_inclusion
+
+ITEMS = list("uvwxyz")
+
+
+def trials(shown: str = "uvwx", **more: Any) -> al.Trials:
+    correct = np.ma.masked_all((3, 6))
+    correct[1:] = [[1, 1, 0, 0, 1, 1], [1, 0, 1, 0, 1, 0]]
+    for item in shown:
+        correct[0, ITEMS.index(item)] = item in "uw"
+    kinds = ["human", "model", "model"]
+    return al.Trials.from_correct(
+        correct, observers=["anna", "A", "B"], kind=kinds, item=ITEMS, **more
+    )
+
+
+def plan(**more: Any) -> pd.DataFrame:
+    table = pd.DataFrame({"item": list("uvwx"), "inclusion": [0.5, 0.5, 1.0, 0.8]})
+    return table.assign(**more)
+
+
+def test_cells_are_weighted_and_sum_to_the_trials() -> None:
+    weighted = trials().with_inclusion(plan(), population="pool")
+    table = al.data.joint_correctness(weighted, [("anna", "A")])
+    w = 4 * np.array([2, 2, 1, 1.25]) / 6.25
+    # anna is right on u and w, A on u and v.
+    np.testing.assert_allclose(table["cells"].values[0], [w[0], w[2], w[1], w[3]], rtol=1e-12)
+    (block,) = blocks(table)
+    assert block.chosen
+    assert block.population == "pool"
+    assert weighted.notes == ["2 images outside the plan, which machines alone saw, are left out"]
+
+
+def test_equal_inclusion_is_what_plain_trials_say() -> None:
+    equal = plan(inclusion=0.4)
+    weighted = trials().with_inclusion(equal, population="images")
+    plain = al.Trials.from_table(weighted.to_table())
+    ours, theirs = (
+        al.error_consistency(t, [("anna", "A")], n_resamples=0, n_draws=0, n_null=0)
+        for t in (weighted, plain)
+    )
+    assert ours.estimates["estimate"].item() == pytest.approx(theirs.estimates["estimate"].item())
+    # Of images beyond the pool with the correction for small samples.
+    ratio = ours.estimates["se"].item() / theirs.estimates["se"].item()
+    assert ratio == pytest.approx(np.sqrt(4 / 3))
+
+
+@pytest.mark.parametrize(
+    ("table", "population", "people", "message"),
+    [
+        (plan(), "all", "human", "population must be 'pool' .these images. or 'images'"),
+        (plan(inclusion=[0.5, 0.5, np.nan, 1]), "pool", "human", "inclusion of item 'w' must be a"),
+        (plan(inclusion=[0.5, 0.5, 0, 1]), "pool", "human", "a probability in .0, 1., got 0"),
+        (
+            plan(item=list("abcd")),
+            "pool",
+            "human",
+            "no trial is of an image of the plan: it has 'a'",
+        ),
+        (plan()[:3], "pool", "human", "'anna' saw 1 images outside the plan, such as 'x', whose"),
+        (plan(item=list("uuwx"), inclusion=[0.5, 0.6, 1, 1]), "pool", "human", "several probab"),
+        (
+            plan().drop(columns="inclusion"),
+            "pool",
+            "human",
+            "needs a column 'inclusion'; it has item",
+        ),
+        (plan(), "pool", "person", "no observer is of kind 'person'; kinds are human, model"),
+    ],
+)
+def test_plans_that_do_not_fit(
+    table: pd.DataFrame, population: Any, people: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        trials().with_inclusion(table, population=population, people=people)
+
+
+def test_no_table_no_second_plan_no_repeats() -> None:
+    with pytest.raises(TypeError, match="expected a StimulusPlan or its table, got str"):
+        trials().with_inclusion("plan.csv", population="pool")
+    once = trials().with_inclusion(plan(), population="pool")
+    with pytest.raises(ValueError, match="have inclusion already"):
+        once.with_inclusion(plan(), population="pool")
+    twice = al.Trials.from_correct([[1, 0], [1, 1]], kind=["human", "model"], item=["u", "u"],
+                                   repeat=[0, 1])  # fmt: skip
+    with pytest.raises(ValueError, match="item 'u' has several trials, and a plan shows"):
+        twice.with_inclusion(plan(), population="pool")
+
+
+def test_people_of_separate_lists_are_not_compared() -> None:
+    table = plan(list=[1, 1, 2, 2])
+    correct = np.ma.masked_all((3, 6))
+    correct[2] = 1
+    correct[0, :2], correct[1, 2:4] = [1, 0], [0, 1]
+    names = ["anna", "bea", "A"]
+    kinds = ["human", "human", "model"]
+    apart = al.Trials.from_correct(correct, observers=names, kind=kinds, item=ITEMS)
+    weighted = apart.with_inclusion(table, population="pool")
+    with pytest.raises(ValueError, match="saw lists of images drawn apart"):
+        al.data.joint_correctness(weighted, [("anna", "bea")])
+    assert al.data.joint_correctness(weighted, "human-model").sizes["pair"] == 2
+
+
+def test_who_takes_no_weights_refuses_them() -> None:
+    weighted = trials().with_inclusion(plan(), population="pool")
+    for door in (al.matrix, lambda t: al.data.cohort_counts(t)):
+        with pytest.raises(
+            ValueError, match=r"were chosen by a plan, and .* takes all for equally"
+        ):
+            door(weighted)
+    refuse_inclusion(trials().data, "anything")
+    result = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=0)
+    with pytest.raises(ValueError, match="were chosen by a plan"):
+        al.compare_models(result)

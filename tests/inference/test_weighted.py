@@ -1,0 +1,192 @@
+"""Weighted influence and the posterior over strata, against brute force and closed forms."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import alikely as al
+from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
+from alikely.inference.weighted import (
+    deviations,
+    effective_images,
+    freedom,
+    multiplicities,
+    student_deviate,
+)
+from alikely.planning.designs import Strata
+from alikely.planning.rehearsal import by_strata, by_weights
+
+
+def test_simple_random_samples_have_their_textbook_variance() -> None:
+    """Mean of a sample of n of N: (1 - n/N) s^2/n, and s^2/n beyond the pool."""
+    x, n, pool = np.array([1.0, 4.0, 2.0, 7.0]), 4, 10
+    centred = (x - x.mean()) / n
+    pi, shown = np.full(n, n / pool), np.ones(n, dtype=bool)
+    for population, part in (("pool", 1 - n / pool), ("images", 1.0)):
+        u = deviations(centred, pi, shown, population)
+        assert (u**2).sum() == pytest.approx(part * x.var(ddof=1) / n, rel=1e-12)
+
+
+def test_few_images_and_freedom() -> None:
+    assert effective_images(np.array([[1.0, 1, 0], [0, 0, 0]])).tolist() == [2, 0]
+    assert freedom(np.ones(5)).item() == np.inf
+    assert np.isnan(student_deviate(np.array([np.nan]), 0.95)).all()
+    assert student_deviate(np.array([3.0]), 0.9).item() == pytest.approx(stats.t.ppf(0.95, 3))
+
+
+def test_bootstrap_weights_have_the_variance_of_the_design() -> None:
+    pi = np.array([1.0, 0.5, 0.25, 0.1, 0.3])
+    y = np.array([0.2, -0.3, 0.5, 0.1, -0.5])
+    for population in ("pool", "images"):
+        drawn = multiplicities(pi, 40_000, population, np.random.default_rng(1))
+        assert drawn.min() >= 0
+        rest = 1 - pi if population == "pool" else np.ones(5)
+        spread = np.sqrt(rest) * y
+        expected = 5 / 4 * ((spread - spread.mean()) ** 2).sum()
+        # Relative error of a variance: sqrt(2/n), four times.
+        assert (drawn @ y).var() == pytest.approx(expected, rel=4 * np.sqrt(2 / 40_000) * 1.5)
+
+
+def test_strata_of_one_person_are_beta_and_binomial() -> None:
+    right, shown, held = np.array([3, 0]), np.array([4, 2]), np.array([10, 2])
+    rng = np.random.default_rng(2)
+    one = right_in_strata(right, shown, held, 40_000, "pool", rng)
+    share = np.broadcast_to(held / held.sum(), (40_000, 2))
+    number = np.array([0, 0, 0, 0, 1, 1])
+    answers = np.array([1, 1, 1, 0, 0, 0.0])
+    atoms, pieces = masses_of_strata(number, held, share, "pool", rng)
+    np.testing.assert_allclose(atoms.sum(1) + pieces.sum((1, 2)), 1, rtol=1e-12)
+    tossed = (pieces * rng.integers(0, 2, pieces.shape)).sum(axis=2)
+    both = (atoms * answers)[:, :4].sum(axis=1) + tossed[:, 0]
+    law = stats.betabinom(6, 3.5, 1.5)
+    exact = [law.pmf(k) for k in range(7)]
+    for drawn in (np.rint(10 * one[:, 0]) - 3, np.rint(12 * both) - 3):
+        found = np.bincount(drawn.astype(int), minlength=7) / 40_000
+        error = np.sqrt(np.array(exact) * (1 - np.array(exact)) / 40_000)
+        # Seven shares twice: five times the Monte-Carlo error.
+        assert (abs(found - exact) < 5 * error + 2e-4).all()
+    # All of the second stratum were shown.
+    assert (one[:, 1] == 0).all()
+    assert stratum_shares(held, 3, "images", rng).sum(axis=1) == pytest.approx(1)
+
+
+def test_the_doors_say_what_the_arrays_say() -> None:
+    """error_consistency and difference against the estimators of plans."""
+    rng = np.random.default_rng(3)
+    ease = rng.normal(size=300)
+    machines = ease + rng.normal(0, 0.8, (6, 300)) > -0.4
+    people = ease + rng.normal(0, 0.8, (2, 300)) > -0.2
+    names = [f"m{k}" for k in range(6)]
+    everybody = al.Trials.from_correct(
+        np.concatenate([people, machines]).astype(float),
+        observers=["p0", "p1", *names],
+        kind=["human"] * 2 + ["model"] * 6,
+    )
+    chosen = al.planning.choose_images(everybody.select(kind="model"), 60, ("m0", "m1"), rng=4)
+    table = everybody.to_table()
+    seen = (table["kind"] == "model") | table["item"].isin(chosen.table["item"])
+    trials = al.Trials.from_table(table[seen])
+    contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
+    for population in ("pool", "images"):
+        weighted = trials.with_inclusion(chosen, population=population)
+        result = al.error_consistency(
+            weighted, [(p, m) for p in ("p0", "p1") for m in ("m0", "m1")],
+            n_resamples=4_000, n_draws=4_000, rng=5,
+        )  # fmt: skip
+        found = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m1"})
+        at = weighted.data["item"].values.astype(str)
+        at = np.char.replace(at, "trial_", "").astype(int)
+        pi = weighted.data["inclusion"].values
+        ours = by_weights(machines[:, at], people[:, at], pi, contrast, population)
+        row = found.loc["analytic"]
+        assert row["estimate"] == pytest.approx(ours.value[0], abs=1e-12)
+        assert row["eti95_lb"] == pytest.approx(ours.lower[0], abs=1e-9)
+        assert "chosen images" in result.summary()["note"].iloc[0]
+        assert "p_null" not in result.summary()
+        # Bootstrap: its standard error is off by sqrt(1/2n) and by what is not linear.
+        assert found.loc["bootstrap", "se"] == pytest.approx(row["se"], rel=0.15)
+        posterior = result.data["posterior"]
+        assert posterior.attrs["joint"] == 1
+        number, held = _strata(weighted)
+        first = np.array([machines[0, at][number == g][0] for g in range(len(held))])
+        second = np.array([machines[1, at][number == g][0] for g in range(len(held))])
+        strata = Strata(number, first, second, np.zeros(len(held), int))
+        again = by_strata(
+            strata, number, held, people[:, at], 8_000, population, np.random.default_rng(6)
+        )
+        # Means of 4,000 and of 8,000 draws.
+        error = found.loc["posterior", "se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
+        mean = result.draws("posterior").astype(float) @ [0.5, -0.5, 0.5, -0.5]
+        assert abs(mean.mean() - again.value[0]) < 5 * error
+
+
+def _strata(trials: al.Trials) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    _, at, number = np.unique(
+        trials.data["stratum"].values.astype(str), return_index=True, return_inverse=True
+    )
+    return number, trials.data["stratum_images"].values[at]
+
+
+def test_observed_agreement_is_unbiased_over_all_samples() -> None:
+    """Every sample of a small pool: the weighted difference is the pool's on average."""
+    a, b = np.array([1, 1, 0, 0, 1, 0]), np.array([1, 0, 1, 0, 1, 1])
+    r = np.array([1, 0, 1, 1, 0, 0])
+    strata = {0: [0, 3, 4], 1: [1, 2, 5]}
+    truth = ((a == r).mean() - (b == r).mean()).item()
+    found = []
+    for one, other in itertools.product(
+        itertools.combinations(strata[0], 1), itertools.combinations(strata[1], 2)
+    ):
+        at = np.array([*one, *other])
+        table = pd.DataFrame({"item": at.astype(str), "inclusion": [1 / 3, 2 / 3, 2 / 3]})
+        correct = np.ma.masked_all((3, 6))
+        correct[1], correct[2] = a, b
+        correct[0, at] = r[at]
+        trials = al.Trials.from_correct(
+            correct, observers=["h", "a", "b"], kind=["human", "model", "model"],
+            item=[str(i) for i in range(6)],
+        ).with_inclusion(table, population="pool")  # fmt: skip
+        cells = al.data.joint_correctness(trials, [("h", "a"), ("h", "b")])["cells"].values
+        agreement = (cells[:, 0] + cells[:, 3]) / cells.sum(axis=1)
+        found.append(agreement[0] - agreement[1])
+    assert np.mean(found) == pytest.approx(truth, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_benchmarks_weigh_chosen_images(
+    sets: Callable[..., int], figure: Callable[[str], None]
+) -> None:
+    """Score of a machine over chosen images: intervals for these people hold the pool's value."""
+    rng, n = np.random.default_rng(7), sets(80, 30)
+    ease = rng.normal(size=400)
+    machines = ease + rng.normal(0, 0.8, (5, 400)) > -0.4
+    people = ease + rng.normal(0, 0.8, (4, 400)) > -0.5
+    everybody = al.Trials.from_correct(
+        np.concatenate([people, machines]).astype(float), kind=["human"] * 4 + ["model"] * 5
+    )
+    table = everybody.to_table()
+    whole = al.benchmark_scores(everybody, n_resamples=0, n_draws=0)
+    truth = whole.summary("images").set_index("system")["estimate"]
+    covered, values = [], []
+    for seed in range(n):
+        plan = al.planning.choose_images(everybody.select(kind="model"), 80, rng=seed)
+        seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
+        trials = al.Trials.from_table(table[seen]).with_inclusion(plan, population="pool")
+        scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
+        rows = scores.summary("images").set_index("system").loc[truth.index[:5]]
+        lower, upper = (rows.filter(regex=f"analytic.*_{end}$").iloc[:, 0] for end in ("lb", "ub"))
+        covered.append(((lower <= truth[:5]) & (truth[:5] <= upper)).mean())
+        values.append(rows["estimate"] - truth[:5])
+    assert rows["note"].str.contains("chosen images").all()
+    coverage, bias = np.mean(covered), np.mean(values)
+    figure(f"benchmark of 80 of 400 chosen images: coverage {coverage:.3f}, bias {bias:+.4f}")
+    # Five machines of one sample hang together: the error is that of as many samples.
+    assert coverage > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)
+    assert abs(bias) < 0.02

@@ -1,0 +1,268 @@
+"""Choosing images by what machines answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.planning.batches import renewed_shown
+from alikely.planning.designs import (
+    allocation,
+    fewest_images,
+    probabilities,
+    strata_of,
+    systematic,
+)
+from alikely.planning.rehearsal import by_weights, kappa, true_contrasts
+from alikely.planning.sizes import effects, sizes
+
+
+def pool(n: int = 240, machines: int = 6, seed: int = 1) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    ease = rng.normal(size=n)
+    x = ease + rng.normal(0, 0.7, (machines, n)) > -0.3
+    return x, ease + rng.normal(0, 0.7, (2, n)) > -0.4
+
+
+def trials(x: Any, people: Any = None, **more: Any) -> al.Trials:
+    both = x if people is None else np.concatenate([people, x])
+    humans = 0 if people is None else len(people)
+    names = [f"p{k}" for k in range(humans)] + [f"m{k}" for k in range(len(x))]
+    kinds = ["human"] * humans + ["model"] * len(x)
+    return al.Trials.from_correct(both.astype(float), observers=names, kind=kinds, **more)
+
+
+def test_effects_are_the_influence_of_error_consistency() -> None:
+    """Against the registered metric, at cells of these shares."""
+    p, h, k = 0.7, 0.6, 0.3
+    chance = p * h + (1 - p) * (1 - h)
+    both = (k * (p + h - 2 * p * h) + 2 * p * h) / 2
+    cells = np.array([both, h - both, p - both, 1 - h - p + both])
+    assert kappa(np.array(h), np.array(p), np.array(both)) == pytest.approx(k)
+    psi = al.metrics.ERROR_CONSISTENCY.influence(1000 * cells)
+    constant, slope = effects(np.array([p]), h, k)
+    # n11, n10, n01, n00: the person is the first.
+    ours = [constant[r, 0] + slope[r, 0] * x for r, x in ((1, 1), (1, 0), (0, 1), (0, 0))]
+    np.testing.assert_allclose(ours, psi, atol=1e-9)
+    assert 0 < chance < 1
+
+
+def test_weights_of_all_images_give_the_pool_itself() -> None:
+    x, people = pool()
+    contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
+    found = by_weights(x, people, np.ones(240), contrast, "pool")
+    assert found.value[0] == pytest.approx(true_contrasts(x, people, contrast)[0], abs=1e-12)
+    assert found.lower[0] == found.upper[0]
+
+
+def test_only_discordant_images_tell_of_observed_agreement() -> None:
+    x, _ = pool()
+    size = sizes(x, np.array([[1.0, -1, 0, 0, 0, 0]]), "observed_agreement")
+    apart = x[0] != x[1]
+    # An answer moves the difference by 1 there, either way; elsewhere only from the mean.
+    np.testing.assert_allclose(size[apart], 1, atol=0.05)
+    assert size[~apart].max() < 0.1
+
+
+def test_allocation_keeps_to_its_bounds() -> None:
+    number = np.repeat([0, 1, 2], [3, 50, 100])
+    shown = allocation(number, np.repeat([9.0, 1.0, 0.0], [3, 50, 100]), 40)
+    assert shown.tolist() == [3, 33, 4]
+    assert fewest_images(number) == 11
+    with pytest.raises(ValueError, match="n must be at least 11, 4 images for each of 3 strata"):
+        allocation(number, np.ones(153), 10)
+
+
+def test_systematic_samples_keep_their_probabilities() -> None:
+    pi = probabilities(np.array([0.0, 1, 2, 3, 40, 1, 1, 1]), 4)
+    assert pi.sum() == pytest.approx(4)
+    assert pi.max() == 1
+    rng = np.random.default_rng(1)
+    drawn = np.zeros(8)
+    for _ in range(4_000):
+        at = systematic(pi, rng)
+        assert len(at) == 4
+        drawn[at] += 1
+    error = np.sqrt(pi * (1 - pi) / 4_000)
+    assert (abs(drawn / 4_000 - pi) <= 4 * error + 1e-12).all()
+
+
+def test_plan_of_a_pair(tmp_path: Path) -> None:
+    x, people = pool()
+    plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
+    again = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
+    pd.testing.assert_frame_equal(plan.table, again.table)
+    table = plan.table
+    assert len(table) == table["item"].nunique() == plan.n_images == 60
+    # Weights of a stratum sum to the images it holds.
+    held = table.groupby("stratum").agg(w=("inclusion", lambda p: (1 / p).sum()),
+                                        n=("stratum_images", "first"))  # fmt: skip
+    np.testing.assert_allclose(held["w"], held["n"])
+    assert held["n"].sum() == 240
+    expected = plan.expected.set_index("design")
+    assert expected.loc["chosen", "se_pool"] < expected.loc["random", "se_pool"]
+    assert expected.loc["all", "se_pool"] == 0
+    assert plan.sentence().startswith("Show 60 of 240 images: of the difference of m0 and m1 in")
+    for layout, column in (("plan", "inclusion"), ("psychopy", "item"), ("jspsych", "stimulus")):
+        path = plan.to_csv(tmp_path / f"{layout}.csv", layout)
+        assert column in pd.read_csv(path)
+    with pytest.raises(ValueError, match="layout must be 'plan', 'psychopy' or 'jspsych'"):
+        plan.to_csv(tmp_path / "x.csv", "opensesame")
+    # From the file as from the plan.
+    both = trials(x, people).to_table()
+    asked = al.Trials.from_table(both[(both["kind"] == "model") | both["item"].isin(table["item"])])
+    from_file = asked.with_inclusion(pd.read_csv(tmp_path / "plan.csv"), population="pool")
+    pairs = [("p0", "m0")]
+    ours, theirs = (
+        al.error_consistency(t, pairs, n_resamples=0, n_draws=500, rng=1).summary()
+        for t in (from_file, asked.with_inclusion(plan, population="pool"))
+    )
+    pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_lists_classes_and_images_shown_before() -> None:
+    x, _ = pool()
+    plan = al.planning.choose_images(
+        trials(x), 40, "all pairs", images="separate", n_people=3, rng=1
+    )
+    assert plan.table.groupby("list").size().tolist() == [40, 40, 40]
+    assert len({tuple(part) for _, part in plan.table.groupby("list")["item"]}) == 3
+    before = plan.table.loc[plan.table["list"] == 1, "item"]
+    rest = al.planning.choose_images(trials(x), 40, shown=before.tolist(), rng=1)
+    assert not set(rest.table["item"]) & set(before)
+    truth = np.repeat(list("abcd"), 60)
+    said = np.where(x, truth, "e")
+    named = al.Trials.from_arrays(said, truth, classes=list("abcde"), kind=["model"] * 6)
+    even = al.planning.choose_images(named, 40, by_class=True, even=1.0, rng=1)
+    assert even.table["truth"].value_counts().max() <= 11
+    np.testing.assert_allclose(even.table["inclusion"], 40 / 240)
+
+
+@pytest.mark.parametrize(
+    ("n", "target", "more", "message"),
+    [
+        (300, "all pairs", {}, "n must be at most 240, the images of all all that people can"),
+        (10, ("m0", "m1"), {}, "n must be at least .* images for each of"),
+        (40, ("m0", "m9"), {}, "no machine 'm9'; there are: m0, m1"),
+        (40, ("m0", "m0"), {}, "a contrast is of two machines, got 'm0', 'm0'"),
+        (40, ("m0", "twin"), {}, "right and wrong on the same images in all all: no image tells"),
+        (40, "all pairs", {"machines": "net"}, "no observer is of kind 'net'; kinds are model"),
+        (40, "all pairs", {"images": "own"}, "images must be 'shared' or 'separate', got 'own'"),
+        (40, "all pairs", {"n_people": 2}, "n_people is for images='separate'"),
+        (40, "all pairs", {"even": 2.0}, "even must be a share in"),
+        (40, "all pairs", {"by_class": True}, "by_class needs true classes"),
+        (40, "all pairs", {"metric": "cles"}, "metric must be one of 'error_consistency'"),
+        (40.5, "all pairs", {}, "n must be a whole number of at least 2, got 40.5"),
+    ],
+)
+def test_what_cannot_be_planned(n: Any, target: Any, more: dict[str, Any], message: str) -> None:
+    x, _ = pool()
+    x = np.concatenate([x, x[:1]])
+    names = [*(f"m{k}" for k in range(6)), "twin"]
+    given = al.Trials.from_correct(x.astype(float), observers=names, kind=["model"] * 7)
+    with pytest.raises(ValueError, match=message):
+        al.planning.choose_images(given, n, target, rng=1, **more)
+
+
+def test_plans_are_tried_on_people_who_are_known() -> None:
+    x, people = pool()
+    plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
+    simulated = plan.simulate(accuracy=[0.7], follows=[0.8], n_designs=40, rng=1)
+    assert simulated["design"].tolist() == ["random", "chosen", "strata"]
+    assert (simulated["trials_saved"][1:] > 1).all()
+    earlier = plan.simulate(trials(x, people).select(kind="human"), n_designs=20, rng=1)
+    assert set(earlier["person"]) == {"p0", "p1"}
+    left = plan.simulate("machines", n_designs=20, rng=1)
+    assert set(left["person"]) == {"m2", "m3", "m4", "m5"}
+    for more, message in (
+        ({"human": "robots"}, "human must be 'model', 'machines' or Trials"),
+        ({"accuracy": [1.2]}, "accuracy must lie in"),
+        ({"n_designs": 5}, "n_designs must be at least 20"),
+        ({"population": "all"}, "population must be 'pool' or 'images'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plan.simulate(**more)  # type: ignore[arg-type]
+
+
+def test_batches_are_renewed_within_their_strata() -> None:
+    x, people = pool()
+    plan = al.planning.choose_images(trials(x), 40, ("m0", "m1"), rng=1)
+    answers = trials(x, people)
+    longer = plan.next_batch(answers, 20, rng=2)
+    assert longer.table["batch"].value_counts().to_dict() == {1: 40, 2: 20}
+    assert longer.table["item"].nunique() == 60
+    assert set(plan.table["item"]) < set(longer.table["item"])
+    weights = (1 / longer.table["inclusion"]).sum()
+    assert weights == pytest.approx(240)
+    with pytest.raises(ValueError, match="n must be from 1 to 200, the images"):
+        plan.next_batch(answers, 500)
+    many = al.planning.choose_images(trials(x), 40, rng=1)
+    with pytest.raises(ValueError, match="batches are renewed for plans of one or two machines"):
+        many.next_batch(answers, 20)
+    with pytest.raises(ValueError, match="batches are renewed for plans of one or two machines"):
+        many.simulate_batches(0.2)
+    strata = strata_of(x, 0, 1)
+    held = np.bincount(strata.number)
+    more = renewed_shown(strata, held, held // 4, held // 2, 15)
+    assert more.sum() == 15
+    assert (more <= held - held // 2).all()
+
+
+@pytest.mark.slow
+def test_stopping_when_narrow_enough(figure: Any) -> None:
+    x, _ = pool(400, 8)
+    plan = al.planning.choose_images(trials(x), 40, ("m0", "m1"), rng=1)
+    table = plan.simulate_batches(0.3, accuracy=[0.8], n_designs=60, rng=1)
+    (row,) = table.to_dict("records")
+    figure(
+        f"batches to a width of .3: {row['expected_images']:.0f} images, coverage "
+        f"{row['coverage']:.3f}; beforehand as many: width {row['fixed_width']:.3f}, coverage "
+        f"{row['fixed_coverage']:.3f}"
+    )
+    assert row["mean_width"] <= 0.3
+    assert row["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
+
+
+def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
+    x, people = pool()
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 5, 240)
+    wrong = (truth + rng.integers(1, 5, (8, 240))) % 5
+    said = np.where(np.concatenate([people, x]), truth, wrong)
+    kinds = ["human"] * 2 + ["model"] * 6
+    everybody = al.Trials.from_arrays(said.astype(str), truth.astype(str), kind=kinds)
+    machines = everybody.select(kind="model").observers[:2]
+    plan = al.planning.choose_images(
+        everybody, 80, tuple(machines), metric="misclassification_agreement", rng=1
+    )
+    with pytest.raises(ValueError, match=r"even must be above 0: \d+ images of all all tell noth"):
+        al.planning.choose_images(
+            everybody, 80, tuple(machines), metric="misclassification_agreement", even=0.0
+        )
+    # Where neither machine is wrong nothing is told.
+    right = plan.sizes().set_index("item")["size"] == 0
+    assert (right.to_numpy() == x[:2].all(axis=0)).all()
+    table = everybody.to_table()
+    seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
+    weighted = al.Trials.from_table(table[seen]).with_inclusion(plan, population="pool")
+    result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
+    assert result.summary()["note"].str.contains("chosen images").all()
+    assert np.isfinite(result.summary()["se"][:2]).all()
+    with pytest.raises(ValueError, match="has no weights yet"):
+        al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
+
+
+def test_images_are_drawn_by_size_and_stratum() -> None:
+    x, _ = pool()
+    for target in (("m0", "m1"), "all pairs"):
+        plan = al.planning.choose_images(trials(x), 60, target, rng=1)
+        left, right = al.plot_image_choice(plan)
+        assert left.get_xlabel() == "size: what an answer may tell"
+        assert right.get_ylabel() == "expected standard error"
+    with pytest.raises(ValueError, match="condition must be one of all; got 'noise'"):
+        al.plot_image_choice(plan, "noise")
