@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,55 @@ def margins() -> pd.DataFrame:
     of_machines = table().query("kind == 'model'")
     found = of_machines[["observer", "condition", "item"]].reset_index(drop=True)
     return found.assign(margin=rng.normal(size=len(found)))
+
+
+def csv(**columns: Any) -> str:
+    """The table as csv, with columns put in or over."""
+    return text(table(**columns))
+
+
+def ren(column: str, **names: str) -> str:
+    """The table as csv, with other labels in a column."""
+    return text(renamed(column, **names))
+
+
+def sub(old: str, new: str, count: int = -1) -> str:
+    """The table as csv, with one text for another."""
+    return text().replace(old, new, count)
+
+
+def lines(*rows: str) -> str:
+    """Rows of a file."""
+    return "\n".join(rows) + "\n"
+
+
+# Two observers, two items.
+ONE = lines("observer,item,correct", "a,1,1", "a,2,0", "b,1,1", "b,2,1")
+
+
+def zipped(**members: str | bytes) -> bytes:
+    """An archive; in names of members two underscores are a dot."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "."), content)
+    return stream.getvalue()
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    """A table as parquet."""
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    return stream.getvalue()
+
+
+def odd(**names: str) -> al.Result:
+    """A result of observers with other names."""
+    renamed_trials = al.Trials.from_table(renamed("observer", **names))
+    return al.error_consistency(renamed_trials, "human-model", n_null=50, **FEW)
+
+
+def all_right() -> al.Result:
+    """A result in which nobody errs."""
+    perfect = al.Trials.from_table(table(response=table()["truth"]))
+    return al.error_consistency(perfect, "human-model", n_null=50, **FEW)

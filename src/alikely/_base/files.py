@@ -61,7 +61,7 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
     ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
     [('note.txt', 'done')]
     """
-    target = Path(path).resolve()
+    target = _place(path).resolve()
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file; give the path of a file to write")
     pieces = [piece.encode() if isinstance(piece, str) else piece for piece in content]
@@ -104,6 +104,13 @@ def noting_writes() -> Iterator[list[Path]]:
         yield files
     finally:
         del _noted[[one is files for one in _noted].index(True)]
+
+
+def _place(path: object) -> Path:
+    """Where a file is, as a user says it (`TypeError` if it is no path)."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be that of a file, such as 'x.nc', got {type(path).__name__}")
+    return Path(path)
 
 
 def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
@@ -167,7 +174,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
     ValueError
         If there is no such file, or it is no netCDF file or a damaged one.
     """
-    if not Path(path).is_file():
+    if not _place(path).is_file():
         raise ValueError(f"no file {str(path)!r}; give the path that save wrote to")
     content = Path(path).read_bytes()
     if not content.startswith(SIGNATURE):

@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import linked
 from alikely.data.repeats import refuse_repeats
@@ -157,7 +158,7 @@ def laid_out(
     ValueError
         If a part has fewer than two humans, or as in `alikely.data.joint_correctness`.
     """
-    known = trials.data["kind"].values
+    known = of_type(trials, Trials, "make them with Trials.from_table").data["kind"].values
     for kind in (humans, *(() if models is None else (models,))):
         if kind not in known:
             raise ValueError(

@@ -23,6 +23,7 @@ from alikely._base.checks import of_type
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_total
 from alikely._base.steps import step
 from alikely.data.packed import Packed, all_cells, pack
 from alikely.estimates import MatrixResult
@@ -212,6 +213,7 @@ def families(
         )
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be 0 or more, got {n_resamples}")
+    check_total({"n_resamples": n_resamples})
     packed = matrix.answers()
     metric, names = matrix.metric, matrix.observers
     estimates = matrix.estimates["estimate"].values

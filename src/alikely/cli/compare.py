@@ -269,7 +269,10 @@ def _confusion(path: Path) -> pd.DataFrame:
         return pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
     except ValueError as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{str(path)!r} cannot be read as a matrix of counts: {reason}") from None
+        raise ValueError(
+            f"{str(path)!r} cannot be read as a matrix of counts: {reason}; expected a first line and "
+            "a first column of classes"
+        ) from None
 
 
 def _of_metric(options: argparse.Namespace, metric: Metric) -> dict[str, Any]:

@@ -140,11 +140,23 @@ def check_label(where: str, text: str, value: object = "") -> None:
     """
     missing = value is None or (isinstance(value, float) and np.isnan(value)) or text == "<NA>"
     odd = isinstance(value, bytes | list | tuple | set | dict | np.ndarray)
+    if "\0" in text or not _writable(text):
+        raise ValueError(
+            f"a label must be text that a file can hold, got {text!r} ({where}); write it otherwise"
+        )
     if missing or odd or not text.strip():
         shown = repr(text if isinstance(value, str) else value)
         raise ValueError(
             f"a label must be text or a number, got {shown} ({where}); name it or leave it out"
         )
+
+
+def _writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return False
+    return True
 
 
 def outside(where: str, name: str, known: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.names import listed
+from alikely.data.tables import MOST_COUNT
 from alikely.data.trials import Trials
 
 __all__ = ["confusion_trials"]
@@ -98,8 +99,11 @@ def _read(
         counts = counts.astype(np.float64)
     except (TypeError, ValueError):
         counts = np.full(counts.shape, np.nan)
-    if not np.isfinite(counts).all():
-        raise ValueError(f"the confusion matrix of {name!r} has entries that are no counts")
+    if not np.isfinite(counts).all() or (counts > MOST_COUNT).any():
+        raise ValueError(
+            f"the confusion matrix of {name!r} has entries that are no counts; write whole numbers, 0 "
+            "for what did not occur"
+        )
     wrong = (counts < 0) | (counts % 1 != 0)
     if wrong.any():
         raise ValueError(

@@ -264,7 +264,10 @@ def read_file(path: str | Path) -> Any:
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"no file {str(path)!r}")
-    return read_table(File(str(path), file), [])
+    table = read_table(File(str(path), file), [])
+    if not len(table):
+        raise ValueError(f"{str(path)!r} is empty: it has no rows")
+    return table
 
 
 def read_table(

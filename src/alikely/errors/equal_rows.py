@@ -21,6 +21,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_total
 from alikely.data.blocks import Block, blocks
 from alikely.errors.paired import PairedErrors, paired_errors
 from alikely.metrics import Metric
@@ -61,6 +62,7 @@ def equality(
         pairs without errors, p-values also for pairs of which one system made none.
         ``class_log_bayes_factor`` (pair, class), NaN likewise.
     """
+    check_total({"n_permutations": n_permutations})
     n_pairs = table.sizes["pair"]
     out = {name: np.full(n_pairs, np.nan) for name in ("expected_divergence", "log_bayes_factor")}
     by_class = np.zeros((n_pairs, table.sizes["class"]))

@@ -169,5 +169,9 @@ class Tree:
                 f"{str(path)!r} is of the metric {attrs['metric']!r}, which is not registered; "
                 f"import {module or 'the module that registers it'} before loading"
             )
+        try:
+            check_interval(attrs["ci_prob"], str(attrs["ci_kind"]))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{str(path)!r} is damaged: {error}; make it again") from None
         tree.attrs = attrs
         return cls(tree)

@@ -53,6 +53,9 @@ __all__ = [
     "trials_for_width",
 ]
 
+# More trials than anybody will have.
+MOST_TRIALS = 1e12
+
 School = Literal["posterior", "bootstrap", "analytic"]
 # Data sets behind each number of trials that a search for an assurance tries.
 N_SEARCH = 200
@@ -196,6 +199,11 @@ def trials_for_width(
     z = special.ndtri((1 + ci_prob) / 2)
     # Rounding must not cost a trial where the formula gives a whole number.
     exact = (2 * z / goals) ** 2 * unit_variance(setting)
+    if (exact > MOST_TRIALS).any():
+        raise ValueError(
+            f"this takes {exact.max():.1e} trials, and plans go up to {MOST_TRIALS:.0e}; ask for a "
+            "larger width"
+        )
     n = np.maximum(np.ceil(exact - 1e-9), 2).astype(np.int64)
     simulated = is_simulated(setting, n, method)
     at = np.flatnonzero(simulated | (assurance is not None)).tolist()

@@ -86,11 +86,41 @@ class PlotFigure(Figure):
             super().savefig(fname, transparent=transparent, **kwargs)
 
 
+# Types of what is drawn that are told by their names, and where one comes from.
+DRAWN = {
+    "Result": "make one with al.compare or another door",
+    "Benchmark": "make one with al.benchmark_scores",
+    "DrawnScores": "make one with al.benchmark.scores_of",
+    "MatrixResult": "make one with al.matrix",
+    "Families": "make one with al.benchmark.families",
+    "DataFrame": "give the table that this plot is of, see its docstring",
+    "Dataset": "make one with al.difficulty_spectrum",
+    "DataTree": "give the tree of a fit",
+    "None": "leave it out",
+}
+
+
+def _refuse_others(first: inspect.Parameter, given: Any) -> None:
+    """Refuse what a plot is not of, by the annotation of its first parameter (`TypeError`)."""
+    kinds = [part.strip().rsplit(".", 1)[-1] for part in str(first.annotation).split("|")]
+    if given is inspect.Parameter.empty or not set(kinds) <= set(DRAWN):
+        return
+    if given is None and "None" in kinds:
+        return
+    if not any(kind.__name__ in kinds for kind in type(given).__mro__):
+        raise TypeError(
+            f"{first.name} must be a {kinds[0]}, got {type(given).__name__}; {DRAWN[kinds[0]]}"
+        )
+
+
 def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
     """Give a plot the keyword `style`."""
 
+    first = next(iter(inspect.signature(draw).parameters.values()))
+
     @functools.wraps(draw)
     def drawn(*args: Any, style: Style = "screen", **kwargs: Any) -> T:
+        _refuse_others(first, args[0] if args else kwargs.get(first.name, first.default))
         if style not in ("screen", "column"):
             raise ValueError(f"style must be 'screen' or 'column', got {style!r}")
         if style == "screen":

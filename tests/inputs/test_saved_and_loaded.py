@@ -1,0 +1,360 @@
+"""Results and studies on disk: written anywhere, read back whole, damaged, of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+import worlds as w
+from cases import WORKS, Case, check, marked
+
+import alikely as al
+
+nan = float("nan")
+
+
+def saved() -> Path:
+    w.result().save("r.nc")
+    return Path("r.nc")
+
+
+def bench() -> Path:
+    w.scores().save("b.nc")
+    return Path("b.nc")
+
+
+def mat() -> Path:
+    al.matrix(w.trials()).save("m.nc")
+    return Path("m.nc")
+
+
+def changed(change: Callable[[bytearray], Any]) -> Callable[[], al.Result]:
+    def do() -> al.Result:
+        path = saved()
+        path.write_bytes(bytes(change(bytearray(path.read_bytes()))))
+        return al.Result.load(path)
+
+    return do
+
+
+def h5(
+    change: Callable[[Any], Any],
+    make: Callable[[], Path] = saved,
+    load: Callable[[Path], Any] = al.Result.load,
+) -> Callable[[], Any]:
+    """A file that another program has changed, so that it has no digest."""
+
+    def do() -> Any:
+        path = make()
+        with h5py.File(path, "r+") as file:
+            change(file)
+        return load(path)
+
+    return do
+
+
+def flip(place: int) -> Callable[[bytearray], bytearray]:
+    def change(content: bytearray) -> bytearray:
+        content[place] ^= 1
+        return content
+
+    return change
+
+
+def delete(name: str) -> Callable[[Any], None]:
+    return lambda file: file.__delitem__(name)
+
+
+def attr(name: str, value: Any) -> Callable[[Any], None]:
+    return lambda file: file.attrs.__setitem__(name, value)
+
+
+odd, allright = w.odd, w.all_right
+
+
+def v(name: str, expect: Any, do: Callable[[], Any], kind: str = "unusual") -> Case:
+    return Case(name, kind, expect, do)
+
+
+CASES = [
+    v("save and load", WORKS, lambda: al.Result.load(saved())),
+    v(
+        "save to a folder",
+        r"'\.' is not a file; give the path of a file to write",
+        lambda: w.result().save("."),
+    ),
+    v(
+        "save to nowhere",
+        r"\[Errno 2\] No such file or directory: 'a/b/c\.nc'",
+        lambda: w.result().save("a/b/c.nc"),
+    ),
+    v(
+        "save to nothing",
+        "'' is not a file; give the path of a file to write",
+        lambda: w.result().save(""),
+    ),
+    v(
+        "save to None",
+        r"path must be that of a file, such as 'x\.nc', got NoneType",
+        lambda: w.result().save(None),
+    ),
+    v(
+        "save to a number",
+        r"path must be that of a file, such as 'x\.nc', got int",
+        lambda: w.result().save(3),
+    ),
+    v(
+        "load nothing",
+        r"no file 'none\.nc'; give the path that save wrote to",
+        lambda: al.Result.load("none.nc"),
+    ),
+    v(
+        "load a folder",
+        r"no file '\.'; give the path that save wrote to",
+        lambda: al.Result.load("."),
+    ),
+    v(
+        "load None",
+        r"path must be that of a file, such as 'x\.nc', got NoneType",
+        lambda: al.Result.load(None),
+    ),
+    v(
+        "load a number",
+        r"path must be that of a file, such as 'x\.nc', got int",
+        lambda: al.Result.load(3),
+    ),
+    v(
+        "load a csv",
+        r"'x\.nc' is not a netCDF file; give one that save wrote",
+        lambda: (Path("x.nc").write_text("a,b"), al.Result.load("x.nc")),
+    ),
+    v(
+        "load empty",
+        r"'x\.nc' is not a netCDF file; give one that save wrote",
+        lambda: (Path("x.nc").write_text(""), al.Result.load("x.nc")),
+    ),
+    v(
+        "load a pickle",
+        r"'x\.nc' is not a netCDF file; give one that save wrote",
+        lambda: (Path("x.nc").write_bytes(b"\x80\x04cos\nsystem\n"), al.Result.load("x.nc")),
+    ),
+    v(
+        "load an old netCDF",
+        r"'x\.nc' is not a netCDF file; give one that save wrote",
+        lambda: (Path("x.nc").write_bytes(b"CDF\x01" + b"\0" * 40), al.Result.load("x.nc")),
+    ),
+    v(
+        "load HDF5 of nothing",
+        r"'x\.nc' is not a Result of alikely: it has no format_version; write",
+        lambda: (h5py.File("x.nc", "w").close(), al.Result.load("x.nc")),
+    ),
+    v(
+        "load with a changed byte",
+        r"'r\.nc' is damaged \(its digest does not match\); take a copy of it, or",
+        changed(flip(5000)),
+    ),
+    v(
+        "load with a changed last byte",
+        r"'r\.nc' is damaged \(its digest does not match\); take a copy of it, or",
+        changed(flip(-1)),
+    ),
+    v(
+        "load cut in half",
+        r"'r\.nc' is damaged \(Unable to synchronously open file \(truncated file:",
+        changed(lambda b: b[: len(b) // 2]),
+    ),
+    v("load with more behind", WORKS, changed(lambda b: b + b"more")),
+    v(
+        "load twice its size",
+        r"'r\.nc' is damaged \(its digest does not match\); take a copy of it, or",
+        changed(lambda b: b + b),
+    ),
+    v(
+        "load without estimates",
+        r"'r\.nc' is not a Result of alikely: it has no group 'estimates'; write",
+        h5(delete("estimates")),
+    ),
+    v(
+        "load without counts",
+        r"'r\.nc' is not a Result of alikely: it has no group 'observed_data';",
+        h5(delete("observed_data")),
+    ),
+    v("load without bootstrap", WORKS, h5(delete("bootstrap"))),
+    v(
+        "load without a variable",
+        r"'r\.nc' is not a Result of alikely: its group 'estimates' has no",
+        h5(delete("estimates/estimate")),
+    ),
+    v("load without pairs", WORKS, h5(delete("estimates/observer_a"))),
+    v(
+        "load of a later version",
+        r"'r\.nc' has format_version 99, this alikely reads up to 1; use a newer",
+        h5(attr("format_version", 99)),
+    ),
+    v(
+        "load of version 0",
+        r"'r\.nc' is not a Result of alikely: it has format_version np\.int64\(0\);",
+        h5(attr("format_version", 0)),
+    ),
+    v(
+        "load of no version",
+        r"'r\.nc' is not a Result of alikely: it has no format_version; write",
+        h5(lambda f: f.attrs.__delitem__("format_version")),
+    ),
+    v(
+        "load of an unknown metric",
+        r"'r\.nc' is of the metric 'kapa', which is not registered; import",
+        h5(attr("metric", "kapa")),
+    ),
+    v("load of a metric of nowhere", WORKS, h5(attr("metric_module", "nowhere"))),
+    v("load of a metric by code", WORKS, h5(attr("metric_module", "os; print(1)"))),
+    v(
+        "load of a metric without name",
+        r"'r\.nc' is not a Result of alikely: it has no attribute 'metric';",
+        h5(lambda f: f.attrs.__delitem__("metric")),
+    ),
+    v(
+        "load with ci_prob of 7",
+        r"'r\.nc' is damaged: ci_prob must lie strictly between 0 and 1, got",
+        h5(attr("ci_prob", 7.0)),
+    ),
+    v(
+        "load with ci_prob of text",
+        r"'r\.nc' is damaged: ci_prob must be a number between 0 and 1, got",
+        h5(attr("ci_prob", "high")),
+    ),
+    v(
+        "load with ci_kind unknown",
+        r"'r\.nc' is damaged: ci_kind must be 'eti' or 'hdi', got 'bca'; make it",
+        h5(attr("ci_kind", "bca")),
+    ),
+    v(
+        "load with priors that are code",
+        WORKS,
+        h5(attr("priors", "__import__('os').system('true')")),
+    ),
+    v(
+        "a benchmark as result",
+        r"'b\.nc' is not a Result of alikely: it has no group 'observed_data';",
+        lambda: al.Result.load(bench()),
+    ),
+    v(
+        "a result as benchmark",
+        r"'r\.nc' is not a Benchmark of alikely: variable 'estimate' of its",
+        lambda: al.Benchmark.load(saved()),
+    ),
+    v(
+        "a matrix as result",
+        r"'m\.nc' is not a Result of alikely: it has no group 'observed_data';",
+        lambda: al.Result.load(mat()),
+    ),
+    v(
+        "a result as matrix",
+        r"'r\.nc' is not a MatrixResult of alikely: its group 'estimates' has no",
+        lambda: al.estimates.MatrixResult.load(saved()),
+    ),
+    v("benchmark and back", WORKS, lambda: al.Benchmark.load(bench()).summary()),
+    v("matrix and back", WORKS, lambda: al.estimates.MatrixResult.load(mat()).to_frame(top=3)),
+    v(
+        "benchmark without estimates",
+        r"'b\.nc' is not a Benchmark of alikely: it has no group 'estimates';",
+        h5(delete("estimates"), bench, al.Benchmark.load),
+    ),
+    v(
+        "benchmark without a variable",
+        "its group .estimates. has no variable .estimate.",
+        h5(delete("estimates/estimate"), bench, al.Benchmark.load),
+    ),
+    v(
+        "benchmark of a later version",
+        r"'b\.nc' has format_version 99, this alikely reads up to 1; use a newer",
+        h5(attr("format_version", 99), bench, al.Benchmark.load),
+    ),
+    v(
+        "matrix without estimates",
+        r"'m\.nc' is not a MatrixResult of alikely: it has no group 'estimates';",
+        h5(delete("estimates"), mat, al.estimates.MatrixResult.load),
+    ),
+    v(
+        "matrix of a later version",
+        r"'m\.nc' has format_version 99, this alikely reads up to 1; use a newer",
+        h5(attr("format_version", 99), mat, al.estimates.MatrixResult.load),
+    ),
+    v(
+        "odd names saved",
+        WORKS,
+        lambda: (
+            odd(anna="a/b", ben="a\nb", carl="安娜", net_a="$x", net_b="\x1b[31m").save("o.nc"),
+            al.Result.load("o.nc").summary(),
+        ),
+    ),
+    v("NaN saved", WORKS, lambda: (allright().save("o.nc"), al.Result.load("o.nc").summary())),
+    v(
+        "a name with a zero byte saved",
+        r"a label must be text that a file can hold, got 'a\\x00b' \(column",
+        lambda: (
+            odd(anna="a\0b").save("o.nc"),
+            al.Result.load("o.nc").summary()["observer_a"].tolist(),
+        ),
+    ),
+    v(
+        "matrix to parquet nowhere",
+        r"\[Errno 2\] No such file or directory: 'a/b\.parquet'",
+        lambda: al.matrix(w.trials()).to_parquet("a/b.parquet"),
+    ),
+    v(
+        "matrix to a folder",
+        r"'\.' is not a file; give the path of a file to write",
+        lambda: al.matrix(w.trials()).save("."),
+    ),
+    v(
+        "read-only target",
+        r"\[Errno 2\] No such file or directory: '/proc/self/x\.nc'",
+        lambda: Path("/proc/self/x") and w.result().save("/proc/self/x.nc"),
+    ),
+    v("latex to frame", WORKS, lambda: w.result().to_latex()),
+    # studies
+    v(
+        "study in a folder of others",
+        r"folder must be new, empty or of this study; '\.' has no study\.json but",
+        lambda: (
+            Path("trials.parquet").write_bytes(b"mine"),
+            al.calibration.coverage_study(folder=".", n_datasets=100, n_draws=100, rng=1),
+        ),
+    ),
+    v(
+        "study in a file",
+        "folder must be a folder, got the file 'f'; give another",
+        lambda: (
+            Path("f").write_text("x"),
+            al.calibration.coverage_study(folder="f", n_datasets=100, n_draws=100, rng=1),
+        ),
+    ),
+    v(
+        "study with a damaged description",
+        r"'study\.json' is damaged: it does not describe a study; give another",
+        lambda: (
+            Path("study.json").write_text("{"),
+            al.calibration.coverage_study(folder=".", n_datasets=100, n_draws=100, rng=1),
+        ),
+    ),
+    v(
+        "study of another kind",
+        r"'\.' holds another study \(it differs in function, cells\); give another",
+        lambda: (
+            Path("study.json").write_text(
+                '{"function":"x","cells":"y","entropy":[1],"spawn_key":[]}'
+            ),
+            al.calibration.coverage_study(folder=".", n_datasets=100, n_draws=100, rng=1),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", marked(CASES))
+def test_inputs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check(case, tmp_path)
