@@ -18,7 +18,6 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.checks import of_type, one_of
-from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import ELSEWHERE, SILENT, with_silence

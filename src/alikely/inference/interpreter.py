@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Any
-
 import numba
 import numpy as np
 from llvmlite import ir
@@ -117,20 +115,20 @@ LOG_SERIES = tuple(2 / (2 * k + 1) for k in range(11, 0, -1))
 
 
 @intrinsic
-def _bits(_: Any, number: Any) -> Any:
+def _bits(_, number):  # type: ignore[no-untyped-def]
     """The bits of a number."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return types.uint64(types.float64), code
 
 
 @intrinsic
-def _number(_: Any, bits: Any) -> Any:
+def _number(_, bits):  # type: ignore[no-untyped-def]
     """The number of some bits."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.uint64), code
