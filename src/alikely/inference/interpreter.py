@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import math
+
 import numba
 import numpy as np
 from llvmlite import ir
