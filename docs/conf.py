@@ -67,6 +67,7 @@ templates_path = ["_templates"]
 html_additional_pages = {"index": "to_start.html"}
 # Pages without others below them have nothing to show at the side.
 html_sidebars = {f"docs/{page}": [] for page in ("start", "doors", "gallery", "methods")}
+html_sidebars["docs/api/*"] = ["api-sidebar.html"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

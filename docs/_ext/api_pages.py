@@ -138,7 +138,31 @@ def write(app: Sphinx) -> None:
             file.write_text(text, encoding="utf-8")
 
 
+def names_at_the_side() -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    """For each page the module that it belongs to, and names and pages of what that has."""
+    found = places()
+    shown = {}
+    for place, names in found.items():
+        parts = [other for other in found if other.rpartition(".")[0] == place]
+        paged = [n for n in names if callable_or_class(getattr(importlib.import_module(place), n))]
+        entries = [(part, f"docs/api/{part}") for part in parts]
+        entries += [(n, f"docs/api/{file_of(place, n)}") for n in sorted(paged, key=str.lower)]
+        for page in [f"docs/api/{place}", *(page for _, page in entries[len(parts) :])]:
+            shown[page] = (place, entries)
+    return shown
+
+
+def side(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Give the template of the side what it shows."""
+    kept = app.__dict__.setdefault("alikely_sides", {})
+    if not kept:
+        kept.update(names_at_the_side())
+    if page in kept:
+        context["api_place"], context["api_names"] = kept[page]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages as soon as the builder is there."""
     app.connect("builder-inited", write)
+    app.connect("html-page-context", side)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
