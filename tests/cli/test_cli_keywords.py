@@ -35,6 +35,7 @@ DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
         al.planning.trials_for_difference, al.planning.plan_from, al.planning.variance_components,
         al.planning.best_design, al.Trials.read,
     ),
+    "choose": (al.planning.choose_images, al.Trials.read),
 }  # fmt: skip
 # What one step hands to the next, and what another option says.
 BETWEEN = {

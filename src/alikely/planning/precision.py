@@ -68,8 +68,8 @@ def drawing_of(
         share = {} if even is None else {"even": even}
         if even == 0 and not size.all():
             raise ValueError(
-                f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell nothing "
-                "of the target and would never be shown, whatever else is asked later"
+                f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell "
+                "nothing of the target and would never be shown, whatever else is asked later"
             )
         return Drawing(probabilities(size, n, **share), None, NO_STRATA, classes, even)
     strata = strata_of(pool.correct, target.pair[0], target.pair[-1])

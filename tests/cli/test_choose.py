@@ -1,0 +1,55 @@
+"""`alikely choose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.cli import main
+
+
+def test_plan_goes_to_a_file_that_trials_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials = al.load_example().select(condition="noise")
+    file, out = tmp_path / "machines.csv", tmp_path / "plan.csv"
+    trials.select(kind="model").to_table().to_csv(file, index=False)
+    line = ["choose", str(file), "--between", "model_1", "model_2", "--images", "40"]
+    assert main([*line, "--out", str(out), "--layout", "psychopy", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "Show 40 of 160 images: of the difference of model_1 and model_2" in " ".join(
+        told.split()
+    )
+    assert max(map(len, told.splitlines()[:-2])) <= 80
+    plan = pd.read_csv(out)
+    assert len(plan) == 40
+    assert (tmp_path / "plan.png").is_file()
+    assert "corrAns" in pd.read_csv(tmp_path / "plan_psychopy.csv")
+    table = trials.to_table()
+    asked = table[(table["kind"] == "model") | table["item"].isin(plan["item"])]
+    answers = al.Trials.from_table(asked).with_inclusion(plan, population="images")
+    assert answers.n_trials == 40
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--images", "400"], "--images must be at most 160, the images of"),
+        (["--images", "40", "--between", "model_1", "model_9"], "no machine 'model_9'"),
+        (["--images", "40", "--even", "3"], "--even must be a share in"),
+        (["--images", "40", "--machines", "net"], "no observer is of kind 'net'"),
+    ],
+)
+def test_bad_input_is_one_line(
+    more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "machines.csv"
+    machines = al.load_example().select(condition="noise", kind="model")
+    machines.to_table().to_csv(file, index=False)
+    assert main(["choose", str(file), *more, "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
