@@ -114,7 +114,6 @@ def _refuse_others(first: inspect.Parameter, given: Any) -> None:
 
 def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
     """Give a plot the keyword `style`."""
-
     first = next(iter(inspect.signature(draw).parameters.values()))
 
     @functools.wraps(draw)
