@@ -15,7 +15,7 @@ from cases import WORKS, Case, check, marked
 
 import alikely as al
 
-odd, allright = w.odd, w.all_right
+odd, perfect = w.odd, w.all_right
 mpl.use("Agg")
 
 
@@ -50,7 +50,7 @@ CASES = [
         WORKS,
         plot(lambda: al.plot_intervals(odd(anna="$a$$"), style="column")),
     ),
-    v("plot undefined", WORKS, plot(lambda: al.plot_intervals(allright()))),
+    v("plot undefined", WORKS, plot(lambda: al.plot_intervals(perfect()))),
     v(
         "plot style unknown",
         "style must be 'screen' or 'column', got 'poster'",

@@ -72,7 +72,7 @@ def attr(name: str, value: Any) -> Callable[[Any], None]:
     return lambda file: file.attrs.__setitem__(name, value)
 
 
-odd, allright = w.odd, w.all_right
+odd, perfect = w.odd, w.all_right
 
 
 def v(name: str, expect: Any, do: Callable[[], Any], kind: str = "unusual") -> Case:
@@ -291,7 +291,7 @@ CASES = [
             al.Result.load("o.nc").summary(),
         ),
     ),
-    v("NaN saved", WORKS, lambda: (allright().save("o.nc"), al.Result.load("o.nc").summary())),
+    v("NaN saved", WORKS, lambda: (perfect().save("o.nc"), al.Result.load("o.nc").summary())),
     v(
         "a name with a zero byte saved",
         r"a label must be text that a file can hold, got 'a\\x00b' \(column",

@@ -229,7 +229,7 @@ CASES = [
     ),
     v(
         "classes twice",
-        "classes has 'y' twice; list each class once",
+        "--classes has 'dog' twice; list each class once",
         "compare t.csv --classes bear,car,dog,dog --metric ma " + Q,
     ),
     v(
@@ -403,7 +403,7 @@ CASES = [
     v("null", WORKS, f"compare t.csv --null --null-draws 50 {Q} --out o"),
     v(
         "model unknown",
-        r"model must be 'copying', 'pooled_pairs', or a pymc\.Model; got 'copy';",
+        "--model must be 'copying', 'pooled_pairs', or a pymc.Model; got 'nothing'",
         "compare t.csv --model nothing --sampler nuts --resamples 0 --quiet",
     ),
     v(

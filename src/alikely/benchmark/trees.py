@@ -288,7 +288,7 @@ def block_means(
     [['human', 'human', 0.441], ['human', 'model', 0.267], ['model', 'model', 0.423]]
     """
     names = of_type(matrix, MatrixResult, "make one with al.matrix").observers
-    by = of_type(by, Mapping, "give the group of each observer, such as {'anna': 'human'}")
+    of_type(by, Mapping, "give the group of each observer, such as {'anna': 'human'}")  # type: ignore[type-abstract]
     if missing := [name for name in names if name not in by]:
         raise ValueError(f"by has no group of {listed(missing)}; name every observer of the matrix")
     members: dict[str, list[str]] = {}

@@ -68,6 +68,7 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
     if options.jobs is not None and options.jobs < 1:
         return failed(f"--jobs must be at least 1, got {options.jobs}", 2)
     with (
+        _hushed() as stay,
         _logged(options.verbose, told),
         noting_writes() as written,
         watched_by(Progress(silent=options.quiet)),
@@ -79,8 +80,10 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
         except BrokenPipeError:
             raise
         except KeyboardInterrupt:
+            stay()
             return failed(stopped("Ctrl-C", written), OF_SIGNAL + signal.SIGINT)
         except Terminated:
+            stay()
             return failed(stopped("SIGTERM", written), OF_SIGNAL + signal.SIGTERM)
         except MemoryError as error:
             less = "ask for fewer pairs, --resamples or --draws"
@@ -122,6 +125,20 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[Callable[[], None]]:
+    """Hide what libraries leave half done when a signal comes; what is yielded keeps it so."""
+    before = sys.unraisablehook
+    kept: list[bool] = []
+    sys.unraisablehook = lambda _: None
+    try:
+        yield lambda: kept.append(True)
+    finally:
+        # Its remains are cleared away later, when the process ends at the latest.
+        if not kept:
+            sys.unraisablehook = before
 
 
 @contextlib.contextmanager

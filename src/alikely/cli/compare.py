@@ -270,8 +270,8 @@ def _confusion(path: Path) -> pd.DataFrame:
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise ValueError(
-            f"{str(path)!r} cannot be read as a matrix of counts: {reason}; expected a first line and "
-            "a first column of classes"
+            f"{str(path)!r} cannot be read as a matrix of counts: {reason}; expected "
+            "a first line and a first column of classes"
         ) from None
 
 

@@ -101,8 +101,8 @@ def _read(
         counts = np.full(counts.shape, np.nan)
     if not np.isfinite(counts).all() or (counts > MOST_COUNT).any():
         raise ValueError(
-            f"the confusion matrix of {name!r} has entries that are no counts; write whole numbers, 0 "
-            "for what did not occur"
+            f"the confusion matrix of {name!r} has entries that are no counts; write whole "
+            "numbers, 0 for what did not occur"
         )
     wrong = (counts < 0) | (counts % 1 != 0)
     if wrong.any():

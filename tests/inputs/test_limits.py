@@ -1,0 +1,69 @@
+"""Verbs that are killed, stopped, or short of disk or memory: one line, and no half of a file.
+
+``ALIKELY_KILLS=10`` kills each verb at ten random moments, in place of two.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+VERBS = ("demo", "compare", "matrix", "margins", "benchmark", "spectrum", "plan")
+KILLS = os.environ.get("ALIKELY_KILLS", "2")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are those of Linux"),
+]
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    script = Path(__file__).with_name("children.py")
+    done = subprocess.run(
+        [sys.executable, str(script), KILLS], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def one_line(text: str) -> bool:
+    return text.count("\n") == 1 and text.startswith("alikely: ")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_full_disk_is_one_line(report: dict[str, Any], verb: str) -> None:
+    found = report["disk"][verb]
+    assert found["code"] == 1, found
+    assert one_line(found["err"]), found
+    assert "No space left" in found["err"] or "File too large" in found["err"]
+    assert found["left"] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_kill_leaves_files_of_either_run(report: dict[str, Any], verb: str) -> None:
+    found = report["killed"][verb]
+    assert len(found) == int(KILLS)
+    assert [run for run in found if run["odd"] or run["lost"]] == []
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_signal_is_one_line(report: dict[str, Any], verb: str, name: str, code: int) -> None:
+    found = report[name][verb]
+    assert found["code"] == code, found
+    assert one_line(found["err"]), found
+    assert "; nothing was written" in found["err"] or "; whole are s/" in found["err"]
+
+
+@pytest.mark.parametrize("verb", ["compare", "benchmark", "margins"])
+def test_memory_is_asked_for_first(report: dict[str, Any], verb: str) -> None:
+    found = report["memory"][verb]
+    assert found["code"] == 1, found
+    assert one_line(found["err"]), found
+    assert "of memory, and" in found["err"]
