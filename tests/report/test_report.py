@@ -13,6 +13,7 @@ import pytest
 from house import PACKAGE, ROOT
 
 import alikely as al
+from alikely.estimates.observer_means import observer_differences
 from alikely.report import blocks, pages
 from alikely.report.methods import references
 from conftest import NAMES
@@ -356,3 +357,18 @@ def test_every_file_of_the_page_is_in_the_repository() -> None:
     names = {file.name for file in (PACKAGE / "report" / "page").iterdir()}
     assert names == {"page.html", "page.css", "page.js", "references.bib"}
     assert not {"*.html", "*.css", "*.js", "*.bib", "page/"} & set(ignored)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_differences_that_are_undefined_are_not_counted() -> None:
+    """Two who are always right have no entry, and so no mean to be held against others."""
+    right = np.random.default_rng(5).integers(0, 2, (5, 60))
+    right[:2] = 1
+    trials = al.Trials.from_correct(right, observers=list("abcde"))
+    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
+    apart = observer_differences(result)
+    n = int(apart["p_value"].notna().sum())
+    assert 0 < n < len(apart) == 10
+    text = Page(result.report().html).text
+    assert f"clearest of {n} differences that are defined, of 10, between observers" in text
+    assert f"adjusted over {n} differences that are defined, of 10," in text

@@ -442,7 +442,11 @@ def _where(scores: Benchmark | DrawnScores, level: str) -> str:
     if level != OVERALL:
         return f" in {level}"
     n = len(scores.datasets)
-    return f" (means over {n} data sets)" if n > 1 else ""
+    if n < 2:
+        return ""
+    known = scores.estimates["estimate"].sel(level=scores.datasets, system=scores.models)
+    met = int(known.notnull().any("system").sum())
+    return f" (means over {n} data sets{f', {met} of them with machines' if met < n else ''})"
 
 
 def _told(n: int, of: int, prob: float) -> str:

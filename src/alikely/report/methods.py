@@ -236,8 +236,9 @@ def _of_scores(scores: Benchmark) -> str:
     prob, _ = scores.interval_options(None, None)
     text = (
         f"Scores are means of {scores.metric.label} of a machine with each human, over conditions, "
-        f"then humans, then data sets ({counted(len(scores.datasets), 'data set')}, "
-        f"{counted(len(scores.models), 'machine')}).{_missing(attrs)}"
+        f"then humans, then those data sets that have machines "
+        f"({counted(len(scores.models), 'machine')}; "
+        f"{counted(len(scores.datasets), 'data set')} in all).{_missing(attrs)}"
     )
     if attrs.get("exclude"):
         text += f" Conditions of {attrs['exclude']!r} were left out."

@@ -261,7 +261,7 @@ def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
     text = (
         "Differences between the mean estimates of observers over their pairs, on the trials that "
         f"they share. They speak for {_whom(result)}; p values are "
-        f"adjusted over all {len(table):,} differences (Benjamini and Hochberg), intervals "
+        f"adjusted over {_defined(table)} (Benjamini and Hochberg), intervals "
         "hold one by one."
     )
     heads = {"se": "standard error", "other": "other observer"}
@@ -284,7 +284,7 @@ def _largest(result: Result, table: pd.DataFrame) -> str:
     said = contrast_sentence(result, one, other, interval="analytic")
     if len(table) > 1:
         said += (
-            f" It was chosen as the clearest of {len(table):,} differences between observers; "
+            f" It was chosen as the clearest of {_defined(table)} between observers; "
             f"adjusted for these (Benjamini and Hochberg), {p_words('p', row['p_value_bh'])}."
         )
     prob, kind = result.interval_options(None, None)
@@ -297,6 +297,13 @@ def _largest(result: Result, table: pd.DataFrame) -> str:
             f"{'holds 0' if holds[1] else 'is without 0'}; where errors are few, trust it."
         )
     return said
+
+
+def _defined(table: pd.DataFrame) -> str:
+    """How many differences are judged: an undefined entry leaves its observers without any."""
+    n = int(table["p_value"].notna().sum())
+    of = f" that are defined, of {len(table):,}," if n < len(table) else ""
+    return f"{n:,} differences{of}"
 
 
 def _ends(row: pd.Series, school: str, kind: CiKind, prob: float) -> tuple[float, float]:
