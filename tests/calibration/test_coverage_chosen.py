@@ -16,11 +16,15 @@ def test_chosen_images_save_trials_and_keep_their_promise(
 ) -> None:
     rng = np.random.default_rng(1)
     ease = rng.normal(size=500)
-    answers = ease + rng.normal(0, 0.5, (14, 500)) > -0.2
+    # Five machines of unlike accuracies, and one that differs from each on a tenth of the images.
+    machines = ease + rng.normal(0, 0.7, (5, 500)) > np.linspace(-0.8, 0.6, 5)[:, None]
+    twins = machines ^ (rng.random((5, 500)) < 0.1)
+    people = ease + rng.normal(0, 0.7, (4, 500)) > -0.4
     n = sets(400, 100)
     study = chosen_images_study(
-        {"one": Pool(answers[:10], answers[10:])}, [80], n_pairs=3, n_designs=n, n_pools=n, rng=2
-    )
+        {"one": Pool(np.concatenate([machines, twins]), people)},
+        [80], n_pairs=2, n_designs=n, n_pools=n, rng=2,
+    )  # fmt: skip
     table = chosen_summary(study)
     for _, row in table.iterrows():
         figure(
@@ -28,7 +32,11 @@ def test_chosen_images_save_trials_and_keep_their_promise(
             f"coverage {row['coverage_pool']:.3f} and {row['coverage_images']:.3f}"
         )
     chosen = table[table["design"] != "random"]
-    assert (chosen["saved"] > 1.4).all()
+    assert set(chosen["kind"]) == {"similar", "unlike"}
+    similar = chosen["kind"] == "similar"
+    assert (chosen.loc[similar, "saved"] > 3.5).all()
+    # A ratio of variances of n designs has a relative error of 2/sqrt(n), of three ratios together.
+    assert np.exp(np.log(chosen.loc[~similar, "saved"]).mean()) > 1
     # Designs of one pair hang together by its person: as if of one pair.
     error = np.sqrt(0.93 * 0.07 / n)
     for name in ("coverage_pool", "coverage_images"):
