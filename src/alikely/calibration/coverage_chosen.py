@@ -116,7 +116,7 @@ def one_pair(
     n_designs: int,
     n_pools: int,
     seed: np.random.SeedSequence,
-    **_: Any,
+    **_more: Any,
 ) -> list[dict[str, Any]]:
     """Study one pair of machines against one person: a row for each design."""
     machines, everybody = pools[pool]
@@ -130,10 +130,10 @@ def one_pair(
     own = [name for name in DESIGNS if name != "strata" or tuple(planned) == pair]
     for name in own:
         draw = _design(name, machines, pair, planned, n)
-        found = _table([draw(r, "pool", rng) for _ in range(n_designs)])
+        found = _table([draw(r, "pool", rng) for _draw in range(n_designs)])
         errors[name] = float(np.mean((found[:, 0] - truth) ** 2))
         beyond = []
-        for _ in range(n_pools):
+        for _pool in range(n_pools):
             at = rng.integers(0, count, count)
             beyond.append(_design(name, machines[:, at], pair, planned, n)(r[:, at], "images", rng))
         of_images = _table(beyond)

@@ -429,16 +429,14 @@ class Trials:
     def with_inclusion(
         self, plan: Any, *, population: Literal["pool", "images"], people: str = "human"
     ) -> Trials:
-        """Say by which plan the images were chosen, so that estimates weigh them.
+        """Say by which plan the images were chosen: estimates then weigh them.
 
         Parameters
         ----------
         plan : StimulusPlan or table
-            From `alikely.planning.choose_images`, or its table: ``item`` (and ``dataset,
-            condition``), ``inclusion``, and what it has of strata.
+            From `alikely.planning.choose_images`, or its table.
         population : {"pool", "images"}
-            What estimates speak for: the very images that the plan chose from, or all images that
-            these stand for. The intervals differ.
+            What estimates speak for: the images the plan chose from, or all they stand for.
         people : str
             Kind of observers whom the plan was made for.
 
@@ -452,8 +450,7 @@ class Trials:
         TypeError
             If `plan` is no table.
         ValueError
-            If a column is missing, an inclusion is no probability, an item has several or several
-            trials, or people saw images that the plan lacks.
+            If the plan and the trials, or people, do not fit together.
 
         Examples
         --------

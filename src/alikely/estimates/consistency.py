@@ -226,7 +226,7 @@ def _beside(
     cells, value = table["cells"].values, estimates["estimate"].values
     if "inclusion" in table:
         # Weighted counts are no counts: the tests of independence have none.
-        told = {"remark": design_remarks(table, estimates)}
+        told: dict[str, NDArray[Any]] = {"remark": design_remarks(table, estimates)}
         told |= {name: function(cells) for name, function in metric.derived.items()}
         return Found({name: ("pair", values) for name, values in told.items()})
     unit = sampling_unit(table, ask)

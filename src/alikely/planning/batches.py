@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.columns import NOT_SHOWN
 from alikely.data.trials import Trials
@@ -32,7 +33,7 @@ __all__ = ["batches_table", "next_images", "renewed_shown"]
 def renewed_shown(
     strata: Strata,
     held: NDArray[np.intp],
-    right: NDArray[np.intp],
+    right: NDArray[np.intp] | Floats,
     shown: NDArray[np.intp],
     n: int,
 ) -> NDArray[np.intp]:
@@ -41,8 +42,8 @@ def renewed_shown(
     Parameters
     ----------
     strata : Strata
-    held, right, shown : ndarray of int, shape (stratum,)
-        Images of the pool, shown so far, and right answers of a person among these.
+    held, right, shown : ndarray, shape (stratum,)
+        Images of the pool, right answers (of several people their mean), and images shown so far.
     n : int
         Images of the batch.
 
