@@ -142,11 +142,17 @@ def reconstruct_leaderboard(
         generator = np.random.default_rng(seed)
         draws = np.zeros((n_samples, len(printed)))
         infeasible = np.zeros(len(printed), dtype=int)
-        ways = {"assumption": assumption, "simulation": simulation, "n_samples": n_samples}
         for m, own in enumerate(consistency):
             for weight, ec, place in zip(weights, own, places, strict=True):
                 means, _, impossible = condition_draws(
-                    generator, float(ec), place.ceiling, place.accuracy, place.n_trials, **ways
+                    generator,
+                    float(ec),
+                    place.ceiling,
+                    place.accuracy,
+                    place.n_trials,
+                    assumption=assumption,
+                    simulation=simulation,
+                    n_samples=n_samples,
                 )
                 draws[:, m] += weight * means
                 infeasible[m] += int(impossible)
