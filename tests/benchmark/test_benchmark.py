@@ -420,8 +420,14 @@ def test_few_humans_are_refused_or_flagged() -> None:
             lambda t: al.benchmark_scores(drop_humans(t, 1)),
             "at least two observers of kind 'human', got 1",
         ),
-        (lambda t: al.benchmark_scores(t.select(kind="human")), "the kinds here are 'human'"),
-        (lambda t: al.benchmark_scores(t, models="net"), "the kinds here are 'human', 'model'"),
+        (
+            lambda t: al.benchmark_scores(t.select(kind="human")),
+            "no observer is of kind 'model'; kinds are human; say which",
+        ),
+        (
+            lambda t: al.benchmark_scores(t, models="net"),
+            "no observer is of kind 'net'; kinds are human, model; say which",
+        ),
         (
             lambda t: al.benchmark_scores(t, missing="drop"),
             "missing must be 'error' or 'available'",
