@@ -226,7 +226,8 @@ def chosen_images_study(
     --------
     >>> generator = np.random.default_rng(1)
     >>> easy = generator.normal(size=300)
-    >>> answers = easy + generator.normal(0, 0.7, (8, 300)) > 0
+    >>> hard = np.linspace(-1, 1, 8)[:, None]
+    >>> answers = easy + generator.normal(0, 0.7, (8, 300)) > hard
     >>> few = {"n_pairs": 1, "n_designs": 20, "n_pools": 0}
     >>> found = chosen_images_study({"one": Pool(answers[:6], answers[6:])}, [60], **few, rng=1)
     >>> sorted(set(found["design"]))

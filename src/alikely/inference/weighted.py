@@ -88,8 +88,8 @@ def freedom(deviation: Floats, n: int | NDArray[np.integer] | None = None) -> Fl
 
     Examples
     --------
-    >>> float(freedom(np.array([1.0, -1.0, 2.0, -2.0, 0.0])))
-    8.0
+    >>> round(float(freedom(np.array([1.0, -1.0, 2.0, -2.0, 0.0]))), 2)
+    14.29
     """
     square = deviation**2
     n = deviation.shape[-1] if n is None else n

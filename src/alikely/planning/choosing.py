@@ -116,6 +116,7 @@ def choose_images(
     >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
     >>> plan
     <StimulusPlan: 40 images for the difference of model_1 and model_2>
+      note: classes are not as frequent as in the pool; by_class=True balances them
     >>> bool(plan.expected.set_index("design").loc["chosen", "trials_saved"] > 1)
     True
     """

@@ -82,7 +82,7 @@ def pools_of(
     --------
     >>> import alikely as al
     >>> [pool.correct.shape for pool in pools_of(al.load_example(), "model")]
-    [(5, 160), (5, 160), (5, 160)]
+    [(6, 160), (6, 160), (6, 160)]
     """
     data = trials.data
     at = _positions(trials, machines)

@@ -236,7 +236,7 @@ def joint_error_sizes(
     >>> right = np.array([[1, 0, 0, 0], [1, 0, 0, 1]], dtype=bool)
     >>> said = np.array([[-1, 2, 2, 2], [-1, 2, 1, -1]], dtype=np.int32)
     >>> joint_error_sizes(right, said, np.array([[1.0, -1.0]]))[:2].round(3).tolist()
-    [0.0, 0.24]
+    [0.0, 0.583]
     """
     ease = easiness(correct)
     square = np.zeros(correct.shape[1])
