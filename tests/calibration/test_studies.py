@@ -66,7 +66,10 @@ def counted(n: int, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
-def test_so_many_cells_are_worked_on_as_there_are_workers(n_workers: int) -> None:
+def test_so_many_cells_are_worked_on_as_there_are_workers(
+    n_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     RUNNING["most"] = 0
     with at_most(n_workers):
         al.calibration.run_study(counted, [{"n": n} for n in range(9)], rng=1)

@@ -165,9 +165,14 @@ def test_bad_files(tmp_path: Path) -> None:
         ValueError, match=r"neither a .csv nor a .parquet file, .*; for other formats"
     ):
         Trials.read(sheet)
-    for name, content in (("x.parquet", b"no parquet at all"), ("x.csv", bytes(range(256)) * 9)):
+    bytes_above_0 = bytes(range(1, 256)) * 9
+    for name, content, message in (
+        ("x.parquet", b"no parquet at all", "cannot be read as a parquet file"),
+        ("x.csv", bytes_above_0, "cannot be read as a csv file"),
+        ("zero.csv", b"a,b\x00\n1,2\n", "holds zero bytes, which are no text"),
+    ):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(ValueError, match=f"{name}' cannot be read as a {name[2:]} file"):
+        with pytest.raises(ValueError, match=f"{name}' {message}"):
             Trials.read(tmp_path / name)
 
 

@@ -212,7 +212,7 @@ def test_refusals(
     ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
     machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
     cases: list[tuple[Any, str]] = [
-        (lambda: al.plot_spectrum(plain), "alikely.difficulty_spectrum"),
+        (lambda: al.plot_spectrum(plain), "must be a Dataset, .*al.difficulty_spectrum"),
         (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
         (lambda: al.plot_spectrum(spectrum, found, posterior.iloc[1:]), "posterior lacks"),
         (lambda: al.plot_regime_numbers(spectrum), "alikely.regimes"),

@@ -11,7 +11,7 @@ FEW = {"n_resamples": 40, "n_draws": 40}
 # What names may hold that a page, a drawing, a template or a script could take for its own.
 NAMES = (
     "<b>bold</b>", "$x_1^2$ & $", "\"quoted\" 'q'", "</script><script>alert(1)</script>",
-    "two\nlines", "nul\x00bell\x07", "{{7*7}}{% raw %}", "--><img src=x onerror=alert(2)>",
+    "two\nlines", "bell\x07", "{{7*7}}{% raw %}", "--><img src=x onerror=alert(2)>",
     "\U0001f600 名前", "javascript:alert(3)",
 )  # fmt: skip
 

@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
         at_most(options.jobs),
     ):
         try:
-            with _folder(getattr(options, "out", None)):
+            with _folder(getattr(options, "out", None), getattr(options, "one_file", False)):
                 options.run(options)
         except BrokenPipeError:
             raise
@@ -142,12 +142,15 @@ def _hushed() -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def _folder(out: Path | None) -> Iterator[None]:
-    """The folder of results, made and tried before any work; taken away again if it stays empty."""
+def _folder(out: Path | None, one_file: bool) -> Iterator[None]:
+    """The folder of results, made and tried before any work; taken away again if it stays empty.
+
+    For verbs that write one file (``one_file``) it is the folder of that.
+    """
     if out is None:
         yield
         return
-    out = Path(out)
+    out = Path(out).parent if one_file else Path(out)
     made: list[Path] = []
     try:
         for place in [*reversed(out.parents), out]:
@@ -162,8 +165,8 @@ def _folder(out: Path | None) -> Iterator[None]:
             place.rmdir()
         shown = str(out) if len(str(out)) <= 80 else f"{str(out)[:80]}..."
         raise ValueError(
-            f"--out must be a folder that can be written to; {shown!r}: {error.strerror}; give "
-            "another"
+            f"--out must be {'in ' * one_file}a folder that can be written to; {shown!r}: "
+            f"{error.strerror}; give another"
         ) from None
     try:
         yield

@@ -18,6 +18,7 @@ DESCRIPTION = (
     "Trials.with_inclusion when people have answered."
 )
 WIDTH = 80
+METRICS = ["error_consistency", "observed_agreement", "misclassification_agreement"]
 
 
 def add_options(parser: Parser) -> None:
@@ -43,8 +44,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--metric",
         default="error_consistency",
-        choices=["error_consistency", "observed_agreement", "misclassification_agreement"],
-        help="whose error the images are to lower (default error_consistency)",
+        choices=METRICS,
+        metavar="NAME",
+        help=f"whose error the images are to lower: {', '.join(METRICS)} (default {METRICS[0]})",
     )
     parser.add_argument(
         "--lists",
@@ -72,6 +74,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="csv file of the plan; a plot goes beside it"
     )
+    parser.set_defaults(one_file=True)
     add_reading_options(parser)
     add_running_options(parser)
 

@@ -105,6 +105,7 @@ def add_options(parser: Parser) -> None:
         metavar="HTML",
         help="file to write (default report.html)",
     )
+    parser.set_defaults(one_file=True)
     add_while_running(parser)
 
 
