@@ -78,7 +78,9 @@ def test_bad_input() -> None:
     arrays = nets()
     with pytest.raises(ValueError, match="soce is about items that both get wrong: give truth="):
         representation_similarity(arrays, "soce")
-    with pytest.raises(ValueError, match="metric must be 'debiased_cka', 'cka', 'soc' or 'soce'"):
+    with pytest.raises(
+        ValueError, match="metric must be one of 'debiased_cka', 'cka', 'soc', 'soce'; got"
+    ):
         representation_similarity(arrays, "rsa")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must map names of systems to arrays"):
         representation_similarity(list(arrays))  # type: ignore[arg-type]

@@ -166,22 +166,25 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
 
 
 def _pair_of(metric: str, truth: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
-    if metric == "soce" and truth is None:
+    if metric not in MEASURES:
+        known = ", ".join(map(repr, MEASURES))
+        raise ValueError(f"metric must be one of {known}; got {metric!r}")
+    return MEASURES[metric](truth)
+
+
+def _aligned(
+    value: Callable[[Floats, Floats], float], weighted: Callable[[Floats, Floats, Floats], Floats]
+) -> Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]:
+    """A form of CKA, which no truth changes."""
+    return lambda _: (
+        lambda x, y: _Pair(value(x, y), cka_influence(x, y), lambda w: weighted(x, y, w), len(x))
+    )
+
+
+def _of_errors(truth: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
+    if truth is None:
         raise ValueError("soce is about items that both get wrong: give truth=, class numbers")
-    if metric == "cka":
-        return lambda x, y: _Pair(
-            cka(x, y), cka_influence(x, y), lambda w: weighted_cka(x, y, w), len(x)
-        )
-    if metric == "debiased_cka":
-        return lambda x, y: _Pair(
-            debiased_cka(x, y),
-            cka_influence(x, y),
-            lambda w: weighted_debiased_cka(x, y, w),
-            len(x),
-        )
-    if metric in ("soc", "soce"):
-        return lambda x, y: _of_confidences(x, y, truth if metric == "soce" else None)
-    raise ValueError(f"metric must be 'debiased_cka', 'cka', 'soc' or 'soce', got {metric!r}")
+    return lambda x, y: _of_confidences(x, y, truth)
 
 
 def _of_confidences(x: Floats, y: Floats, truth: ArrayLike | None) -> _Pair:
@@ -202,6 +205,13 @@ def _of_confidences(x: Floats, y: Floats, truth: ArrayLike | None) -> _Pair:
 
 
 def _why(metric: str) -> str:
-    if metric == "soce":
-        return "no item that both get wrong"
-    return "the items of one system are all alike"
+    alike = "the items of one system are all alike"
+    return {"soce": "no item that both get wrong"}.get(metric, alike)
+
+
+MEASURES: dict[str, Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]] = {
+    "debiased_cka": _aligned(debiased_cka, weighted_debiased_cka),
+    "cka": _aligned(cka, weighted_cka),
+    "soc": lambda _: lambda x, y: _of_confidences(x, y, None),
+    "soce": _of_errors,
+}
