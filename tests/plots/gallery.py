@@ -285,8 +285,8 @@ def designs(n: int, **style: Any) -> Any:
 
 @functools.cache
 def image_choice(n: int) -> al.planning.StimulusPlan:
-    """A fifth of a pool of 100, 300 or 1,500 images."""
-    pool = {2: 100, 30: 300, 300: 1500}[n]
+    """A fifth of a pool of 200, 300 or 1,500 images."""
+    pool = {2: 200, 30: 300, 300: 1500}[n]
     copying, own = np.linspace(0.75, 0.3, 8)[:, None], np.full((8, 1), 0.65)
     machines = al.simulate.cohort(copying, own, [0.75], 0.43, n_trials=pool, rng=1).select(
         kind="model"
