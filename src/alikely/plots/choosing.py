@@ -72,8 +72,8 @@ def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
     images = images[images["condition"] == chosen]
     own = plan.expected[plan.expected["condition"] == chosen].set_index("design")
     pool, n = len(images), int(own.loc["chosen", "n_images"])
-    ratios = {} if in_column() else {"width_ratios": (1.25, 1)}
-    axes = new_axes((9.8, 3.6), 1, 2, tall=True, **ratios)
+    ratios = None if in_column() else (1.25, 1)
+    axes = new_axes((9.8, 3.6), 1, 2, tall=True, width_ratios=ratios)
     _draw_images(axes[0], images, plan)
     low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
     numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
