@@ -34,6 +34,7 @@ include_patterns = [
     "models/README.md",
     "models/*/README.md",
     "notebooks/*.ipynb",
+    "notebooks/papers/*.ipynb",
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -47,6 +48,8 @@ nb_execution_mode = "off"
 nb_merge_streams = True
 # Warnings that a cell printed are for its reader, not for whoever builds the site.
 nb_output_stderr = "show"
+# Notebooks on papers keep rows for `papers.csv` as JSON, below the same rows as a table.
+suppress_warnings = ["mystnb.unknown_mime_type"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"

@@ -72,6 +72,14 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 'by_set = al.benchmark_scores(apart, people="label", rng=1)\n'
                 "al.plot_correlations(by_set.correlations())"
             ),
+            "plot_leaderboard": (
+                "# only scores are known, as from a page on the web, and the people behind the ceilings\n"
+                "printed = pd.DataFrame(\n"
+                '    {"system": list("ABCDE"), "dataset": "all", "score": [0.9, 0.8, 0.75, 0.5, 0.3]}\n'
+                ")\n"
+                'people = trials.select(kind="human", condition="noise")\n'
+                "al.plot_leaderboard(al.benchmark.reconstruct_leaderboard(printed, people, rng=1))"
+            ),
         },
     ),
     "One model of machines and humans": (
@@ -102,6 +110,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_error_row": (
                 'al.plot_error_row(rows, trials.classes[0], observers=["human_1", "model_1"], rng=1)'
             ),
+            "plot_confusions": 'al.plot_confusions(al.estimates.confusion_matrices(trials, "kind"))',
             "plot_condition_map": (
                 "found = al.errors.condition_map(al.errors.condition_divergences(trials), perplexity=2, rng=1)\n"
                 'al.plot_condition_map(found, {f"all:{c}": c for c in ["clean", "blur", "noise"]})'
@@ -167,6 +176,10 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 "pilot = al.planning.variance_components(trials).tail(1)\n"
                 "grid = al.planning.expected_errors(pilot, [[2], [4], [8], [16], [32]], [50, 100, 200, 400, 800])\n"
                 "al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10))"
+            ),
+            "plot_image_choice": (
+                'machines = trials.select(kind="model", condition="noise")\n'
+                'al.plot_image_choice(al.planning.choose_images(machines, 40, ("model_1", "model_4"), rng=1))'
             ),
         },
     ),

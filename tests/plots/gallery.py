@@ -283,6 +283,19 @@ def designs(n: int, **style: Any) -> Any:
     return al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10), **style)
 
 
+@functools.cache
+def image_choice(n: int) -> al.planning.StimulusPlan:
+    """A fifth of a pool of 200, 300 or 1,500 images."""
+    pool = {2: 200, 30: 300, 300: 1500}[n]
+    copying, own = np.linspace(0.75, 0.3, 8)[:, None], np.full((8, 1), 0.65)
+    machines = al.simulate.cohort(copying, own, [0.75], 0.43, n_trials=pool, rng=1).select(
+        kind="model"
+    )
+    return al.planning.choose_images(
+        machines, pool // 5, (machines.observers[0], machines.observers[7]), rng=1
+    )
+
+
 def conditions(n: int) -> tuple[pd.DataFrame, dict[str, str]]:
     rng = np.random.default_rng(1)
     group = {f"distortion-{k % 7}:{k / 10:.1f}": f"distortion-{k % 7}" for k in range(n)}
@@ -359,6 +372,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_error_row": lambda n, **s: error_rows(n, s),
     "plot_explained": lambda n, **s: al.plot_explained(explained(n), **s),
     "plot_families": lambda n, **s: al.plot_families(*tree(n), by=of_family(n), **s),
+    "plot_image_choice": lambda n, **s: al.plot_image_choice(image_choice(n), **s),
     "plot_intervals": lambda n, **s: al.plot_intervals(consistency(n), **s),
     "plot_item_precision": lambda n, **s: al.plot_item_precision(precision(n), **s),
     "plot_leaderboard": lambda n, **s: al.plot_leaderboard(leaderboard(n), **s),

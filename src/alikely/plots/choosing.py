@@ -6,13 +6,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from alikely.plots._style import COLORS, styled
+from alikely.plots._style import COLORS, in_column, legend_right, new_axes, styled
 
 __all__ = ["plot_image_choice"]
 
@@ -73,7 +72,8 @@ def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
     images = images[images["condition"] == chosen]
     own = plan.expected[plan.expected["condition"] == chosen].set_index("design")
     pool, n = len(images), int(own.loc["chosen", "n_images"])
-    _, axes = plt.subplots(1, 2, figsize=(8.6, 3.6), width_ratios=(1.25, 1), layout="constrained")
+    ratios = None if in_column() else (1.25, 1)
+    axes = new_axes((9.8, 3.6), 1, 2, tall=True, width_ratios=ratios)
     _draw_images(axes[0], images, plan)
     low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
     numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
@@ -81,7 +81,7 @@ def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
     _draw_precision(axes[1], table[table["condition"] == chosen], n, pool)
     if len(known) > 1:
         axes[0].set_title(str(chosen), loc="left", fontsize=9)
-    return np.asarray(axes)
+    return axes
 
 
 def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
@@ -112,12 +112,14 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
             images["size"].to_numpy()[at], (rows + jitter)[at], s=13,
             facecolors=face, edgecolors=edge, linewidths=0.6,
         )  # fmt: skip
+    # Long names are broken into lines in a column, where two fit.
+    between = ", " if in_column() else "\n"
     counts = [
         f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
     ]
     ax.set_yticks(
         range(len(labels)),
-        [f"{label}\n{count}" for label, count in zip(labels, counts, strict=True)],
+        [f"{label}{between}{count}" for label, count in zip(labels, counts, strict=True)],
         fontsize=7,
     )
     ax.set_xlim(left=0)
@@ -133,12 +135,9 @@ def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
             label=f"{design}, images like it",
         )  # fmt: skip
     left = float(table.loc[table["design"] == "all", "se_images"].iloc[0])
-    ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--")
-    ax.annotate(
-        f"all {pool} shown, images like them", (0, left), (3, 2), fontsize=7, color="0.3",
-        xycoords=ax.get_yaxis_transform(), textcoords="offset points",
-    )  # fmt: skip
-    ax.axvline(n, color="0.5", linewidth=0.8)
+    said = f"all {pool:,}, images like it"
+    ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--", label=said)
+    ax.axvline(n, color="0.5", linewidth=0.8, label=f"this plan, {n:,} images")
     ax.set_xscale("log")
     ticks = [value for value in (10, 20, 40, 80, 160, 320, 640, 1280, 5000, 20000) if value <= pool]
     ax.set_xticks(ticks, [f"{value:,}" for value in ticks])
@@ -146,4 +145,4 @@ def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
     ax.set_ylim(bottom=0)
     ax.set_xlabel("images shown")
     ax.set_ylabel("expected standard error")
-    ax.legend(fontsize=7, frameon=False)
+    legend_right(ax, ax.get_legend_handles_labels()[0])

@@ -47,7 +47,7 @@ def copied_trials(
 
     Returns
     -------
-    ndarray of int8, shape (*size, ..., trial)
+    ndarray of int8, shape (..., trial), after the dims of `size`
         1 right, 0 wrong; `alikely.Trials.from_correct` takes them.
 
     Raises
