@@ -214,7 +214,7 @@ def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: P
         ax.set_title(name)
         figure.canvas.draw()
 
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="letters") as told:
         save_plot(laid_out, tmp_path / "x.png", "模型")
     (one,) = told
     assert "x.png': the font lacks letters" in str(one.message)

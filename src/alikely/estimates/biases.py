@@ -299,8 +299,9 @@ def response_bias(
     TypeError
         If `trials` is not of that class.
     ValueError
-        If only correctness is known, items come back within a condition, the name of an item says another shape than
-        its truth, a cue is no class, or no item has a cue that conflicts with its truth.
+        If only correctness is known, items come back within a condition, the name of an item
+        says another shape than its truth, a cue is no class, or no item has a cue that conflicts
+        with its truth.
 
     Notes
     -----
