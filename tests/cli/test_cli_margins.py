@@ -10,7 +10,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import main
-from alikely.cli._shared import told_apart
+from alikely.cli._shared import save_plot, told_apart
 
 
 @pytest.fixture(scope="module")
@@ -203,3 +203,20 @@ def test_long_names_stay_apart() -> None:
     # Nothing is changed where the start is enough; where nothing helps they are numbered.
     assert told_apart(["abcdefgh", "xyz"], 5) == {"abcdefgh": "abcd~", "xyz": "xyz"}
     assert list(told_apart(["aaaaXaaaa", "aaaaYaaaa"], 4).values()) == ["a~v1", "a~v2"]
+
+
+def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: Path) -> None:
+    """Some plots are laid out as they are drawn, before anything is written."""
+    import matplotlib.pyplot as plt
+
+    def laid_out(name: str) -> None:
+        figure, ax = plt.subplots()
+        ax.set_title(name)
+        figure.canvas.draw()
+
+    with pytest.warns(UserWarning, match="letters") as told:
+        save_plot(laid_out, tmp_path / "x.png", "模型")
+    (one,) = told
+    assert "x.png': the font lacks letters" in str(one.message)
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    assert not plt.get_fignums()

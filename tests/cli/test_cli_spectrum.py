@@ -126,3 +126,23 @@ def test_bad_input(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No two people err on the same item: there is no share of an agreement below 0."""
+    number = np.arange(60)
+    correct = [number % 4 != person for person in range(4)]
+    correct[0] = correct[0] & (number % 20 != 5)
+    trials = al.Trials.from_correct(
+        np.array(correct),
+        item=number,
+        condition=np.repeat(["a", "b", "c"], 20),
+        kind=["human"] * 3 + ["model"],
+    )
+    path = tmp_path / "one.csv"
+    trials.to_table().to_csv(path, index=False)
+    arguments = [str(path), "--reference", "a", "--resamples", "20", "--chance", "0.5"]
+    printed = printed_by([*arguments, "--regimes", "1"], capsys)
+    row = next(line for line in printed.splitlines() if line.startswith("EC "))
+    assert row.split()[-4:-1] == ["observer_3", "-", "-"]
+    assert "nan" not in printed

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
+from alikely.margins.checks import bend_check, strength_line
 from alikely.margins.moments import Moments, moment_consistency, moment_limits
 from alikely.margins.sides import group_side, lists_of_items, machine_side, normal_scores
 
@@ -199,3 +200,17 @@ def test_bad_input() -> None:
     data = experiment(8, n_items=10, n_classes=8)
     with pytest.raises(ValueError, match="10 items in 8 strata tell nothing of a correlation"):
         found(data.right, data.shown, data.margins, data.classes)
+
+
+def test_a_bend_of_a_line_that_two_items_hold_is_unknown() -> None:
+    """The curve is flat at all items but two: the line meets those, and nothing is left of them."""
+    n = 12
+    right = np.ones((3, n))
+    right[:, :2] = 0
+    margins = np.random.default_rng(3).normal(size=n)
+    share = right.mean(axis=0)
+    basis, _ = np.linalg.qr(strength_line(share, margins, 0.0, 2).gradient)
+    # The case in question: of an item whose leverage is 1.
+    assert (basis**2).sum(axis=1).max() == pytest.approx(1, abs=1e-12)
+    side = group_side(right, np.ones((3, n)), np.zeros(n, int))
+    assert np.isnan(bend_check(side, share, margins, 2))

@@ -258,3 +258,11 @@ def test_less_biased_kappa_lowers_the_bias() -> None:
     corrected = consistency.less_biased_error_consistency(kappa[defined], n)
     bias = weight @ kappa[defined] - truth
     assert abs(weight @ corrected - truth) < abs(bias)
+
+
+def test_the_less_biased_form_of_two_opposite_trials_is_undefined() -> None:
+    # N - 1 + k = 2 - 1 - 1; with k = 1 beside it 2 / 2.
+    found = consistency.less_biased_error_consistency([-1.0, 1.0], 2)
+    np.testing.assert_array_equal(found, [np.nan, 1])
+    found = consistency.ERROR_CONSISTENCY.derived["less_biased"]([0, 1, 1, 0])
+    assert np.isnan(found)

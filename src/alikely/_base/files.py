@@ -118,8 +118,8 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
-        What was drawn.
+    figure : matplotlib.figure.Figure or callable
+        What was drawn; or what draws and returns it, since letters are missed as they are laid out.
     path : str or path
         File to write; one that exists is replaced.
     dpi : int
@@ -128,7 +128,7 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
     image = io.BytesIO()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        figure.savefig(image, format="png", dpi=dpi)
+        (figure() if callable(figure) else figure).savefig(image, format="png", dpi=dpi)
     # One warning for each letter that a font lacks is one for all of them.
     other = [one for one in told if NO_GLYPH not in str(one.message)]
     for one in other:

@@ -20,6 +20,8 @@ from alikely.estimates.observer_means import machine_means
 from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from alikely.data import Trials
     from alikely.estimates.result import Result
     from alikely.metrics import Metric
@@ -184,8 +186,9 @@ def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
     return found
 
 
-def number(value: float) -> str:
-    return "    -" if value != value else f"{value:5.2f}"
+def number(value: float, wide: int = 5, places: int = 2) -> str:
+    """A number in so many characters and decimals, a dash where there is none."""
+    return f"{'-':>{wide}}" if value != value else f"{value:{wide}.{places}f}"
 
 
 def _bounds(row: pd.Series, school: str) -> str:
@@ -193,8 +196,11 @@ def _bounds(row: pd.Series, school: str) -> str:
     return span(*values) if values else f"{'-':>14}"
 
 
-def span(lower: float, upper: float) -> str:
-    return f"{'-':>14}" if lower != lower else f"[{lower:5.2f}, {upper:5.2f}]"
+def span(lower: float, upper: float, wide: int = 5) -> str:
+    """An interval whose bounds have so many characters, a dash where there is none."""
+    if lower != lower or upper != upper:
+        return f"{'-':>{2 * wide + 4}}"
+    return f"[{number(lower, wide)}, {number(upper, wide)}]"
 
 
 def wide_span(lower: float, upper: float, wide: int = 16) -> str:
@@ -204,7 +210,7 @@ def wide_span(lower: float, upper: float, wide: int = 16) -> str:
 
 def decimals(value: float) -> str:
     """A number in three decimals, a dash where there is none."""
-    return f"{'-':>6}" if value != value else f"{value:6.3f}"
+    return number(value, 6, 3)
 
 
 def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
@@ -214,10 +220,13 @@ def save_plot(draw: Callable[..., Any], path: Path, *arguments: Any) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    def drawn() -> Figure:
+        draw(*arguments)
+        return plt.gcf()
+
     # Names are no formulas: a dollar in one is a dollar.
     with mpl.rc_context({"text.parse_math": False}):
-        draw(*arguments)
-        write_figure(plt.gcf(), path, dpi=150)
+        write_figure(drawn, path, dpi=150)
     plt.close()
 
 

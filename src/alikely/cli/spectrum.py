@@ -13,7 +13,7 @@ from alikely._base.steps import step
 from alikely.cli._keywords import groups_of
 from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import note_lines, save_plot, told_apart
+from alikely.cli._shared import note_lines, number, save_plot, span, told_apart
 from alikely.metrics import find_metric, get_metric
 from alikely.stats.intervals import percent
 
@@ -228,18 +228,18 @@ def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob
     bounds = None if posterior is None else posterior.set_index("condition")
     names = told_apart(frame["condition"], 24)
     for _, row in frame.iterrows():
-        p = "ref." if row["is_reference"] else f"{row['mann_whitney_p_bh']:7.4f}"
+        p = "ref." if row["is_reference"] else number(row["mann_whitney_p_bh"], 7, 4)
         mark = "" if row["above_chance"] else "*"
         line = (
-            f"{names[row['condition']]:<24} {row['n_humans']:>6} {row['accuracy']:5.2f} "
-            f"{row['delta']:6.2f} {p:>7} "
+            f"{names[row['condition']]:<24} {row['n_humans']:>6} {number(row['accuracy'])} "
+            f"{number(row['delta'], 6)} {p:>7} "
         )
         if bounds is None:
-            line += f"{row['regime']:>10} {row['stability']:6.2f}{mark}"
+            line += f"{row['regime']:>10} {number(row['stability'], 6)}{mark}"
         else:
             own = bounds.loc[row["condition"]]
             lower, upper = (own[name] for name in own.index if str(name).endswith(("_lb", "_ub")))
-            line += f"[{lower:6.2f}, {upper:6.2f}] {own['regime']:>9}{mark}"
+            line += f"{span(lower, upper, 6)} {own['regime']:>9}{mark}"
         lines.append(line)
     if not frame["above_chance"].all():
         lines.append(f"* {int((~frame['above_chance']).sum())} not above chance")
@@ -255,15 +255,15 @@ def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFra
     for _, row in numbers.iterrows():
         k = int(row["n_regimes"])
         line = (
-            f"{k:>7} {row['bic']:7.1f} {row['aicc']:7.1f} {row['converged_bic']:10.1f} "
-            f"{100 * row['resampled_best']:6.0f} %"
+            f"{k:>7} {number(row['bic'], 7, 1)} {number(row['aicc'], 7, 1)} "
+            f"{number(row['converged_bic'], 10, 1)} {number(100 * row['resampled_best'], 6, 0)} %"
         )
         if compared is not None and k in loo.index:
             own = loo.loc[k]
-            to_best = (
-                f"{own['elpd_diff']:.1f} +- {own['diff_se']:.1f}" if own["diff_se"] else "best"
-            )
-            line += f" {own['elpd']:8.1f} {to_best:>14}"
+            to_best = "best"
+            if own["diff_se"]:
+                to_best = f"{number(own['elpd_diff'], 0, 1)} +- {number(own['diff_se'], 0, 1)}"
+            line += f" {number(own['elpd'], 8, 1)} {to_best:>14}"
         lines.append(line)
     ties = ", ".join(str(k) for k in found.attrs["ties"])
     lines.append(f"Shown: {found.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
@@ -289,9 +289,9 @@ def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
         best = part.sort_values("rank").iloc[0]
         tied = int((part["rank_lb"] == 1).sum())
         lines.append(
-            f"{short:<3} {regime:<10} {best['n_conditions']:>6} {best['ceiling']:7.3f}  "
-            f"{names[best['system']]:<21} {best['ratio_of_means']:5.2f} "
-            f"[{best[lower]:5.2f}, {best[upper]:5.2f}] {tied:>5}"
+            f"{short:<3} {regime:<10} {best['n_conditions']:>6} {number(best['ceiling'], 7, 3)}  "
+            f"{names[best['system']]:<21} {number(best['ratio_of_means'])} "
+            f"{span(best[lower], best[upper])} {tied:>5}"
         )
     lines.append("of it: share of the agreement among humans; tied: may be first")
     return "\n".join([*lines, *note_lines(frame.drop_duplicates(["metric", "regime"])["note"])])

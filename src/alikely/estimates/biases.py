@@ -26,6 +26,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 from alikely.stats.variance import mean_of_defined
@@ -298,8 +299,9 @@ def response_bias(
     TypeError
         If `trials` is not of that class.
     ValueError
-        If only correctness is known, items come back, the name of an item says another shape than
-        its truth, a cue is no class, or no item has a cue that conflicts with its truth.
+        If only correctness is known, items come back within a condition, the name of an item
+        says another shape than its truth, a cue is no class, or no item has a cue that conflicts
+        with its truth.
 
     Notes
     -----
@@ -330,8 +332,7 @@ def response_bias(
         trials = trials.select(dataset=dataset)
     classes, data = trials.classes, trials.data
     items = data["item"].values.astype(str)
-    if (data["repeat"].values.astype(str) != data["repeat"].values.astype(str)[0]).any():
-        raise ValueError("items come back in these trials; take one answer: trials.select(repeat=)")
+    refuse_repeats(data, "the bias of decisions")
     truth = np.array(classes, dtype=object)[data["truth"].values]
     cue = _cues(trials, attribute, items, truth)
     numbers = {name: k for k, name in enumerate(classes)}

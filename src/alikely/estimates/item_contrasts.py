@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.names import listed, nearest
+from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
 from alikely.stats.multiplicity import adjusted_p_values
 
@@ -85,14 +86,14 @@ def item_contrast(
     TypeError
         If `trials` is not of that class.
     ValueError
-        If a group is unknown or both are one, thresholds are out of order, or no item was shown to
-        both groups.
+        If a group is unknown or both are one, thresholds are out of order, no item was shown to
+        both groups, or items came back within a condition: tests and chance are of single answers.
 
     Notes
     -----
     Chance shuffles the items of one group within each condition: the number is a sum of
     hypergeometric ones, whose range and probabilities are exact. Fewer observed than expected says
-    that both groups find the same items easy. Repeats of an item are items here.
+    that both groups find the same items easy.
 
     Examples
     --------
@@ -105,6 +106,7 @@ def item_contrast(
         raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
     if not 0 <= hard < easy <= 1:
         raise ValueError(f"it must be 0 <= hard < easy <= 1, got hard={hard:g} and easy={easy:g}")
+    refuse_repeats(trials.data, "a contrast of items")
     kinds = trials.data["kind"].values.astype(str).tolist()
     groups = kinds if by is None else [str(by.get(name, "")) for name in trials.observers]
     if one == other:
@@ -186,7 +188,8 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     Parameters
     ----------
     trials : Trials
-        With classes.
+        With classes. Every answer counts, those to items that came back, too; choose one to each
+        with `Trials.select` to count items.
     by : str or mapping of str to str
         ``"observer"``; ``"kind"`` or another label of observers; or the group of each observer,
         those not named being left aside. Answers of a group are added up.

@@ -37,6 +37,8 @@ __all__ = [
 SPREADS = np.linspace(0, 4, 17)
 NODES = 15
 STEPS = 12
+# An item with less of its own is on the line whatever it says; what is left of it is rounding.
+FREE = np.sqrt(np.finfo(np.float64).eps)
 # Fewer items in a class say nothing of it.
 FEWEST_OF_CLASS = 2
 
@@ -122,7 +124,8 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> floa
     Returns
     -------
     float
-        Two-sided p-value; NaN where the answers do not tell noise from items.
+        Two-sided p-value; NaN where the answers do not tell noise from items, or where the line is
+        held by single items, all others lying where its curve is flat.
 
     Examples
     --------
@@ -146,6 +149,8 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> floa
     bend = bend - basis @ (basis.T @ bend)
     # Leverage: an item far out pulls the line to itself.
     weight = 1 - (basis**2).sum(axis=1)
+    if weight.min() < FREE:
+        return np.nan
     error = np.sqrt(((left * bend) ** 2 / weight**2).sum())
     if not error > 0:
         return np.nan

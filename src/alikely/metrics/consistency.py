@@ -285,6 +285,7 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
     Returns
     -------
     ndarray
+        NaN where ``N - 1 + k`` is 0: two trials and an error consistency of -1.
 
     Raises
     ------
@@ -307,7 +308,7 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
     n = np.asarray(n_trials, dtype=np.float64)
     if np.any(n < 2):
         raise ValueError(f"n_trials must be at least 2, got {n.min():g}")
-    return np.asarray(n * k / (n - 1 + k))
+    return divide(n * k, n - 1 + k)
 
 
 def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, Floats]:

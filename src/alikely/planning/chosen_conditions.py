@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
+from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.metrics.consistency import error_consistency, error_consistency_influence
 from alikely.stats.variance import mean_of_defined
@@ -95,7 +96,8 @@ def choose_conditions(
         If `trials` is not of that class.
     ValueError
         If there are fewer than two machines or conditions, a condition has fewer than two people or
-        8 images, a machine lacks one, or a number is out of range.
+        8 images, a machine lacks one, a number is out of range, or images came back within a
+        condition, which would stand in both halves.
 
     Notes
     -----
@@ -114,6 +116,7 @@ def choose_conditions(
         raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
     if n_splits < 2:
         raise ValueError(f"n_splits must be at least 2, got {n_splits}")
+    refuse_repeats(trials.data, "the choice of conditions")
     places = _places(trials, models, humans)
     names = list(places)
     most = len(names) if n_conditions is None else n_conditions

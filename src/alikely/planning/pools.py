@@ -75,8 +75,8 @@ def pools_of(
     Raises
     ------
     ValueError
-        If there is no such machine, an item has several trials, or a condition has no image that
-        all machines saw.
+        If there is no such machine, an item came back to all of them, or a condition has no image
+        that all machines saw.
 
     Examples
     --------
@@ -101,8 +101,8 @@ def pools_of(
         if len(set(items)) < len(items):
             twice = pd.Series(items)[pd.Series(items).duplicated()].iloc[0]
             raise ValueError(
-                f"item {twice!r} has several trials in condition {condition!r}, and is one image: "
-                "choose one answer of each machine with trials.select(repeat=0)"
+                f"item {twice!r} of condition {condition!r} came back, and is one image: choose an "
+                f"answer of each machine with trials.select(repeat={data['repeat'].values.min()})"
             )
         if not len(own):
             if not seen_by_some.any():
