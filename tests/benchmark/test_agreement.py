@@ -199,7 +199,7 @@ def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
     model = al.models.agreement_regression(
         pairs["estimate"], case.SE, case.FIRST, case.SECOND, case.GROUP, case.X
     )
-    chains = inference.nuts(model, 2_000, tune=1_000, target_accept=0.95, rng=1)["posterior"]
+    chains = inference.nuts(model, 5_000, tune=1_000, target_accept=0.95, rng=1)["posterior"]
     fast = al.benchmark.agreement_regression(
         pairs, labels=FAMILY, predictors=["size"], n_draws=8_000, rng=2
     )
