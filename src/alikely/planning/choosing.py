@@ -24,12 +24,12 @@ from alikely.planning.pools import Pool, pools_of
 from alikely.planning.precision import drawing_of, expected_precision, sizes_of
 from alikely.planning.rehearsal import Drawing
 from alikely.planning.rows import rows_of
+from alikely.planning.sizes import AIMS
 from alikely.planning.stimulus_plan import StimulusPlan
 from alikely.planning.targets import Target, WhatFor, require_apart, target_of
 
 __all__ = ["choose_images"]
 
-METRICS = ("error_consistency", "observed_agreement", "misclassification_agreement")
 HARD = (
     "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
     "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
@@ -128,7 +128,7 @@ def choose_images(
     if by_class and not trials.has_classes:
         raise ValueError("by_class needs true classes; these trials hold correctness only")
     wanted = target_of(target, pools[0].machines)
-    if metric == "misclassification_agreement":
+    if AIMS[metric] is None:
         wanted = wanted._replace(pair=())
     seeds = seed_sequence(rng).spawn(len(pools))
     lists = n_people if images == "separate" else 1
@@ -163,13 +163,13 @@ def choose_images(
 
 
 def _metric(metric: str, trials: Trials) -> str:
-    name = metric if metric in METRICS else get_metric(metric).name
-    if name not in METRICS:
+    name = metric if metric in AIMS else get_metric(metric).name
+    if name not in AIMS:
         raise ValueError(
-            f"metric must be one of {listed(map(repr, METRICS))}, got {metric!r}"
-            f"{nearest(metric, METRICS)}"
+            f"metric must be one of {listed(map(repr, AIMS))}, got {metric!r}"
+            f"{nearest(metric, AIMS)}"
         )
-    if name == "misclassification_agreement" and not trials.has_classes:
+    if AIMS[name] is None and not trials.has_classes:
         raise ValueError(f"{name} needs class labels; these trials hold correctness only")
     return name
 
@@ -221,7 +221,7 @@ def _notes(pool: Pool, drawing: Drawing, target: Target, metric: str) -> list[st
         ratio = np.bincount(number, pi) / np.bincount(number) / pi.mean()
         if ratio.max() / max(ratio.min(), 1e-9) > SKEWED and drawing.classes is None:
             notes.append(CLASSES)
-    if metric == "misclassification_agreement":
+    if AIMS[metric] is None:
         errors = ~pool.correct[np.flatnonzero(target.each(len(pool.machines)).any(axis=0))]
         # People who err as often as the machines do on average.
         joint = ((pi * (1 - pool.correct.mean(axis=0))) * errors).sum(axis=1)

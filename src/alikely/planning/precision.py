@@ -12,7 +12,7 @@ from alikely._base.arrays import Floats
 from alikely.planning.designs import allocation, fewest_images, probabilities, strata_of
 from alikely.planning.pools import Pool
 from alikely.planning.rehearsal import NO_STRATA, Drawing
-from alikely.planning.sizes import Aim, joint_error_sizes, sizes, spread_in_strata
+from alikely.planning.sizes import AIMS, joint_error_sizes, sizes, spread_in_strata
 from alikely.planning.targets import Target
 
 __all__ = ["drawing_of", "expected_precision", "precision_by_number", "sizes_of"]
@@ -32,13 +32,10 @@ def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
     -------
     ndarray, shape (image,)
     """
-    if metric == "misclassification_agreement":
+    aim = AIMS[metric]
+    if aim is None:
         return joint_error_sizes(pool.correct, pool.wrong, target.each(len(pool.machines)))
-    return sizes(pool.correct, target.contrasts, _aim(metric))
-
-
-def _aim(metric: str) -> Aim:
-    return "observed_agreement" if metric == "observed_agreement" else "error_consistency"
+    return sizes(pool.correct, target.contrasts, aim)
 
 
 def drawing_of(
@@ -111,11 +108,10 @@ def expected_precision(
     per_image = float(square.mean())
     pi = drawing.inclusion
     ours = float((square * (1 - pi) / pi).sum()) / count**2
-    if drawing.strata is not None and metric != "misclassification_agreement":
+    aim = AIMS[metric]
+    if drawing.strata is not None and aim is not None:
         number, held = drawing.strata.number, np.bincount(drawing.strata.number)
-        within, per_image = spread_in_strata(
-            pool.correct, target.each(machines)[0], number, _aim(metric)
-        )
+        within, per_image = spread_in_strata(pool.correct, target.each(machines)[0], number, aim)
         ours = float((held**2 * (1 / drawing.shown - 1 / held) * within).sum()) / count**2
     chance = per_image * (1 / n - 1 / count)
     # Of an image beyond the pool all that the pool leaves open is added.

@@ -30,6 +30,12 @@ __all__ = [
 ]
 
 Aim = Literal["error_consistency", "observed_agreement"]
+# What sizes are for, by metric; labels have sizes of their own, of images that both get wrong.
+AIMS: dict[str, Aim | None] = {
+    "error_consistency": "error_consistency",
+    "observed_agreement": "observed_agreement",
+    "misclassification_agreement": None,
+}
 # What people might be like. One guess can be worse than chance sampling; the mean over these is
 # not.
 ACCURACIES = (0.5, 0.65, 0.8, 0.92)
