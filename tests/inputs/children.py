@@ -53,7 +53,9 @@ def forked(
     stop: tuple[float, int] | None = None,
 ) -> dict[str, Any]:
     """Run in a child under limits of its own, and send it a signal after so many seconds."""
-    out, err = Path("out.txt"), Path("err.txt")
+    # Where files are limited in size, what is printed must not be one.
+    out = Path(os.devnull if resource.RLIMIT_FSIZE in (limits or {}) else "out.txt")
+    err = Path("err.txt")
     began = time.monotonic()
     with warnings.catch_warnings():  # threads of libraries are idle
         warnings.simplefilter("ignore", DeprecationWarning)
