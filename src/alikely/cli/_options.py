@@ -108,6 +108,23 @@ def pairs_of(options: argparse.Namespace) -> str | list[tuple[str, str]]:
     return options.pairs if options.pair is None else [(a, b) for a, b in options.pair]
 
 
+def add_recurring(parser: Parser, of: str = "") -> None:
+    """Who and what is the same in several data sets; `of` says what for."""
+    parser.add_argument(
+        "--people",
+        choices=["label", "dataset"],
+        help=f"{of}a label of a human in several data sets is the same person (label), or another "
+        "in each (dataset); to be said where labels recur",
+    )
+    parser.add_argument(
+        "--items",
+        default="dataset",
+        choices=["dataset", "label", "condition"],
+        help=f"{of}a label of an item is one image within a data set (default), everywhere "
+        "(label), or within a condition only",
+    )
+
+
 def add_cluster(parser: Parser) -> None:
     """Trials that err together."""
     parser.add_argument(

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import alikely as al
 from alikely._base.files import write_file
 from alikely._base.steps import step
-from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
+from alikely.cli._options import (
+    Parser,
+    add_inference_options,
+    add_kinds,
+    add_output_options,
+    add_recurring,
+)
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import decimals, note_lines, save_plot, told_apart, wide_span
 from alikely.metrics import find_metric
@@ -52,19 +58,7 @@ def add_options(parser: Parser) -> None:
         choices=["model-vs-human"],
         help="leave out the conditions that this benchmark leaves out",
     )
-    parser.add_argument(
-        "--people",
-        choices=["label", "dataset"],
-        help="a label of a human in several data sets is the same person (label), or another in "
-        "each (dataset); to be said where labels recur",
-    )
-    parser.add_argument(
-        "--items",
-        default="dataset",
-        choices=["dataset", "label", "condition"],
-        help="a label of an item is one image within a data set (default), everywhere (label), or "
-        "within a condition only",
-    )
+    add_recurring(parser)
     parser.add_argument(
         "--population",
         default="crossed",

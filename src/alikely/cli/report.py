@@ -16,6 +16,7 @@ from alikely.cli._options import (
     add_inference_options,
     add_kinds,
     add_pairs,
+    add_recurring,
     add_while_running,
     pairs_of,
 )
@@ -60,19 +61,7 @@ def add_options(parser: Parser) -> None:
         choices=["condition", "dataset", "none"],
         help="count within each condition of each data set (default), data set, or over all",
     )
-    parser.add_argument(
-        "--people",
-        choices=["label", "dataset"],
-        help="for scores: a label of a human in several data sets is the same person (label), or "
-        "another in each (dataset); to be said where labels recur",
-    )
-    parser.add_argument(
-        "--items",
-        default="dataset",
-        choices=["dataset", "label", "condition"],
-        help="for scores: a label of an item is one image within a data set (default), "
-        "everywhere (label), or within a condition only",
-    )
+    add_recurring(parser, "for scores: ")
     parser.add_argument(
         "--exclude",
         choices=["model-vs-human"],
