@@ -20,6 +20,11 @@ from filelock import FileLock
 import alikely as al
 from alikely.inference.complete import data_groups
 
+# Where Python is told to keep no compiled code, each process that a test starts would compile the
+# package anew: seconds of each, in hundreds of them.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A busy machine may take long over one example: no reason to fail.
 hypothesis.settings.register_profile("alikely", deadline=None)
 hypothesis.settings.load_profile("alikely")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-from check_jsonschema import main as check
 from click.testing import CliRunner
 from house import ROOT
 
@@ -36,6 +35,9 @@ def workflow(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("file", "schema"), VALID, ids=lambda entry: getattr(entry, "name", entry))
 def test_files_keep_to_their_schemas(file: Path, schema: str) -> None:
+    # It takes three seconds to import, which every worker would spend.
+    from check_jsonschema import main as check
+
     found = CliRunner().invoke(check, ["--builtin-schema", f"vendor.{schema}", str(file)])
     assert found.exit_code == 0, found.output
 
@@ -43,6 +45,9 @@ def test_files_keep_to_their_schemas(file: Path, schema: str) -> None:
 def test_a_schema_refuses_what_it_should(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     wrong.write_text("on: push\njobs: {a: {runs-on: ubuntu-latest, step: []}}\n")
+    # It takes three seconds to import, which every worker would spend.
+    from check_jsonschema import main as check
+
     found = CliRunner().invoke(check, ["--builtin-schema", "vendor.github-workflows", str(wrong)])
     assert found.exit_code == 1
 

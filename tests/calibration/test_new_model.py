@@ -120,7 +120,7 @@ class House:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The house's own Python on the copy, from its folder."""
         return subprocess.run(
-            [sys.executable, "-B", *words],
+            [sys.executable, *words],
             cwd=self.root,
             env=os.environ | {"PYTHONPATH": str(self.root / "src")},
             capture_output=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import main
+from alikely.planning import operating
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +19,18 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("plan") / "pilot.csv"
     al.load_example().select(condition=["blur", "noise"]).to_table().to_csv(path, index=False)
     return path
+
+
+@pytest.fixture(autouse=True)
+def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What intervals do is simulated in a tenth of the studies: no share of them is asserted."""
+    every = operating.coverage_table
+
+    def few(setting: Any, n_trials: Any, study: operating.Study, *rest: Any) -> pd.DataFrame:
+        fewer = study._replace(n_coverage=study.n_coverage // 10)
+        return every(setting, n_trials, fewer, *rest)
+
+    monkeypatch.setattr(operating, "coverage_table", few)
 
 
 def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:

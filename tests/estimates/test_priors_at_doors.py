@@ -51,7 +51,8 @@ def call(door: str, priors: Any, **options: Any) -> Any:
     sampled = {"sampler": "nuts"} | options
     if door == "error_similarity" and sampled["sampler"] == "nuts":
         sampled["model"] = "error_distributions"
-    return getattr(al, door)(noise, "human-human", n_resamples=0, **sampled)
+    pair = [("human_1", "human_2")]
+    return getattr(al, door)(noise, pair, n_resamples=0, **sampled)
 
 
 def passing(door: str) -> Any:
