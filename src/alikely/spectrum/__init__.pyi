@@ -7,6 +7,7 @@ from .difficulty import normality_checks as normality_checks
 from .difficulty import reference_values as reference_values
 from .families import family_ranks as family_ranks
 from .families import family_tests as family_tests
+from .families import regime_family_tests as regime_family_tests
 from .posterior import compare_regimes as compare_regimes
 from .posterior import condition_log_likelihood as condition_log_likelihood
 from .posterior import fit_spectrum as fit_spectrum
@@ -31,6 +32,7 @@ __all__ = [
     "reference_values",
     "regime_alignment",
     "regime_family_contrasts",
+    "regime_family_tests",
     "regime_probabilities",
     "regimes",
     "representative_conditions",

@@ -14,9 +14,11 @@ import itertools
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from scipy import stats
 
 from alikely._base.random import RandomState, seed_sequence
+from alikely.spectrum.alignment_tables import alignment_profiles, condition_groups, machines_of
 from alikely.stats.distances import (
     Groups,
     checked_groups,
@@ -27,7 +29,7 @@ from alikely.stats.distances import (
 from alikely.stats.groupings import permutation_test, profile_distances
 from alikely.stats.multiplicity import adjusted_p_values
 
-__all__ = ["family_ranks", "family_tests"]
+__all__ = ["family_ranks", "family_tests", "regime_family_tests"]
 
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"
 TEST = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
@@ -119,6 +121,84 @@ def _refuse_split(families: dict[str, str], super_families: dict[str, str]) -> N
                 f"family {family!r} is in two super-families, {over[family]!r} and "
                 f"{super_families[name]!r} (of {name!r}); give its parts different names"
             )
+
+
+def regime_family_tests(
+    alignment: xr.Dataset,
+    regimes: Groups,
+    families: Groups,
+    super_families: Groups,
+    *,
+    n_permutations: int = 10_000,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Test in each regime of difficulty whether machines of one family err alike [A01]_.
+
+    Profiles are the machines' agreement with people by every metric of the alignment, in the
+    conditions of a regime.
+
+    Parameters
+    ----------
+    alignment : xarray.Dataset
+        As from `condition_alignment`.
+    regimes : mapping, pandas.Series or xarray.DataArray
+        Label of each condition of the alignment, as from `regimes`.
+    families, super_families : mapping, pandas.Series or xarray.DataArray
+        Both of each machine, as in `family_tests`.
+    n_permutations : int
+        Permutations of each test.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `family_tests` for each regime, in the order in which labels appear. Before
+        its columns ``regime, n_conditions`` (tested) and ``n_undefined``: conditions in which the
+        agreement of a machine is undefined by some metric, which are left out. Where all of them
+        are, numbers are NaN and ``note`` says so.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `family_tests`, or if a condition has no label.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=0)
+    >>> regime = {"all:clean": "near", "all:blur": "near", "all:noise": "far"}
+    >>> family = {f"model_{i}": "abcdef"[i // 2] for i in range(1, 7)}
+    >>> kind = {f"model_{i}": "early" if i < 4 else "late" for i in range(1, 7)}
+    >>> table = regime_family_tests(alignment, regime, family, kind, n_permutations=99, rng=1)
+    >>> table[["regime", "hypothesis", "n_conditions", "n_undefined"]].values.tolist()[::3]
+    [['near', 'H1', 1, 1], ['far', 'H1', 1, 0]]
+    """
+    machines = machines_of(alignment)
+    label = condition_groups(alignment["condition"].values.tolist(), regimes)
+    defined = alignment["estimate"].sel(system=machines).notnull().all(["metric", "system"])
+    names = list(dict.fromkeys(label.values()))
+    tables = []
+    for name, seed in zip(names, seed_sequence(rng).spawn(len(names)), strict=True):
+        of_it = [condition for condition, regime in label.items() if regime == name]
+        tested = [condition for condition in of_it if defined.sel(condition=condition)]
+        if tested:
+            profiles = alignment_profiles(alignment, tested)
+            table = family_tests(
+                profiles, families, super_families, n_permutations=n_permutations, rng=seed
+            )
+        else:
+            table = pd.DataFrame({"hypothesis": [FAMILY, GIVEN, SUPER]}).assign(
+                **dict.fromkeys(TEST, np.nan),
+                n_groups=0,
+                n_systems=len(machines),
+                note="in each condition the agreement of a machine is undefined",
+            )
+        counts = {"n_conditions": len(tested), "n_undefined": len(of_it) - len(tested)}
+        for place, (column, value) in enumerate(({"regime": name} | counts).items()):
+            table.insert(place, column, value)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
 def family_ranks(scores: pd.Series, families: Groups) -> pd.DataFrame:
