@@ -111,7 +111,7 @@ class Table:
 
         for line in self.above:
             console.print(Text(line))
-        widths, names = self._fit(console.width)
+        widths, names = self._fit(console.width - 1)  # a space before marks
         for i, (part, rows) in enumerate(self._parts()):
             if part:
                 console.print(Text(f"-- {part}", style="bold cyan"))
