@@ -112,15 +112,14 @@ class Table:
         for line in self.above:
             console.print(Text(line))
         widths, names = self._fit(console.width - 1)  # a space before marks
-        for i, (part, rows) in enumerate(self._parts()):
+        console.print(self._grid(widths, heads=True))
+        for part, rows in self._parts():
             if part:
                 console.print(Text(f"-- {part}", style="bold cyan"))
-            grid = self._grid(widths, heads=i == 0)
+            grid = self._grid(widths, heads=False)
             for cells, mark in rows:
                 grid.add_row(*(_styled(text) for text in names(cells)), Text(mark, "bold yellow"))
             console.print(grid)
-        if not self._rows:
-            console.print(self._grid(widths, heads=True))
         for line in self.below:
             console.print(Text(line, style="yellow" if line.startswith("! ") else "dim"))
 

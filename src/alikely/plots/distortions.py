@@ -121,6 +121,7 @@ def plot_distortions(
     ax.axvline(0, color="0.75", linewidth=0.8, zorder=0.6)
     ax.set_ylim(len(datasets) - 0.5, -0.5)
     ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
     ax.tick_params(axis="y", length=0)
     whose = "of humans among each other" if system == HUMANS else f"of {system} and humans"
     ax.set_xlabel(f"{get_metric(metric).label} {whose}", fontsize=8)
