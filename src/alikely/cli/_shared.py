@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.files import write_figure, write_file
+from alikely._base.numbers import counted
 from alikely._base.steps import step
 from alikely.cli._tables import (
     DASH,
@@ -46,7 +47,7 @@ def report(
         frame["n_errors"] = frame["n_errors_a"] + frame["n_errors_b"]
     _table(frame, ci_prob, metric).show()
     n_undefined = int(frame["estimate"].isna().sum())
-    print(f"\n{len(frame)} pairs; {n_undefined} with an undefined estimate.")
+    print(f"\n{counted(len(frame), 'pair')}; {n_undefined} with an undefined estimate.")
     with step("means of machines"):
         means = machine_means(result, {} if trials is None else _kinds(trials))
     if means is not None:
