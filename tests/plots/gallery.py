@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -425,6 +426,17 @@ def figure_of(drawn: Any) -> Any:
     """The figure of whatever a plot returns."""
     first = drawn[0] if isinstance(drawn, tuple | list | np.ndarray) else drawn
     return first.get_figure(root=True) if hasattr(first, "get_figure") else first
+
+
+def colors_of(figure: Any) -> set[str]:
+    """Colours of lines, areas and keys."""
+    found = set()
+    for artist in figure.findobj():
+        for name in ("get_color", "get_facecolor", "get_edgecolor"):
+            if hasattr(artist, name):
+                given = mpl.colors.to_rgba_array(getattr(artist, name)())
+                found |= {mpl.colors.to_hex(color) for color in np.unique(given, axis=0)}
+    return found
 
 
 def texts_of(figure: Any) -> list[tuple[str, Any]]:
