@@ -10,7 +10,6 @@ import numpy as np
 import alikely as al
 from alikely._base.files import write_file, write_tree
 from alikely._base.steps import step
-from alikely.benchmark.layout import HUMANS
 from alikely.cli._keywords import groups_of
 from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
@@ -144,7 +143,9 @@ def run(options: argparse.Namespace) -> None:
     if "machines" in tables:
         save_plot(al.plot_regime_ranks, options.out / "machines.png", tables["machines"])
         written.append("machines.png")
-        if _drawable(tables["alignment"], metrics[0]):
+        from alikely.plots.distortions import can_be_drawn
+
+        if can_be_drawn(tables["alignment"], metrics[0].name):
             picture = options.out / "distortions.png"
             save_plot(al.plot_distortions, picture, tables["alignment"], metrics[0].name)
             written.append("distortions.png")
@@ -152,15 +153,6 @@ def run(options: argparse.Namespace) -> None:
         write_tree(tree, options.out / "posterior.nc")
         written.append("posterior.nc (all draws)")
     print(f"\nWritten to {options.out}: {', '.join(written)}")
-
-
-def _drawable(alignment: pd.DataFrame, metric: Metric) -> bool:
-    """Whether people agree in some condition of data sets that fit one plot."""
-    from alikely.plots.distortions import MOST_ROWS
-
-    people = alignment[(alignment["system"] == HUMANS) & (alignment["metric"] == metric.name)]
-    defined = bool(people["estimate"].notna().any())
-    return defined and people["dataset"].nunique() <= MOST_ROWS
 
 
 def _aligned(

@@ -24,7 +24,7 @@ from alikely.plots._regimes import (
 )
 from alikely.plots._style import axes_or_new, check_table, in_column, styled
 
-__all__ = ["plot_distortions"]
+__all__ = ["can_be_drawn", "plot_distortions"]
 
 TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
 MOST_ROWS = 32
@@ -128,6 +128,12 @@ def plot_distortions(
     ax.spines[["top", "right", "left"]].set_visible(False)
     legend_below(ax, _legend(order[::-1], colors, drawn, own, lower))
     return ax
+
+
+def can_be_drawn(table: pd.DataFrame, metric: str, system: str = HUMANS) -> bool:
+    """Whether something is defined, of data sets that fit one plot."""
+    own = table[(table["system"] == system) & (table["metric"] == metric)]
+    return bool(own["estimate"].notna().any()) and own["dataset"].nunique() <= MOST_ROWS
 
 
 def _legend(

@@ -41,8 +41,8 @@ SUPPORT = (
     (0.8, ".80 to .95", "0.35", 1.2),
     (0.0, "below .80", "0.65", 0.7),
 )
-# Of more groups colours cannot be told apart: those for the colour-blind, full, half and pale. No grey,
-# which the half of black is.
+# Of more groups colours cannot be told apart: those for the colour-blind, full, half and pale.
+# No grey, which the half of black is.
 MOST_GROUPS = 20
 GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COLORS[:-1]]
 

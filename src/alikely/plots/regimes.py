@@ -365,16 +365,12 @@ def plot_regime_ranks(
         width = (0.7, 0.9 if n <= MANY_LINES else 1.6)[int(apart[k])]
         ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
     for place, k in enumerate(order if n <= MOST_NAMES else ()):
-        ax.annotate(
-            systems[k], (len(regimes) - 0.55, place + 1), xytext=(2, 0),
-            textcoords="offset points", va="center", fontsize=7,
-            color=colors[k] if apart[k] else "0.35",
-            annotation_clip=False,
-        )  # fmt: skip
+        _name_row(ax, systems[k], (len(regimes) - 0.55, place + 1), colors[k] if apart[k] else "")
     ax.set_xlim(-0.45, len(regimes) - 0.55)
     ax.set_ylim(n + 0.7, 0.3)
     if n > MOST_NAMES:
-        ends = [(float(rank[k, last]), systems[k], False, colors[k]) for k in most.tolist()]
+        ending = most[np.isfinite(rank[most, last])].tolist()
+        ends = [(float(rank[k, last]), systems[k], False, colors[k]) for k in ending]
         name_ends(ax, last + 0.3, ends)
     text = [
         name if there else f"{name}\n(no rank)" for name, there in zip(regimes, ranked, strict=True)
@@ -395,6 +391,13 @@ def plot_regime_ranks(
         ax, handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(handles)), fontsize=7
     )
     return ax
+
+
+def _name_row(ax: Axes, name: str, at: tuple[float, float], color: str) -> None:
+    ax.annotate(
+        name, at, xytext=(2, 0), textcoords="offset points", va="center", fontsize=7,
+        color=color or "0.35", annotation_clip=False,
+    )  # fmt: skip
 
 
 def _chosen(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
