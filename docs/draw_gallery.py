@@ -143,6 +143,18 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "plot_spectrum": "al.plot_spectrum(spectrum, regimes)",
             "plot_regime_numbers": "al.plot_regime_numbers(regimes)",
+            "plot_distortions": (
+                "# three distortions of eight levels, each harder than the one before\n"
+                "harder = np.tile(np.linspace(0, 1, 8), 3)\n"
+                "rows = al.simulate.cohort([0.5], [0.6], 0.9 - 0.4 * harder, 0.5 - 0.3 * harder, rng=1).to_table()\n"
+                'number = rows["condition"].str.removeprefix("condition_").astype(int) - 1\n'
+                'rows["dataset"] = np.array(["blur", "contrast", "noise"])[number // 8]\n'
+                "answered = al.Trials.from_table(rows)\n"
+                'by_level = al.condition_alignment(answered, metrics=["error_consistency"], n_resamples=200, rng=1)\n'
+                'grade = np.where(harder > 0.5, "far", "near")\n'
+                'labels = dict(zip(by_level["condition"].values, grade, strict=True))\n'
+                "al.plot_distortions(al.spectrum.alignment_table(by_level, labels))"
+            ),
             "plot_levels": 'al.plot_levels(table, "all")',
             "plot_regime_ranks": (
                 "al.plot_regime_ranks(al.spectrum.regime_alignment(alignment, regime, rng=1))"

@@ -51,6 +51,7 @@ from .plots import plot_correlations as plot_correlations
 from .plots import plot_coverage as plot_coverage
 from .plots import plot_data_averaged as plot_data_averaged
 from .plots import plot_design_map as plot_design_map
+from .plots import plot_distortions as plot_distortions
 from .plots import plot_error_row as plot_error_row
 from .plots import plot_explained as plot_explained
 from .plots import plot_families as plot_families
@@ -135,6 +136,7 @@ __all__ = [
     "plot_coverage",
     "plot_data_averaged",
     "plot_design_map",
+    "plot_distortions",
     "plot_error_row",
     "plot_explained",
     "plot_families",

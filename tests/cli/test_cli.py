@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import alikely as al
 from alikely._base.files import read_tree
 from alikely.cli import VERBS, _shared, full_parser, main
-from alikely.cli._shared import spread
+from alikely.cli._tables import spread
 
 
 @pytest.fixture

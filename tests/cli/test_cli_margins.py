@@ -10,7 +10,8 @@ import pytest
 
 import alikely as al
 from alikely.cli import main
-from alikely.cli._shared import save_plot, told_apart
+from alikely.cli._shared import save_plot
+from alikely.cli._tables import told_apart
 
 
 @pytest.fixture(scope="module")

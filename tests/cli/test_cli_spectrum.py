@@ -63,7 +63,11 @@ def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert set(machines["metric"]) == {"error_consistency", "misclassification_agreement"}
     # Easiest first, as the conditions stand.
     assert machines["regime"].drop_duplicates().tolist() == ["regime 2", "regime 1"]
-    assert {"alignment.csv", "machines.png"} <= {p.name for p in tmp_path.iterdir()}
+    # A share of an agreement that cannot be told from 0 has no ends.
+    assert " [-inf, inf] " in printed
+    assert {"alignment.csv", "machines.png", "distortions.png"} <= {
+        p.name for p in tmp_path.iterdir()
+    }
 
 
 @pytest.mark.slow

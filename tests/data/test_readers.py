@@ -190,6 +190,16 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
         Trials.read(harness(tmp_path, samples), filter="strict-match")
 
 
+def test_lm_eval_of_the_second_leaderboard(tmp_path: Path) -> None:
+    """Its files are called json, and hold lines."""
+    harness(tmp_path, SAMPLES)
+    (old,) = tmp_path.glob(f"*/samples_{TASK}_*.jsonl")
+    old.rename(old.with_name(f"samples_leaderboard_mmlu_{DATE}.json"))
+    trials = Trials.read(tmp_path)
+    assert set(trials.data["dataset"].values) == {"leaderboard_mmlu"}
+    assert trials.data["correct"].values.tolist() == [[1, 0, 1]]
+
+
 def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
     harness(tmp_path, SAMPLES)
     harness(tmp_path, [SAMPLES[0] | {"acc": 0.0, "target": "1"}], date="2025-01-02T03-04-05.678901")
@@ -300,6 +310,59 @@ def test_bad_inspect_logs(tmp_path: Path, log: dict[str, Any], message: str) -> 
     (tmp_path / "log.json").write_text(json.dumps(log))
     with pytest.raises(ValueError, match=message):
         Trials.read(tmp_path / "log.json")
+
+
+def test_inspect_keeps_probabilities(tmp_path: Path) -> None:
+    """Of the letter that was written, if the run asked for them; summaries do not hold them."""
+
+    def answered(id_: int, value: str, answer: str, top: dict[str, float]) -> dict[str, Any]:
+        likely = [{"token": name, "logprob": p} for name, p in top.items()]
+        tokens = [
+            {"token": "A", "logprob": -0.1, "top_logprobs": []},
+            {"token": "nswer: ", "logprob": -0.1, "top_logprobs": []},
+            {"token": f" {answer}", "logprob": top[f" {answer}"], "top_logprobs": likely},
+        ]
+        output = {"choices": [{"logprobs": {"content": tokens}}]}
+        return scored(id_, 1, value, answer, choices=["x", "y", "z"], output=output)
+
+    samples = [
+        answered(1, "C", "B", {" B": -0.2, " A": -2.0, "A": -2.5, " C": -4.0, "The": -5.0}),
+        answered(2, "I", "A", {" A": -0.5, " B": -1.5, " C": -3.0}),
+    ]
+    config = {"plan": {"config": {"logprobs": True}}}
+    members: dict[str, Any] = {f"samples/{s['id']}_epoch_1.json": s for s in samples}
+    members |= {"header.json": header(**config), "summaries.json": SCORED}
+    trials = Trials.read(archive(tmp_path / "a.eval", members))
+    assert trials.classes == ["A", "B", "C"]
+    odds = np.exp([[-2.0, -0.2, -4.0], [-0.5, -1.5, -3.0]])
+    p = trials.data["probability"].values[0]
+    np.testing.assert_allclose(p, odds / odds.sum(axis=1, keepdims=True), atol=1e-15)
+    # A letter that is not among the likeliest has no probability, and so has none of its sample.
+    samples[1] = answered(2, "I", "A", {" A": -0.5, " B": -1.5})
+    (tmp_path / "b.json").write_text(json.dumps(header(samples=samples)))
+    trials = Trials.read(tmp_path / "b.json")
+    assert np.isfinite(trials.data["probability"].values[0]).all(axis=-1).tolist() == [True, False]
+    assert "1 of 2 trials shown have no probabilities" in trials.notes
+
+
+def test_inspect_logs_of_other_questions_or_solvers(tmp_path: Path) -> None:
+    one = [scored(1, 1, "C", "B", input="Which?"), scored(2, 1, "I", "A", input="Who?")]
+    other = [scored(1, 1, "I", "A", input="Which?"), scored(2, 1, "C", "B", input="Where?")]
+
+    def written(name: str, samples: list[Any], **evaluation: Any) -> None:
+        log = header(samples=samples)
+        log["eval"] = log["eval"] | evaluation
+        (tmp_path / name).write_text(json.dumps(log))
+
+    written("a.json", one)
+    written("b.json", other, model="openai/other")
+    with pytest.raises(ValueError, match=r"item '2' of 'arc' is one question in 'a.json' and anot"):
+        Trials.read(tmp_path)
+    written("b.json", [*other[:1], one[1]], solver="chain_of_thought")
+    written("a.json", one, solver="generate")
+    assert Trials.read(tmp_path).observers == [
+        "openai/net (generate)", "openai/net (chain_of_thought)",
+    ]  # fmt: skip
 
 
 def test_several_scorers_of_inspect(tmp_path: Path) -> None:
@@ -470,6 +533,8 @@ def test_lighteval(tmp_path: Path, underscores: bool) -> None:
         ("org/net", "lighteval|piqa|0", "all", "0"): 1,
     }
     assert trials.classes == ["0", "1"]
+    p = np.exp([-2.0, -1.0]) / np.exp([-2.0, -1.0]).sum()
+    np.testing.assert_allclose(trials.data["probability"].values, np.tile(p, (1, 3, 1)))
 
 
 def test_lighteval_of_generated_text(tmp_path: Path) -> None:
@@ -504,6 +569,8 @@ def test_leaderboard(tmp_path: Path) -> None:
         ("org/net", "mmlu", "anatomy", "1"): 0,
     }
     assert trials.data["response"].values.tolist() == [[0, 0]]
+    p = np.exp([-1.0, -2.0]) / np.exp([-1.0, -2.0]).sum()
+    np.testing.assert_allclose(trials.data["probability"].values, np.tile(p, (1, 2, 1)))
     normed = [row | {"acc_norm": 1.0} for row in rows]
     details(folder / "2024" / name.format("2024-08-01T00:00:00.0"), normed)
     with pytest.raises(ValueError, match="has 2 scores, acc, acc_norm; choose one with"):

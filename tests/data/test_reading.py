@@ -80,7 +80,7 @@ def test_latin_1_is_said(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(text(table=table).encode("latin-1"))
     trials = Trials.read(tmp_path / "t.csv")
     assert same(trials, table)
-    assert "t.csv' is not UTF-8 and was read as Latin-1" in trials.notes[0]
+    assert "t.csv' is not UTF-8; read as Latin-1" in trials.notes[0]
     assert "\n  note: " in repr(trials)
     assert Trials.read(tmp_path / "t.csv", encoding="latin-1").notes == []
     with pytest.raises(ValueError, match=r"t.csv' cannot be read as a csv file: 'utf-8' codec"):
@@ -104,6 +104,27 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path)
     assert same(trials)
     assert "1 files of other kinds were not read: README.md" in trials.notes[0]
+
+
+def test_what_many_files_share_is_noted_once(tmp_path: Path) -> None:
+    for name in ("anna", "ben", "net"):
+        table = TABLE[TABLE["observer"] == "anna"].assign(observer=name)
+        (tmp_path / f"{name}.csv").write_text(text(";", table))
+    notes = Trials.read(tmp_path).notes
+    assert notes == ["columns of 3 files, 'anna.csv' to 'net.csv', are parted by semicolons"]
+    (tmp_path / "net.csv").unlink()
+    notes = Trials.read(tmp_path).notes
+    assert notes == ["columns of 'anna.csv' and 'ben.csv' are parted by semicolons"]
+
+
+def test_answers_that_look_missing_are_told() -> None:
+    table = pd.DataFrame({"observer": "a", "item": range(100), "truth": "cat", "response": "cat"})
+    table.loc[0, "truth"] = "dog"
+    table.loc[1, "response"] = "na"
+    note = Trials.from_table(table).notes[-1]
+    assert note.endswith("as wrong; if no answer is meant, read it as missing, na_values=['na']")
+    table.loc[1, "response"] = "cow"
+    assert Trials.from_table(table).notes[-1].endswith("count as classes and as wrong")
 
 
 def test_names_of_files_carry_fields(tmp_path: Path) -> None:

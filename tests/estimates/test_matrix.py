@@ -124,7 +124,7 @@ def test_missing_answers_leave_pairs_alone() -> None:
     assert np.isnan(apart["estimate"])
     assert apart["n_trials"] == 0
     assert "no trial" in apart["note"] or "no common" in apart["note"]
-    assert "1 undefined entries" in repr(result)
+    assert "1 entry undefined" in repr(result)
 
 
 def test_differences_and_means_are_those_of_tables(

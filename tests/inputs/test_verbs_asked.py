@@ -249,7 +249,7 @@ CASES = [
     ),
     v(
         "pattern that does not fit",
-        r"pattern '\{observer\}_\{session:d\}\.csv' fits none of 1 files; they are:",
+        r"--pattern \{observer\}_\{session:d\}\.csv fits none of 1 files; they are:",
         "compare t.csv --pattern '{observer}_{session:d}.csv'",
     ),
     v(

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -238,7 +239,7 @@ def classified(n: int) -> al.Result:
 def shares(n: int) -> dict[str, xr.DataTree]:
     rng = np.random.default_rng(3)
     found = {}
-    for k, name in enumerate(names(min(n, 60))):
+    for k, name in enumerate(names(n)):
         sources = ["item", "observer x item", "trial noise"]
         if k % 2:
             sources = ["item", "observer x item and trial noise"]
@@ -363,12 +364,17 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_bounds": lambda n, **s: al.plot_bounds(consistency(n), **s),
     "plot_classes": lambda n, **s: al.plot_classes(similarity(n), pair(similarity(n)), **s),
     "plot_condition_map": lambda n, **s: al.plot_condition_map(*conditions(n), **s),
-    "plot_confusions": lambda n, **s: al.plot_confusions(confusions(n), **s),
+    "plot_confusions": lambda n, **s: al.plot_confusions(
+        confusions(n).isel(group=slice(3 if s.get("style") == "column" else 6)), **s
+    ),
     "plot_consistency": lambda n, **s: al.plot_consistency(margins_table(n), **s),
     "plot_correlations": lambda n, **s: al.plot_correlations(correlations(n), **s),
     "plot_coverage": lambda n, **s: al.plot_coverage(coverages(n), **s),
     "plot_data_averaged": lambda n, **s: al.plot_data_averaged(simulated_ranks(n), **s),
     "plot_design_map": lambda n, **s: designs(n, **s),
+    "plot_distortions": lambda n, **s: al.plot_distortions(
+        alignment(0, {2: 2, 30: 6, 300: 10}[n], {2: 1, 30: 5, 300: 30}[n]), **s
+    ),
     "plot_error_row": lambda n, **s: error_rows(n, s),
     "plot_explained": lambda n, **s: al.plot_explained(explained(n), **s),
     "plot_families": lambda n, **s: al.plot_families(*tree(n), by=of_family(n), **s),
@@ -404,9 +410,14 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_spectrum": lambda n, **s: al.plot_spectrum(
         spectrum(n), al.regimes(spectrum(n), 2, n_resamples=0, rng=1), **s
     ),
+    "plot_spectrum violins": lambda n, **s: al.plot_spectrum(
+        spectrum(n), al.regimes(spectrum(n), 2, n_resamples=0, rng=1), violins=True, **s
+    ),
     "plot_stability": lambda n, **s: al.plot_stability(scores(n), **s),
     "plot_strengths": lambda n, **s: al.plot_strengths(margins(n), 0, **s),
-    "plot_variance_shares": lambda n, **s: al.plot_variance_shares(shares(n), **s),
+    "plot_variance_shares": lambda n, **s: al.plot_variance_shares(
+        shares(min(n, 30 if s.get("style") == "column" else 60)), **s
+    ),
     "plot_width": lambda n, **s: al.plot_width(widths(n), references={"one condition": 160}, **s),
 }  # fmt: skip
 
@@ -415,6 +426,17 @@ def figure_of(drawn: Any) -> Any:
     """The figure of whatever a plot returns."""
     first = drawn[0] if isinstance(drawn, tuple | list | np.ndarray) else drawn
     return first.get_figure(root=True) if hasattr(first, "get_figure") else first
+
+
+def colors_of(figure: Any) -> set[str]:
+    """Colours of lines, areas and keys."""
+    found = set()
+    for artist in figure.findobj():
+        for name in ("get_color", "get_facecolor", "get_edgecolor"):
+            if hasattr(artist, name):
+                given = mpl.colors.to_rgba_array(getattr(artist, name)())
+                found |= {mpl.colors.to_hex(color) for color in np.unique(given, axis=0)}
+    return found
 
 
 def texts_of(figure: Any) -> list[tuple[str, Any]]:

@@ -24,6 +24,13 @@ COHORTS = ("plot_cohort", "plot_cohort_groups")
 QUICK = ("plot_intervals", "plot_regime_ranks")
 # Scores of 300 machines take minutes to make.
 FEWER = ("plot_benchmark", "plot_ranks", "plot_probability_greater", "plot_stability")
+# Rows of these take a page of a paper, or become fewer, where there are many.
+OF_ROWS = (
+    "plot_confusions", "plot_condition_map", "plot_correlations", "plot_distortions",
+    "plot_intervals", "plot_leaderboard", "plot_levels", "plot_matrix", "plot_regime_ranks",
+    "plot_sensitivity", "plot_spectrum", "plot_variance_shares",
+)  # fmt: skip
+PAGE = 10.5  # inches
 
 
 def cases(sizes: tuple[int, ...], most: int = 300) -> list[Any]:
@@ -35,9 +42,9 @@ def cases(sizes: tuple[int, ...], most: int = 300) -> list[Any]:
     ]
 
 
-def more(name: str, n: int) -> dict[str, Any]:
+def more(name: str, n: int, most: int = 60) -> dict[str, Any]:
     """What a user gives where there are too many rows."""
-    return {"sort": "estimate", "top": 60} if name == "plot_intervals" and n > 60 else {}
+    return {"sort": "estimate", "top": most} if name == "plot_intervals" and n > most else {}
 
 
 def test_every_plot_is_in_the_gallery() -> None:
@@ -50,14 +57,18 @@ def test_texts_stay_apart_and_inside(name: str, n: int) -> None:
     figure = gallery.figure_of(gallery.DRAWINGS[name](n, **more(name, n)))
     assert gallery.faults(figure) == []
     # Red beside green, as matplotlib has them of itself.
-    colors = {mpl.colors.to_hex(line.get_color()) for ax in figure.axes for line in ax.lines}
-    assert not colors & {"#2ca02c", "#d62728"}
+    assert not gallery.colors_of(figure) & {"#2ca02c", "#d62728", "#98df8a", "#ff9896"}
 
 
-@pytest.mark.parametrize(("name", "n"), cases((2, 30)))
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [*cases((2, 30)), *(pytest.param(name, 300, marks=pytest.mark.slow) for name in OF_ROWS)],
+)
 def test_in_a_column(name: str, n: int) -> None:
-    figure = gallery.figure_of(gallery.DRAWINGS[name](n, style="column"))
-    assert figure.get_size_inches()[0] == pytest.approx(3.3)
+    figure = gallery.figure_of(gallery.DRAWINGS[name](n, style="column", **more(name, n, 30)))
+    width, height = figure.get_size_inches()
+    assert width == pytest.approx(3.3)
+    assert height <= PAGE
     assert gallery.faults(figure) == []
     # Names of axes, titles and legends in 8 pt; notes at points not below 6.
     for ax in figure.axes:
@@ -90,6 +101,36 @@ def test_a_matrix_of_35_in_a_column() -> None:
     assert len(named) == 35
     assert {text.get_size() for text in named} == {7}
     assert "in the order of the rows" in ax.get_xlabel().replace("\n", " ")
+
+
+@pytest.mark.slow
+def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = gallery.scores(30)
+    best = scores.summary("crossed").set_index("system").loc[scores.models, "estimate"]
+    best = best.sort_values(ascending=False).index.tolist()
+    named = [text.get_text() for text in al.plot_benchmark(scores, top=3).get_yticklabels()]
+    assert named == best[2::-1]
+    ranks = al.plot_ranks(scores, rng=1, top=4)
+    first = scores.ranks(rng=1)["system"].tolist()[:4]
+    assert [text.get_text() for text in ranks.get_yticklabels()] == first[::-1]
+    image = al.plot_probability_greater(scores, top=5)
+    assert image.images[0].get_array().shape == (5, 5)
+    range_ = al.plot_sensitivity(gallery.choices(30), top=6)
+    assert [ax.get_ylabel() for ax in (ranks, image, range_)] == [
+        f"first {n} of 30 machines" for n in (4, 5, 6)
+    ]
+    # A page of less height is full sooner; on a screen all are drawn.
+    monkeypatch.setattr("alikely.plots._style.PAGE", 3.0)
+    ax = al.plot_benchmark(scores, style="column")
+    assert len(ax.get_yticks()) == 14
+    assert ax.get_ylabel() == "first 14 of 30 machines"
+    assert gallery.faults(ax.figure) == []
+    assert len(al.plot_benchmark(scores).get_yticks()) == 30
+    with pytest.raises(ValueError, match="20 rows are too many for a page, the most is 14; give"):
+        al.plot_benchmark(scores, top=20, style="column")
+    for plot in (al.plot_benchmark, al.plot_probability_greater):
+        with pytest.raises(ValueError, match="top must be at least 1, got 0"):
+            plot(scores, top=0)
 
 
 def test_the_check_finds_offenders() -> None:

@@ -165,6 +165,48 @@ def test_levels_have_a_line_for_each_machine(alignment: xr.Dataset) -> None:
     )
 
 
+def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> None:
+    table = al.spectrum.alignment_table(alignment, REGIME)
+    ax = al.plot_distortions(table, "misclassification_agreement", "model_2")
+    chosen = table[
+        (table["metric"] == "misclassification_agreement") & (table["system"] == "model_2")
+    ]
+    places, colors = dots(ax)
+    known = chosen.dropna(subset="estimate")
+    assert places[:, 0] == pytest.approx(known["estimate"].tolist())
+    # From top to bottom as in the table, in colours of their regimes.
+    assert (np.diff(places[:, 1]) > 0).all()
+    color = regime_colors(["easy", "hard"])
+    np.testing.assert_allclose(colors, [to_rgb(color[name]) for name in known["regime"]], atol=1e-6)
+    bars = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
+    ends = [segment[:, 0] for c in bars for segment in c.get_segments()]
+    np.testing.assert_allclose(ends, known[["bootstrap_eti95_lb", "bootstrap_eti95_ub"]])
+    assert ("undefined, not drawn: 1 of 3" in legend(ax)) == (len(known) == 2)
+    # Of three conditions a density would be of its kernel.
+    assert "density of conditions" not in legend(ax)
+
+
+def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Dataset) -> None:
+    from matplotlib.collections import FillBetweenPolyCollection
+
+    table = al.spectrum.alignment_table(alignment)
+    many = pd.concat([table.assign(estimate=table["estimate"] + k) for k in (0, 1)])
+    ax = al.plot_distortions(many)
+    (violin,) = [c for c in ax.collections if isinstance(c, FillBetweenPolyCollection)]
+    corners = violin.get_paths()[0].vertices
+    own = many[(many["metric"] == "error_consistency") & (many["system"] == HUMANS)]["estimate"]
+    tail = 2 * own.std() * len(own) ** (-1 / 5)
+    assert corners[:, 0].min() == pytest.approx(own.min() - tail)
+    assert corners[:, 0].max() == pytest.approx(own.max() + tail)
+    assert corners[:, 1].max() == pytest.approx(0.42)
+    assert "density of conditions" in legend(ax)
+    # Four conditions of each distortion are too few.
+    assert "density of conditions" not in legend(al.plot_spectrum(spectrum, violins=True))
+    together = spectrum.assign_coords(dataset=("condition", ["one"] * 16))
+    assert "density of conditions" in legend(al.plot_spectrum(together, violins=True))
+    assert "density of conditions" not in legend(al.plot_spectrum(together))
+
+
 def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment)
     table["dataset"] = table["level"]
@@ -220,6 +262,18 @@ def test_refusals(
         (lambda: al.plot_levels(labelled, "none"), "no data set 'none'; it has all"),
         (lambda: al.plot_levels(labelled, "all", "agreement"), "no metric 'agreement'"),
         (lambda: al.plot_levels(labelled, "all", families={"model_1": "x"}), "model_2"),
+        (lambda: al.plot_distortions(plain, "agreement"), "metric must be one of"),
+        (lambda: al.plot_distortions(plain, system="model_11"), "did you mean 'model_1'"),
+        (
+            lambda: al.plot_distortions(
+                pd.concat([plain.assign(dataset=str(k)) for k in range(33)])
+            ),
+            "33 data sets are too many to read, the most is 32; choose some with table",
+        ),
+        (
+            lambda: al.plot_distortions(plain.assign(estimate=np.nan)),
+            "error_consistency of human-human is undefined in all 3 conditions",
+        ),
         (lambda: al.plot_radar(plain, machines), "at least 3 data sets"),
         (lambda: al.plot_radar(labelled, machines, regime="far"), "no regime 'far'"),
         (lambda: al.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),

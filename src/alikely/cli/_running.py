@@ -180,15 +180,15 @@ class Printable:
     """A stream of text without what a terminal would obey: names come from users' files."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.beneath = stream
 
     def write(self, text: str) -> int:
         """Write it, control characters spelt out but for ends of lines and tabs."""
-        self._stream.write(text if text.isascii() and text.isprintable() else visible(text, "\n\t"))
+        self.beneath.write(text if text.isascii() and text.isprintable() else visible(text, "\n\t"))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.beneath, name)
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -17,7 +17,8 @@ from alikely.cli._options import (
     add_recurring,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import decimals, note_lines, save_plot, told_apart, wide_span
+from alikely.cli._shared import save_plot
+from alikely.cli._tables import Column, Table, note_lines, number, span
 from alikely.metrics import find_metric
 from alikely.stats.intervals import percent
 
@@ -112,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
     ranks = None
     if frame["se"].notna().all() and options.level == "overall" and len(scores.models) > 1:
         ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
-    print(_score_table(frame, ranks, options.ci_prob))
+    _score_table(frame, ranks, options.ci_prob).show()
     said = scores.data.attrs
     print(f"one person within: {said['people']}; one image within: {said['items']}")
     for first, second in options.verdict or ():
@@ -124,7 +125,7 @@ def run(options: argparse.Namespace) -> None:
             choices = al.benchmark.sensitivity(
                 trials, exclude=options.exclude, missing=options.missing
             )
-        print(_sensitivity_table(al.benchmark.sensitivity_band(choices)))
+        _sensitivity_table(al.benchmark.sensitivity_band(choices)).show()
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table, draws and plot.")
         return
@@ -148,43 +149,61 @@ def run(options: argparse.Namespace) -> None:
     print(f"\nWritten to {options.out}: {written}")
 
 
-def _sensitivity_table(band: pd.DataFrame) -> str:
-    lines = [
-        "",
-        "Range of the score over silent choices (missing responses, conditions, pooling,",
-        "perfection), of the rank over these and ways to deal with accuracy:",
-        f"{'system':<19}{'score':>6}{'range':>17}{'by':>13}{'rank':>5}{'ranks':>7}  by",
-    ]
-    names = told_apart(band["system"], 18)
+def _sensitivity_table(band: pd.DataFrame) -> Table:
+    """How far the score and the rank of each machine go over silent choices."""
+    table = Table(
+        [
+            Column("system", 18, left=True, names="system"),
+            Column("score", 6, strong=True),
+            Column("range", 16),
+            Column("by", 12),
+            Column("rank", 4),
+            Column("ranks", 6),
+            Column("by", 12, left=True),
+        ],
+        [
+            "",
+            "Range of the score over silent choices (missing responses, conditions, pooling,",
+            "perfection), of the rank over these and ways to deal with accuracy:",
+        ],
+    )
     for row in band.sort_values("score", ascending=False).to_dict("records"):
         ranked = row["rank"] == row["rank"]
-        own = f"{row['rank']:.0f}" if ranked else ""
-        ranks = f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else ""
-        span = wide_span(row["lowest"], row["highest"]).strip()
-        name = names[row["system"]]
-        lines.append(
-            f"{name:<19}{decimals(row['score'])}{span:>17}{row['decides']:>13}{own:>5}{ranks:>7}  "
-            f"{row['decides_rank']}"
+        table.row(
+            row["system"],
+            number(row["score"], 3),
+            span(row["lowest"], row["highest"], 3),
+            row["decides"],
+            f"{row['rank']:.0f}" if ranked else "",
+            f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if ranked else "",
+            row["decides_rank"],
         )
-    return "\n".join(lines)
+    return table
 
 
-def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float) -> str:
-    """Lay the scores out, best first, in at most 80 columns."""
-    level = percent(ci_prob)
-    names = f"{'system':<24} {'score':>6} {'se':>6} {level:>16} {'of ceiling':>11}"
-    lines = [names + (f" {'rank':>6}" if ranks is not None else "")]
+def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float) -> Table:
+    """The scores, best first."""
+    columns = [
+        Column("system", 24, left=True, names="system"),
+        Column("score", 6, strong=True),
+        Column("se", 6),
+        Column(percent(ci_prob), 16),
+        Column("of ceiling", 11),
+    ]
+    table = Table([*columns, Column("rank", 6)] if ranks is not None else columns)
     lower, upper = (c for c in frame if str(c).startswith("analytic_"))
-    told = told_apart(frame["system"], 24)
     for _, row in frame.sort_values("estimate", ascending=False).iterrows():
-        ceiled = "" if row["ceiled"] != row["ceiled"] else f"{row['ceiled']:.2f}"
-        line = (
-            f"{told[row['system']]:<24} {decimals(row['estimate'])} {decimals(row['se'])} "
-            f"{wide_span(row[lower], row[upper])} {ceiled:>11}"
-        )
-        if ranks is not None and row["system"] in ranks.index:
-            own = ranks.loc[row["system"]]
-            line += f" {own['rank_lb']:>3}-{own['rank_ub']}"
-        lines.append(line)
-    lines += note_lines(frame["note"])
-    return "\n".join(lines)
+        cells = [
+            row["system"],
+            number(row["estimate"], 3),
+            number(row["se"], 3),
+            span(row[lower], row[upper], 3),
+            "" if row["ceiled"] != row["ceiled"] else number(row["ceiled"]),
+        ]
+        if ranks is not None:
+            among = row["system"] in ranks.index
+            own = ranks.loc[row["system"]] if among else None
+            cells.append("" if own is None else f"{own['rank_lb']}-{own['rank_ub']}")
+        table.row(*cells)
+    table.say(*note_lines(frame["note"]))
+    return table

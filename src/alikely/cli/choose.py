@@ -8,9 +8,11 @@ from pathlib import Path
 
 import alikely as al
 from alikely._base.steps import step
+from alikely.cli._keywords import worded
 from alikely.cli._options import Parser, add_running_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
+from alikely.cli._tables import Column, Table, number
 
 DESCRIPTION = (
     "Choose the images that tell most about machines and people, by the answers that machines "
@@ -97,9 +99,10 @@ def run(options: argparse.Namespace) -> None:
     )
     print(textwrap.fill(plan.sentence(), WIDTH))
     print()
-    print(_table(plan))
+    _table(plan).show()
     for note in plan.notes:
-        print(textwrap.fill(f"note: {note}", WIDTH, subsequent_indent="      "))
+        told = worded(note, ("--by-class", "--even"))
+        print(textwrap.fill(f"note: {told}", WIDTH, subsequent_indent="      "))
     if options.out is None:
         print("\nNothing was written; --out FILE keeps the plan.")
         return
@@ -140,16 +143,25 @@ def _shown(path: str | None) -> list[str]:
     return table["item"].dropna().tolist()
 
 
-def _table(plan: al.planning.StimulusPlan) -> str:
-    """Expected standard errors of one person, in at most 80 columns."""
+def _table(plan: al.planning.StimulusPlan) -> Table:
+    """Expected standard errors of one person."""
     several = plan.expected["condition"].nunique() > 1
-    lines = [
-        f"{'condition':<18}" * several + f"{'images':<16}{'error, these':>14}{'error, others':>15}"
-    ]
+    table = Table(
+        [
+            Column("condition", 17 * several, left=True, names="condition"),
+            Column("images", 6),
+            Column("", 9, left=True),
+            Column("error, these", 13, strong=True),
+            Column("error, others", 14),
+        ][not several :]
+    )
     for _, row in plan.expected.iterrows():
-        lines.append(
-            f"{str(row['condition'])[:17]:<18}" * several
-            + f"{row['n_images']:>6,} {row['design']:<9}{row['se_pool']:>14.3f}"
-            + f"{row['se_images']:>15.3f}"
-        )
-    return "\n".join(lines)
+        cells = [
+            row["condition"],
+            f"{row['n_images']:,}",
+            row["design"],
+            number(row["se_pool"], 3),
+            number(row["se_images"], 3),
+        ]
+        table.row(*cells[not several :])
+    return table

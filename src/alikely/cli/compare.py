@@ -22,15 +22,16 @@ from alikely.cli._options import (
     pairs_of,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import (
+from alikely.cli._shared import report
+from alikely.cli._tables import (
     ROWS_SHOWN,
+    Column,
+    Table,
     cut_lines,
     note_lines,
     number,
-    report,
     span,
     spread,
-    told_apart,
 )
 from alikely.estimates.readings import SENTENCE
 from alikely.metrics import find_metric, get_metric
@@ -215,7 +216,7 @@ def run(options: argparse.Namespace) -> None:
         results.append(result)
     if len(results) > 1:
         correlations = al.metric_correlations(results, ci_prob=options.ci_prob, rng=options.seed)
-        print(_correlation_table(correlations, options.ci_prob))
+        _correlation_table(correlations, options.ci_prob).show()
         if options.out is not None:
             write_file(options.out / "metric_correlations.csv", correlations.to_csv(index=False))
             print(f"Written to {options.out}: metric_correlations.csv")
@@ -331,7 +332,7 @@ def _report_null(result: Result, options: argparse.Namespace) -> None:
         result, options.draws, options.seed, sampler=options.sampler
     )
     table = al.estimates.null_table(result, tree, ci_prob=options.ci_prob)
-    print(_null_lines(table, metric, options.ci_prob))
+    _null_table(table, metric, options.ci_prob).show()
     if options.out is not None:
         name = f"{metric.name}_null"
         write_file(options.out / f"{name}.csv", table.to_csv(index=False))
@@ -339,54 +340,63 @@ def _report_null(result: Result, options: argparse.Namespace) -> None:
         print(f"Written to {options.out}: {name}.csv, .nc (all draws)")
 
 
-def _null_lines(table: pd.DataFrame, metric: Metric, ci_prob: float) -> str:
-    """Lay the null distribution out in at most 80 columns: both intervals, and the p-value."""
-    way = "Markov chains" if table["way"].iloc[0] == "nuts" else "exact draws"
+def _null_table(frame: pd.DataFrame, metric: Metric, ci_prob: float) -> Table:
+    """The null distribution: both intervals, and the p-value."""
+    way = "Markov chains" if frame["way"].iloc[0] == "nuts" else "exact draws"
     level = percent(ci_prob)
-    kinds = ("eti", "hdi")
-    bounds = {kind: bound_names("null", kind, ci_prob) for kind in kinds}
-    names = f"{'condition':<10} {'reference':<11} {'other':<12} {metric.short[:5]:>5}"
-    lines = [
-        "",
-        f"Independent observers of the same accuracies, by {way}:",
-        f"{names} {'eti ' + level:>14} {'hdi ' + level:>14} {'p':>7}",
-    ]
-    dataset = None
-    several = table["dataset"].nunique() > 1
-    shown = table.iloc[spread(table["estimate"], ROWS_SHOWN)]
-    conditions = told_apart(shown["condition"], 10)
-    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 11)
-    for _, row in shown.iterrows():
-        if several and row["dataset"] != dataset:
-            dataset = row["dataset"]
-            lines.append(f"-- {dataset}")
-        cells = " ".join(span(row[lower], row[upper]) for lower, upper in bounds.values())
-        p = f"{row['p_value']:7.4f}" if row["p_value"] == row["p_value"] else f"{'-':>7}"
-        lines.append(
-            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<11} "
-            f"{told[row['observer_b']]:<12} {number(row['estimate'])} {cells} {p}"
-            + ("!" if row["note"] else "")
+    bounds = [bound_names("null", kind, ci_prob) for kind in ("eti", "hdi")]
+    table = Table(
+        [
+            Column("condition", 10, left=True, names="condition"),
+            Column("reference", 11, left=True, names="observer"),
+            Column("other", 11, left=True, names="observer"),
+            Column(metric.short, 5, strong=True),
+            Column(f"eti {level}", 14),
+            Column(f"hdi {level}", 14),
+            Column("p", 7),
+        ],
+        ["", f"Independent observers of the same accuracies, by {way}:"],
+    )
+    several = frame["dataset"].nunique() > 1
+    for _, row in frame.iloc[spread(frame["estimate"], ROWS_SHOWN)].iterrows():
+        table.row(
+            row["condition"],
+            row["observer_a"],
+            row["observer_b"],
+            number(row["estimate"]),
+            *(span(row[lower], row[upper]) for lower, upper in bounds),
+            number(row["p_value"], 4),
+            mark="!" * bool(row["note"]),
+            part=row["dataset"] if several else "",
         )
-    lines += cut_lines(len(table), metric.short)
-    undefined, some = table["n_undefined"].sum(), (table["n_undefined"] > 0).sum()
+    table.say(*cut_lines(len(frame), metric.short))
+    undefined, some = frame["n_undefined"].sum(), (frame["n_undefined"] > 0).sum()
     if undefined:
-        lines.append(f"{undefined} replicates of {some} pairs are undefined and left out.")
-    return "\n".join(lines + note_lines(table["note"]))
+        table.say(f"{undefined} replicates of {some} pairs are undefined and left out.")
+    table.say(*note_lines(frame["note"]))
+    return table
 
 
-def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> str:
-    """Lay out the mean over domains and the correlation over all pairs."""
+def _correlation_table(correlations: pd.DataFrame, ci_prob: float) -> Table:
+    """The mean over domains and the correlation over all pairs."""
     lower, upper = (name for name in correlations if str(name).startswith("bootstrap_"))
-    lines = [
-        "",
-        "Spearman correlation of the metrics over pairs (intervals over systems):",
-        f"{'metrics':<12}{'over':<20}{'pairs':>7}{'rho':>7}{percent(ci_prob):>17}",
-    ]
+    table = Table(
+        [
+            Column("metrics", 11, left=True),
+            Column("over", 19, left=True),
+            Column("pairs", 6),
+            Column("rho", 6, strong=True),
+            Column(percent(ci_prob), 16),
+        ],
+        ["", "Spearman correlation of the metrics over pairs (intervals over systems):"],
+    )
     kinds = {"mean": "mean of conditions", "global": "all pairs together"}
     for _, row in correlations[correlations["domain"].isin(kinds)].iterrows():
-        both = ", ".join(get_metric(row[name]).short for name in ("metric", "other"))
-        lines.append(
-            f"{both:<12}{kinds[row['domain']]:<20}{row['n_pairs']:>7}{number(row['correlation']):>7}"
-            f"   {span(row[lower], row[upper])}"
+        table.row(
+            ", ".join(get_metric(row[name]).short for name in ("metric", "other")),
+            kinds[row["domain"]],
+            row["n_pairs"],
+            number(row["correlation"]),
+            span(row[lower], row[upper]),
         )
-    return "\n".join(lines)
+    return table

@@ -20,16 +20,16 @@ from alikely.cli._options import (
     pairs_of,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import (
+from alikely.cli._shared import report, save_plot
+from alikely.cli._tables import (
     ROWS_SHOWN,
+    Column,
+    Table,
     cut_lines,
     note_lines,
     number,
-    report,
-    save_plot,
+    span,
     spread,
-    told_apart,
-    wide_span,
 )
 from alikely.stats.intervals import percent
 
@@ -204,18 +204,18 @@ def run(options: argparse.Namespace) -> None:
         rng=options.seed,
     )
     report(result, options.out, options.ci_prob, trials)
-    if told := _matched(result):
-        print(told)
+    _show_matched(result)
     attrs = result.data.attrs
     if "model_reason" in attrs:
         text = f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}."
         print(textwrap.fill(text, 80))
     if told := _scales(result):
         print(told)
-    print(_ceiling_table(result.data["ceilings"].to_dataset().to_dataframe(), options.ci_prob))
+    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
+    _ceiling_table(ceilings, options.ci_prob).show()
     if options.scores:
         scores = al.benchmark.scores_of(result)
-        print(_score_table(scores, options.ci_prob))
+        _score_table(scores, options.ci_prob).show()
         if options.out is not None:
             every = scores.summary(None)
             write_file(options.out / "scores.csv", every.to_csv(index=False))
@@ -228,24 +228,29 @@ def run(options: argparse.Namespace) -> None:
         print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
 
 
-def _matched(result: Result) -> str:
+def _show_matched(result: Result) -> None:
     """How many items of each machine were found among the answers; lacking ones first."""
-    table = result.table
+    found = result.table
     names = ("n_matched", "n_alone", "n_missing")
-    counts = [table[name].values.tolist() for name in names]
+    counts = [found[name].values.tolist() for name in names]
     if not sum(counts[0]):
-        return ""
+        return
     rows = sorted(
-        (row for row in zip(table["observer"].values.tolist(), *counts, strict=True) if row[1]),
+        (row for row in zip(found["observer"].values.tolist(), *counts, strict=True) if row[1]),
         key=lambda row: row[1] - row[2] - row[3],
     )
     if all(row[1:] == (rows[0][1], 0, 0) for row in rows):
-        return f"\nItems: all {rows[0][1]} of each machine are matched with answers."
-    told = told_apart([row[0] for row in rows], 24)
-    lines = ["", f"{'items of':<24} {'matched':>8} {'unmatched':>10} {'missing':>8}"]
-    lines += [f"{told[n]:<24} {m:>8} {a:>10} {x:>8}" for n, m, a, x in rows[:ROWS_SHOWN]]
-    lines += cut_lines(len(rows), "numbers of lacking items", "the table of a result has them")
-    return "\n".join([*lines, "(unmatched: nobody answered them; missing: answered, no margin)"])
+        print(f"\nItems: all {rows[0][1]} of each machine are matched with answers.")
+        return
+    heads = (("matched", 8), ("unmatched", 10), ("missing", 8))
+    columns = [Column("items of", 24, left=True, names="machine")]
+    table = Table([*columns, *(Column(*head) for head in heads)], [""])
+    for row in rows[:ROWS_SHOWN]:
+        table.row(*row)
+    everywhere = "the table of a result has them"
+    table.say(*cut_lines(len(rows), "numbers of lacking items", everywhere))
+    table.say("(unmatched: nobody answered them; missing: answered, no margin)")
+    table.show()
 
 
 def _margin_columns(text: str | None) -> dict[str, str]:
@@ -284,47 +289,66 @@ def _scales(result: Result) -> str:
     return "\n" + textwrap.fill(told, 80)
 
 
-def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> str:
+def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> Table:
     """Means of machines, best first, with ranks where there are two and more."""
     frame = scores.summary().sort_values("posterior_median", ascending=False)
     ranked = len(scores.models) > 1 and frame["posterior_median"].notna().all()
     ranks = scores.ranks().set_index("system") if ranked else None
     lower, upper = (c for c in frame if re.match(r"posterior_(eti|hdi)[\d.]+_[lu]b$", str(c)))
-    names = f"{'system':<24} {'entries':>7} {'DMC':>6} {'ceiling':>7} {'free':>6} "
-    names += f"{percent(ci_prob):>16} {'rank' if ranked else '':>6}"
-    lines = ["", "Means over conditions and data sets, freed of noise:", names.rstrip()]
-    told = told_apart(frame["system"], 24)
-    for row in frame.to_dict("records"):
-        rank = ""
-        if ranks is not None and row["system"] in ranks.index:
-            own = ranks.loc[row["system"]]
-            rank = f"{own['rank_lb']}-{own['rank_ub']}"
-        lines.append(
-            f"{told[row['system']]:<24} {row['n_entries']:>7} {number(row['estimate']):>6} "
-            f"{number(row['ceiling']):>7} {number(row['posterior_median']):>6} "
-            f"{wide_span(row[lower], row[upper])} {rank:>6}"
-        )
-    lines += note_lines(frame["note"])
-    return "\n".join(lines)
-
-
-def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> str:
-    """Consistency of each group with another one like it."""
-    level = percent(ci_prob)
-    lines = [
-        "",
-        "Reliability: consistency of a group with another one like it (split halves,",
-        "interval over people and items); a machine's ceiling is its root:",
-        f"{'condition':<10} {'group':<11} {'people':>6} {'items':>6} {'DMC':>5} {level:>14}",
+    columns = [
+        Column("system", 24, left=True, names="system"),
+        Column("entries", 7),
+        Column("DMC", 6),
+        Column("ceiling", 7),
+        Column("free", 6, strong=True),
+        Column(percent(ci_prob), 16),
     ]
-    shown = ceilings.iloc[spread(ceilings["reliability"], ROWS_SHOWN)]
-    conditions, systems = told_apart(shown["condition"], 10), told_apart(shown["system"], 11)
-    for _, row in shown.iterrows():
-        bounds = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]" if not row["undefined"] else ""
-        lines.append(
-            f"{conditions[row['condition']]:<10} {systems[row['system']]:<11} "
-            f"{row['n_observers']:>6} {row['n_items']:>6} {number(row['reliability'])} "
-            f"{bounds or row['undefined']:>14}"
+    table = Table(
+        [*columns, Column("rank", 6)] if ranked else columns,
+        ["", "Means over conditions and data sets, freed of noise:"],
+    )
+    for row in frame.to_dict("records"):
+        cells = [
+            row["system"],
+            row["n_entries"],
+            *(number(row[name]) for name in ("estimate", "ceiling", "posterior_median")),
+            span(row[lower], row[upper], 3),
+        ]
+        if ranks is not None:
+            among = row["system"] in ranks.index
+            own = ranks.loc[row["system"]] if among else None
+            cells.append("" if own is None else f"{own['rank_lb']}-{own['rank_ub']}")
+        table.row(*cells)
+    table.say(*note_lines(frame["note"]))
+    return table
+
+
+def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> Table:
+    """Consistency of each group with another one like it."""
+    table = Table(
+        [
+            Column("condition", 10, left=True, names="condition"),
+            Column("group", 11, left=True, names="group"),
+            Column("people", 6),
+            Column("items", 6),
+            Column("DMC", 5, strong=True),
+            Column(percent(ci_prob), 14),
+        ],
+        [
+            "",
+            "Reliability: consistency of a group with another one like it (split halves,",
+            "interval over people and items); a machine's ceiling is its root:",
+        ],
+    )
+    for _, row in ceilings.iloc[spread(ceilings["reliability"], ROWS_SHOWN)].iterrows():
+        table.row(
+            row["condition"],
+            row["system"],
+            row["n_observers"],
+            row["n_items"],
+            number(row["reliability"]),
+            row["undefined"] or span(row["lower"], row["upper"]),
         )
     everywhere = "the group 'ceilings' of --out DIR has all of them"
-    return "\n".join([*lines, *cut_lines(len(ceilings), "reliability", everywhere)])
+    table.say(*cut_lines(len(ceilings), "reliability", everywhere))
+    return table

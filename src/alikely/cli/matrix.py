@@ -12,7 +12,8 @@ from alikely._base.names import listed, nearest
 from alikely._base.steps import step
 from alikely.cli._options import Parser, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import note_lines, number, save_plot, span, told_apart
+from alikely.cli._shared import save_plot
+from alikely.cli._tables import Column, Table, note_lines, number, span, told_apart
 from alikely.metrics import find_metric
 from alikely.stats.intervals import bound_names, percent
 
@@ -100,13 +101,13 @@ def run(options: argparse.Namespace) -> None:
         cluster=options.cluster,
         ci_prob=options.ci_prob,
     )
-    print(_pair_table(result, options.top))
+    _pair_table(result, options.top).show()
     groups = None if label is None else _groups(trials, label)
     blocks = None
     if groups is not None:
         with step("means within and between groups"):
             blocks = al.benchmark.block_means(result, groups)
-        print(_block_table(blocks, options.ci_prob, result))
+        _block_table(blocks, options.ci_prob, result).show()
     tree = None
     try:
         tree = al.benchmark.families(result, n_resamples=options.resamples, rng=options.seed)
@@ -153,63 +154,73 @@ def _draw(
     al.plot_families(tree, result, by=groups if several else None)
 
 
-def _pair_table(result: MatrixResult, top: int) -> str:
-    """The pairs that are most alike, in at most 80 columns."""
+def _pair_table(result: MatrixResult, top: int) -> Table:
+    """The pairs that are most alike."""
     frame = result.to_frame(top=top)
-    told = told_apart([*frame["observer_a"], *frame["observer_b"]], 16)
-    conditions = told_apart(frame["condition"], 10)
     prob = float(result.data.attrs["ci_prob"])
     posterior = any(str(column).startswith("posterior") for column in frame)
     school, kind = ("posterior", "eti") if posterior else ("analytic", "ci")
     lower, upper = bound_names(school, kind, prob)
-    heading = f"{school} {percent(prob)}"
-    tested = "log10_p" in frame
-    lines = [
-        repr(result)[1:-1],
-        "",
-        f"{'condition':<10} {'one':<16} {'other':<16} {'trials':>6} {'':>5} {heading:>14}"
-        + " log10 p" * tested,
+    columns = [
+        Column("condition", 10, left=True, names="condition"),
+        Column("one", 16, left=True, names="observer"),
+        Column("other", 16, left=True, names="observer"),
+        Column("trials", 6),
+        Column(result.metric.short, 5, strong=True),
+        Column(f"{school} {percent(prob)}", 14),
     ]
+    tested = "log10_p" in frame
+    if tested:
+        columns.append(Column("log10 p", 7))
+    table = Table(columns, [*textwrap.wrap(repr(result)[1:-1], WIDTH), ""])
     for _, row in frame.iterrows():
-        test = f" {row['log10_p']:>7.1f}" if tested else ""
-        lines.append(
-            f"{conditions[row['condition']]:<10} {told[row['observer_a']]:<16} "
-            f"{told[row['observer_b']]:<16} {row['n_trials']:>6} {number(row['estimate'])} "
-            f"{span(row[lower], row[upper])}{test}" + "!" * bool(row["note"])
+        table.row(
+            *(row[name] for name in ("condition", "observer_a", "observer_b", "n_trials")),
+            number(row["estimate"]),
+            span(row[lower], row[upper]),
+            *([number(row["log10_p"], 1)] if tested else []),
+            mark="!" * bool(row["note"]),
         )
     n_rows = result.estimates["estimate"].size
     if n_rows > top:
-        lines.append(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
-    return "\n".join([*lines, *note_lines(frame["note"])])
+        table.say(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
+    table.say(*note_lines(frame["note"]))
+    return table
 
 
-def _block_table(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> str:
+def _block_table(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> Table:
     """Means within and between groups."""
-    told = told_apart([*blocks["group_a"], *blocks["group_b"]], 20)
     lower, upper = bound_names("analytic", "ci", ci_prob)
     inside = blocks["group_a"] == blocks["group_b"]
+    table = Table(
+        [
+            Column("group", 20, left=True, names="group"),
+            Column("pairs", 9),
+            Column("mean", 5, strong=True),
+            Column(percent(ci_prob), 14),
+        ],
+        ["", f"mean {result.metric.label} within groups (these observers, new trials)"],
+    )
     # Groups themselves first; of what lies between the highest and the lowest.
     shown = blocks[inside].sort_values("estimate", ascending=False).head(MOST_BLOCKS)
-    lines = [
-        "",
-        f"mean {result.metric.label} within groups (these observers, new trials)",
-        f"{'group':<20} {'pairs':>9} {'':>5} {percent(ci_prob):>14}",
-    ]
-    lines += [
-        f"{told[row['group_a']]:<20} {row['n_pairs']:>9,} {number(row['estimate'])} "
-        f"{span(row[lower], row[upper])}"
-        for _, row in shown.iterrows()
-    ]
+    for _, row in shown.iterrows():
+        table.row(
+            row["group_a"],
+            f"{row['n_pairs']:,}",
+            number(row["estimate"]),
+            span(row[lower], row[upper]),
+        )
     between = blocks[~inside].dropna(subset=["estimate"]).sort_values("estimate")
     if len(between):
+        told = told_apart([*blocks["group_a"], *blocks["group_b"]], 20)
         ends = between.iloc[[-1, 0]] if len(between) > 1 else between
-        lines.append("between groups" + (", the highest and the lowest:" * (len(between) > 1)))
-        lines += [
-            f"{told[row['group_a']]} and {told[row['group_b']]}: {number(row['estimate']).strip()} "
-            f"{span(row[lower], row[upper])}"
-            for _, row in ends.iterrows()
-        ]
-    return "\n".join(lines)
+        table.say("between groups" + (", the highest and the lowest:" * (len(between) > 1)))
+        for _, row in ends.iterrows():
+            table.say(
+                f"{told[row['group_a']]} and {told[row['group_b']]}: {number(row['estimate'])} "
+                f"{span(row[lower], row[upper])}"
+            )
+    return table
 
 
 def _branch_table(tree: al.benchmark.Families) -> str:

@@ -24,22 +24,23 @@ from alikely.cli._options import (
     pairs_of,
 )
 from alikely.cli._reading import add_reading_options, read_trials
-from alikely.cli._shared import (
+from alikely.cli._shared import save_plot
+from alikely.cli._tables import (
     ROWS_SHOWN,
+    Column,
+    Table,
     cut_lines,
     note_lines,
     number,
-    save_plot,
-    shorten,
+    share,
     spread,
-    told_apart,
 )
 from alikely.metrics import find_metric, metrics
 
 if TYPE_CHECKING:
     from alikely.metrics import Metric
 
-type Answer = tuple[str, list[str], pd.DataFrame, Callable[[], Any] | None]
+type Answer = tuple[str, Table, pd.DataFrame, Callable[[], Any] | None]
 type Kind = Callable[[argparse.Namespace, Metric], Answer]
 
 # What tests are planned of.
@@ -215,8 +216,9 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
         kind = _from_difference if options.difference else _from_assumptions
     with step("plan"):
-        sentence, lines, table, draw = kind(options, metric)
-    print(sentence, *lines, sep="\n")
+        sentence, shown, table, draw = kind(options, metric)
+    print(sentence)
+    shown.show()
     if options.out is None:
         print("\nNothing was written; --out DIR keeps table and plot.")
         return
@@ -319,7 +321,7 @@ def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
         curve = al.planning.interval_width(a, b, ec, span, **study)
         al.plot_width(curve, references={f"{n:,} trials": n})
 
-    return _wrapped(sentence), _width_lines(table, options.ci_prob), table, draw
+    return _wrapped(sentence), _width_table(table, options.ci_prob), table, draw
 
 
 def _from_difference(options: argparse.Namespace, _: Metric) -> Answer:
@@ -352,8 +354,8 @@ def _from_difference(options: argparse.Namespace, _: Metric) -> Answer:
             f" If the models are more alike than the {people} explain{'s' if many == 1 else ''}, "
             "fewer trials do: give their own error consistency as the third number after --ec."
         )
-    lines = _power_lines(table, options.ci_prob)
-    return _wrapped(sentence), lines, table, lambda: al.plot_power(table, hue="difference")
+    shown = _power_table(table, options.ci_prob)
+    return _wrapped(sentence), shown, table, lambda: al.plot_power(table, hue="difference")
 
 
 def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
@@ -397,8 +399,8 @@ def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
             f"of {pair}, the least certain pair, is no wider than {worst['assured_width']:.2f} in "
             f"{_of_hundred(assurance)} such studies."
         )
-    lines = _pilot_lines(table, options, assurance, metric.short)
-    return _wrapped(sentence), lines, table, None
+    shown = _pilot_table(table, options, assurance, metric.short)
+    return _wrapped(sentence), shown, table, None
 
 
 def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
@@ -415,7 +417,14 @@ def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
     known = components[components["images"].notna()]
     names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []
-    lines = ["", f"{'data set':<14} {'mean of':<19} " + " ".join(f"{name:>8}" for name in names)]
+    shown = Table(
+        [
+            Column("data set", 14, left=True, names="dataset"),
+            Column("mean of", 19, left=True),
+            *(Column(name, 8, strong=name == "error") for name in names),
+        ],
+        [""],
+    )
     for (dataset, alike), part in known.groupby(["dataset", known["system"] == "human-human"]):
         designs = al.planning.best_design(
             part,
@@ -430,10 +439,14 @@ def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
         )
         best = designs.iloc[0]
         what = "human-human" if alike else f"{len(part)} machines"
-        lines.append(
-            f"{shorten(str(dataset), 14):<14} {what:<19} {best['n_observers']:>8.0f} "
-            f"{best['n_images']:>8,.0f} {best['n_observers'] * best['trials_per_observer']:>8,.0f} "
-            f"{best['se']:8.3f} {np.sqrt((pilot['se'] ** 2).mean()):8.3f}"
+        shown.row(
+            dataset,
+            what,
+            f"{best['n_observers']:.0f}",
+            f"{best['n_images']:,.0f}",
+            f"{best['n_observers'] * best['trials_per_observer']:,.0f}",
+            number(best["se"], 3),
+            number(np.sqrt((pilot["se"] ** 2).mean()), 3),
         )
         tables.append(designs.assign(dataset=dataset, system=what))
     table = pd.concat(tables, ignore_index=True)
@@ -443,11 +456,11 @@ def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
         f"{best['n_images']:,.0f} images of each condition: then the mean {metric.label.lower()} "
         f"({best['system']}, {best['dataset']}) is off by about {best['se']:.3f}."
     )
-    lines += [
+    shown.say(
         "images: of each condition; error: standard error over new people and new images,",
         "pilot: that of the pilot",
         *note_lines(known["note"]),
-    ]
+    )
 
     def draw() -> None:
         people = np.unique(np.geomspace(2, 2 * best["n_observers"], 30).astype(int))
@@ -455,7 +468,7 @@ def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
         grid = al.planning.expected_errors(part.tail(1), people[:, None], images)
         al.plot_design_map(grid, tables[-1])
 
-    return _wrapped(sentence), lines, table, draw
+    return _wrapped(sentence), shown, table, draw
 
 
 def _stated(
@@ -486,85 +499,99 @@ def _wrapped(sentence: str) -> str:
     return textwrap.fill(sentence, 80)
 
 
-def _width_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
-    percent = f"covers ({_percent(ci_prob)} promised)"
-    lines = [
-        "",
-        f"{'':>24} {'not':>12} {percent:>26} {'posterior':>12}",
-        (
-            f"{'trials':>7} {'width':>7} {'bias':>8} {'computable':>12} {'bootstrap':>14} "
-            f"{'posterior':>11} {'width':>12}"
-        ),
-    ]
+def _width_table(table: pd.DataFrame, ci_prob: float) -> Table:
+    """Width and bias of estimates, and how their intervals hold, by number of trials."""
+    promised = f"of {_percent(ci_prob)} covers"
+    shown = Table(
+        [
+            Column("trials", 7),
+            Column("width", 7, strong=True),
+            Column("bias", 8),
+            Column("computable", 11, over="not"),
+            Column(promised, 15, over="bootstrap"),
+            Column(promised, 15, over="posterior"),
+            Column("width", 9, over="posterior"),
+        ],
+        [""],
+    )
     for _, row in table.iterrows():
-        mark = "*" if row["method"] == "simulated" else " "
-        lines.append(
-            f"{row['n_trials']:>7,} {row['width']:7.3f}{mark}{row['bias']:8.4f} "
-            f"{_share(row['undefined_share']):>11} {_share(row['bootstrap_coverage']):>14} "
-            f"{_share(row['posterior_coverage']):>11} {row['posterior_width']:>12.3f}"
+        shown.row(
+            f"{row['n_trials']:,}",
+            number(row["width"], 3) + ("*" if row["method"] == "simulated" else ""),
+            number(row["bias"], 4),
+            *(share(row[name]) for name in ("undefined_share", "bootstrap_coverage")),
+            share(row["posterior_coverage"]),
+            number(row["posterior_width"], 3),
         )
     if (table["method"] == "simulated").any():
-        lines.append("* simulated: too few trials of a kind for the formula")
-    return lines
+        shown.say("* simulated: too few trials of a kind for the formula")
+    return shown
 
 
-def _power_lines(table: pd.DataFrame, ci_prob: float) -> list[str]:
-    percent = f"covers ({_percent(ci_prob)} promised)"
-    lines = [
-        "",
-        f"{'':>26} {'width of':>10} {'not':>11} {percent:>27}",
-        (
-            f"{'found in':>9} {'trials':>7} {'bias':>8} {'difference':>10} {'computable':>11} "
-            f"{'bootstrap':>14} {'posterior':>12}"
-        ),
-    ]
+def _power_table(table: pd.DataFrame, ci_prob: float) -> Table:
+    """How often a difference is found, and how its intervals hold, by number of trials."""
+    promised = f"of {_percent(ci_prob)} covers"
+    shown = Table(
+        [
+            Column("found in", 8, strong=True),
+            Column("trials", 7),
+            Column("bias", 8),
+            Column("difference", 10, over="width of"),
+            Column("computable", 11, over="not"),
+            Column(promised, 15, over="bootstrap"),
+            Column(promised, 15, over="posterior"),
+        ],
+        [""],
+    )
     for _, row in table.iterrows():
-        lines.append(
-            f"{_share(row['power']):>9} {row['n_trials']:>7,} {row['bias']:8.4f} "
-            f"{row['width']:>10.3f} {_share(row['undefined_share']):>11} "
-            f"{_share(row['bootstrap_coverage']):>14} {_share(row['posterior_coverage']):>12}"
+        shown.row(
+            share(row["power"]),
+            f"{row['n_trials']:,}",
+            number(row["bias"], 4),
+            number(row["width"], 3),
+            *(share(row[name]) for name in ("undefined_share", "bootstrap_coverage")),
+            share(row["posterior_coverage"]),
         )
-    return [*lines, *note_lines(table["note"])]
+    shown.say(*note_lines(table["note"]))
+    return shown
 
 
-def _pilot_lines(
+def _pilot_table(
     table: pd.DataFrame, options: argparse.Namespace, assurance: float, short: str
-) -> list[str]:
-    against = f"not {options.against:g}"
-    lines = [
-        "",
-        f"{'':<37} {'pilot':>12} {'':>6} {'width':>{20 - len(against)}} {against}",
-        (
-            f"{'condition':<12} {'reference':<11} {'other':<12} {'trials':>6} {short[:5]:>5} "
-            f"{'trials':>6} {'mean':>7} {_percent(assurance):>7} {'in':>5}"
-        ),
-    ]
-    shown = table.iloc[spread(table["pilot_estimate"], ROWS_SHOWN)]
-    conditions = told_apart(shown["condition"], 12)
-    told = told_apart([*shown["observer_a"], *shown["observer_b"]], 11)
-    for _, row in shown.iterrows():
-        lines.append(
-            f"{conditions[row['condition']]:<12} {told[row['observer_a']]:<11} "
-            f"{told[row['observer_b']]:<12} {row['pilot_trials']:>6} "
-            f"{number(row['pilot_estimate'])} {row['n_trials']:>6,} {row['expected_width']:7.3f} "
-            f"{row['assured_width']:7.3f} {_share(row['p_excludes']):>5}"
+) -> Table:
+    """What each pair of a pilot needs, or what numbers of trials give it."""
+    shown = Table(
+        [
+            Column("condition", 12, left=True, names="condition"),
+            Column("reference", 11, left=True, names="observer"),
+            Column("other", 11, left=True, names="observer"),
+            Column("trials", 6, over="pilot"),
+            Column(short, 5, over="pilot"),
+            Column("trials", 6, strong=True),
+            Column("mean", 6, over="width"),
+            Column(_percent(assurance), 6, over="width"),
+            Column("in", 7, over=f"not {options.against:g}"),
+        ],
+        [""],
+    )
+    for _, row in table.iloc[spread(table["pilot_estimate"], ROWS_SHOWN)].iterrows():
+        shown.row(
+            *(row[name] for name in ("condition", "observer_a", "observer_b", "pilot_trials")),
+            number(row["pilot_estimate"]),
+            f"{row['n_trials']:,}",
+            *(number(row[name], 3) for name in ("expected_width", "assured_width")),
+            share(row["p_excludes"]),
         )
     if options.rope is not None:
         low, high = options.rope
         inside, outside = (_shares(table[f"p_{side}_rope"]) for side in ("inside", "outside"))
         rope = f"from {low:g} to {high:g}: {inside} of intervals within, {outside} outside"
-        lines += textwrap.wrap(rope, 80)
-    return [*lines, *cut_lines(len(table), short)]
+        shown.say(*textwrap.wrap(rope, 80))
+    shown.say(*cut_lines(len(table), short))
+    return shown
 
 
 def _shares(shares: pd.Series) -> str:
     """Of the pair with the smallest share and of the one with the largest."""
-    ends = dict.fromkeys(map(_share, (shares.min(), shares.max())))
+    ends = dict.fromkeys(map(share, (shares.min(), shares.max())))
     return " to ".join(ends)
-
-
-def _share(share: float) -> str:
-    """A share in percent; tiny ones as such."""
-    if share < 5e-4:
-        return "< 0.1 %"
-    return f"{100 * share:.1f} %" if share < 0.9995 else "100 %"

@@ -13,7 +13,8 @@ from alikely._base.steps import step
 from alikely.cli._keywords import groups_of
 from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import note_lines, number, save_plot, span, told_apart
+from alikely.cli._shared import save_plot
+from alikely.cli._tables import DASH, Column, Table, note_lines, number, span
 from alikely.metrics import find_metric, get_metric
 from alikely.stats.intervals import percent
 
@@ -125,11 +126,11 @@ def run(options: argparse.Namespace) -> None:
         tables["posterior"] = posterior
     tables["spectrum"] = _conditions(spectrum, found)
     tables["regimes"] = _numbers(found)
-    print(_spectrum_table(tables["spectrum"], posterior, options.ci_prob))
-    print(_number_table(tables["regimes"], found, compared))
+    _spectrum_table(tables["spectrum"], posterior, options.ci_prob).show()
+    _number_table(tables["regimes"], found, compared).show()
     if (trials.data["kind"].values == options.models).any():
         tables |= _aligned(options, trials, metrics, spectrum, found)
-        print(_machine_table(tables["machines"], options.ci_prob))
+        _machine_table(tables["machines"], options.ci_prob).show()
     if options.out is None:
         print("\nNothing was written; --out DIR keeps tables, draws and plots.")
         return
@@ -142,6 +143,12 @@ def run(options: argparse.Namespace) -> None:
     if "machines" in tables:
         save_plot(al.plot_regime_ranks, options.out / "machines.png", tables["machines"])
         written.append("machines.png")
+        from alikely.plots.distortions import can_be_drawn
+
+        if can_be_drawn(tables["alignment"], metrics[0].name):
+            picture = options.out / "distortions.png"
+            save_plot(al.plot_distortions, picture, tables["alignment"], metrics[0].name)
+            written.append("distortions.png")
     if posterior is not None:
         write_tree(tree, options.out / "posterior.nc")
         written.append("posterior.nc (all draws)")
@@ -217,81 +224,109 @@ def _numbers(found: xr.Dataset) -> pd.DataFrame:
     return found[names].to_dataframe().reset_index()
 
 
-def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> str:
-    """Lay the scale out, easiest first, in at most 80 columns."""
-    level = percent(ci_prob)
-    head = f"{'condition':<24} {'people':>6} {'right':>5} {'delta':>6} {'p (BH)':>7}"
-    last = f"{'posterior ' + level:>16} {'regime':>9}"
-    if posterior is None:
-        last = f"{'regime':>10} {'stable':>6}"
-    lines = [head + " " + last]
+def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> Table:
+    """The scale, easiest first."""
+    last = [Column("regime", 10), Column("stable", 6)]
+    if posterior is not None:
+        last = [Column(f"posterior {percent(ci_prob)}", 16), Column("regime", 9)]
+    table = Table(
+        [
+            Column("condition", 24, left=True, names="condition"),
+            Column("people", 6),
+            Column("right", 5),
+            Column("delta", 6, strong=True),
+            Column("p (BH)", 7),
+            *last,
+        ]
+    )
     bounds = None if posterior is None else posterior.set_index("condition")
-    names = told_apart(frame["condition"], 24)
     for _, row in frame.iterrows():
-        p = "ref." if row["is_reference"] else number(row["mann_whitney_p_bh"], 7, 4)
-        mark = "" if row["above_chance"] else "*"
-        line = (
-            f"{names[row['condition']]:<24} {row['n_humans']:>6} {number(row['accuracy'])} "
-            f"{number(row['delta'], 6)} {p:>7} "
-        )
-        if bounds is None:
-            line += f"{row['regime']:>10} {number(row['stability'], 6)}{mark}"
-        else:
+        p = "ref." if row["is_reference"] else number(row["mann_whitney_p_bh"], 4)
+        cells = [row["regime"], number(row["stability"])]
+        if bounds is not None:
             own = bounds.loc[row["condition"]]
             lower, upper = (own[name] for name in own.index if str(name).endswith(("_lb", "_ub")))
-            line += f"{span(lower, upper, 6)} {own['regime']:>9}{mark}"
-        lines.append(line)
+            cells = [span(lower, upper, wide=6), own["regime"]]
+        table.row(
+            row["condition"],
+            row["n_humans"],
+            number(row["accuracy"]),
+            number(row["delta"]),
+            p,
+            *cells,
+            mark="" if row["above_chance"] else "*",
+        )
     if not frame["above_chance"].all():
-        lines.append(f"* {int((~frame['above_chance']).sum())} not above chance")
-    return "\n".join(lines)
+        table.say(f"* {int((~frame['above_chance']).sum())} not above chance")
+    return table
 
 
-def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFrame | None) -> str:
+def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFrame | None) -> Table:
     """How many regimes: BIC, AICc, replicates, and leave-one-out of the generative model."""
-    lines = ["", f"{'regimes':>7} {'BIC':>7} {'AICc':>7} {'at the end':>10} {'best in':>8}"]
+    columns = [
+        Column("regimes", 7),
+        Column("BIC", 7, strong=True),
+        Column("AICc", 7),
+        Column("at the end", 10),
+        Column("best in", 8),
+    ]
+    loo = None
     if compared is not None:
-        lines[1] += f" {'LOO':>8} {'to best':>14}"
+        columns += [Column("LOO", 8), Column("to best", 14)]
         loo = compared.set_index("n_regimes")
+    table = Table(columns, [""])
     for _, row in numbers.iterrows():
         k = int(row["n_regimes"])
-        line = (
-            f"{k:>7} {number(row['bic'], 7, 1)} {number(row['aicc'], 7, 1)} "
-            f"{number(row['converged_bic'], 10, 1)} {number(100 * row['resampled_best'], 6, 0)} %"
+        more = []
+        if loo is not None:
+            more = ["", ""]
+            if k in loo.index:
+                own = loo.loc[k]
+                behind = f"{number(own['elpd_diff'], 1)} +- {number(own['diff_se'], 1)}"
+                more = [number(own["elpd"], 1), behind if own["diff_se"] else "best"]
+        table.row(
+            k,
+            *(number(row[name], 1) for name in ("bic", "aicc", "converged_bic")),
+            f"{number(100 * row['resampled_best'], 0)} %",
+            *more,
         )
-        if compared is not None and k in loo.index:
-            own = loo.loc[k]
-            to_best = "best"
-            if own["diff_se"]:
-                to_best = f"{number(own['elpd_diff'], 0, 1)} +- {number(own['diff_se'], 0, 1)}"
-            line += f" {number(own['elpd'], 8, 1)} {to_best:>14}"
-        lines.append(line)
     ties = ", ".join(str(k) for k in found.attrs["ties"])
-    lines.append(f"Shown: {found.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
-    return "\n".join(lines)
+    table.say(f"Shown: {found.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
+    return table
 
 
-def _machine_table(frame: pd.DataFrame, ci_prob: float) -> str:
+def _machine_table(frame: pd.DataFrame, ci_prob: float) -> Table:
     """Per metric and regime: the humans' own agreement, the best machine, who ties with it."""
-    level = percent(ci_prob)
-    head = f"{'':<3} {'regime':<10} {'conds.':>6} {'humans':>7}  {'nearest machine':<21} "
-    lines = ["", f"{head}{'of it':>5} {level:>14} {'tied':>5}"]
+    table = Table(
+        [
+            Column("metric", 6, left=True),
+            Column("regime", 10, left=True, names="regime"),
+            Column("conds.", 6),
+            Column("humans", 6),
+            Column("nearest machine", 20, left=True, names="machine"),
+            Column("of it", 5, strong=True),
+            Column(percent(ci_prob), 14),
+            Column("tied", 4),
+        ],
+        [""],
+    )
     lower, upper = (c for c in frame if str(c).startswith("ratio_of_means_"))
-    above, names = "", told_apart(frame["system"], 21)
     for (metric, regime), part in frame.groupby(["metric", "regime"], sort=False):
         short = get_metric(metric).short
-        if len(short) > 3:
-            # Too long for its column: once, above its rows.
-            lines += [] if short == above else [f"-- {short}"]
-            above, short = short, ""
         if not part["rank"].notna().any():
-            lines.append(f"{short:<3} {regime:<10} no condition is left")
+            table.row(short, regime, 0, DASH, "", DASH, DASH, "")
             continue
         best = part.sort_values("rank").iloc[0]
-        tied = int((part["rank_lb"] == 1).sum())
-        lines.append(
-            f"{short:<3} {regime:<10} {best['n_conditions']:>6} {number(best['ceiling'], 7, 3)}  "
-            f"{names[best['system']]:<21} {number(best['ratio_of_means'])} "
-            f"{span(best[lower], best[upper])} {tied:>5}"
+        table.row(
+            short,
+            regime,
+            best["n_conditions"],
+            number(best["ceiling"], 3),
+            best["system"],
+            number(best["ratio_of_means"]),
+            span(best[lower], best[upper]),
+            int((part["rank_lb"] == 1).sum()),
         )
-    lines.append("of it: share of the agreement among humans; tied: may be first")
-    return "\n".join([*lines, *note_lines(frame.drop_duplicates(["metric", "regime"])["note"])])
+    table.say("of it: share of the agreement among humans; tied: may be first")
+    table.say(*note_lines(frame.drop_duplicates(["metric", "regime"])["note"]))
+    return table

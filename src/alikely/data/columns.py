@@ -50,6 +50,11 @@ ELSEWHERE = "true_elsewhere"
 NOTES = "notes"
 # Answers of classes that are never true may be this share of all answers without being asked for.
 MOST_UNTRUE = 0.02
+# What people write where there is no answer, and what is read as a class.
+LIKE_MISSING = {
+    "-", "--", "?", "miss", "missed", "missing", "n/a", "na", "nan", "no response", "none", "null",
+    "skip", "skipped", "timeout", "timed out",
+}  # fmt: skip
 SEEN = "seen"
 # The class of answers that were not given, where they count as wrong.
 SILENT = "(no response)"
@@ -111,9 +116,11 @@ def admissible(
             )
     if not untrue:
         return every, ""
+    silent = [name for name in untrue if name.casefold() in LIKE_MISSING]
+    hint = f"; if no answer is meant, read it as missing, na_values={silent!r}" if silent else ""
     return every, (
         f"{n_untrue} of {n} answers are of classes that are never true ({listed(untrue, most=5)}); "
-        "they count as classes and as wrong"
+        f"they count as classes and as wrong{hint}"
     )
 
 

@@ -148,7 +148,7 @@ class File(NamedTuple):
         except UnicodeDecodeError as error:
             if encoding is not None or b"\0" in raw:
                 raise ValueError(_unreadable(self, error)) from None
-        notes.append(f"{self.name!r} is not UTF-8 and was read as Latin-1 (or give encoding=)")
+        notes.append(f"text of {self.name!r} is not UTF-8; read as Latin-1 (or give encoding=)")
         return raw.decode("latin-1")
 
     def records(self, notes: list[str], encoding: str | None = None) -> list[Any]:

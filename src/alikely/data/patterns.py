@@ -54,7 +54,7 @@ def fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]]
     found = [short.fullmatch(tail) for tail in tails]
     if not any(found):
         raise ValueError(
-            f"pattern {pattern!r} fits none of {len(files)} files; they are: "
+            f"pattern={pattern!r} fits none of {len(files)} files; they are: "
             f"{listed(tails, most=5)}"
         )
     fields = []

@@ -54,7 +54,7 @@ def read_trials(
     if reader is None:
         if score is not None or filter is not None:
             raise ValueError("score and filter choose among the scores of logs; a table has none")
-        tables: list[Any] = [read_table(file, notes, sep, encoding) for file in files]
+        tables: list[Any] = _read_all(files, notes, sep, encoding)
         names = [file.name for file in files]
         missing = NA_VALUES if na_values is None else na_values
     else:
@@ -83,6 +83,24 @@ def read_trials(
     if reader is not None and log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
+
+
+def _read_all(
+    files: Sequence[File], notes: list[str], sep: str | None, encoding: str | None
+) -> list[Any]:
+    """The tables of files; what is noted of several in the same words is noted once."""
+    tables = []
+    of: dict[tuple[str, str], list[str]] = {}
+    for file in files:
+        own: list[str] = []
+        tables.append(read_table(file, own, sep, encoding))
+        for note in own:
+            before, name, after = note.partition(repr(file.name))
+            of.setdefault((before, after) if name else (note, ""), []).append(name)
+    for (before, after), names in of.items():
+        several = f"{len(names)} files, {names[0]} to {names[-1]}," if len(names) > 2 else ""
+        notes.append(before + (several or " and ".join(names)) + after)
+    return tables
 
 
 def _with_options(

@@ -20,6 +20,7 @@ from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
 from alikely._base.html import html_of
 from alikely._base.names import nearest
+from alikely._base.numbers import counted
 from alikely.data.packed import Packed
 from alikely.estimates.latex import printed
 from alikely.estimates.matrix_rows import combined, rows_of
@@ -88,7 +89,7 @@ class MatrixResult(Tree):
         trials = int(self.data["answers"]["n_trials"].sum())
         where = f", {len(self.places)} {self.place}s" if self.place else ""
         n_undefined = int(np.isnan(self.estimates["estimate"].values).sum())
-        undefined = f", {n_undefined:,} undefined entries" if n_undefined else ""
+        undefined = f", {counted(n_undefined, 'entry', 'entries')} undefined" if n_undefined else ""
         return (
             f"<MatrixResult {self.metric.name}: {n:,} observers, {n_pairs:,} pairs, "
             f"{trials:,} trials{where}{undefined}>"

@@ -15,6 +15,7 @@ from alikely.plots.choosing import plot_image_choice
 from alikely.plots.cohort import plot_cohort, plot_cohort_groups
 from alikely.plots.confusions import plot_confusions
 from alikely.plots.consistency import plot_consistency
+from alikely.plots.distortions import plot_distortions
 from alikely.plots.errors import plot_classes, plot_error_row
 from alikely.plots.families import plot_families
 from alikely.plots.intervals import plot_intervals
@@ -49,6 +50,7 @@ __all__ = [
     "plot_coverage",
     "plot_data_averaged",
     "plot_design_map",
+    "plot_distortions",
     "plot_error_row",
     "plot_explained",
     "plot_families",

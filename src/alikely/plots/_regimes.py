@@ -15,14 +15,24 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
+from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely.plots._style import COLORS, MARKERS, below, figure_of, key_outside
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    below,
+    figure_of,
+    fit_to_column,
+    in_column,
+    key_outside,
+)
 from alikely.stats.distances import Groups, group_mapping
 
 __all__ = [
     "ABOVE_OR_BELOW",
     "AROUND",
+    "VIOLIN",
     "are_regimes",
     "blend",
     "bounds_of",
@@ -32,17 +42,23 @@ __all__ = [
     "key",
     "legend_below",
     "lift_names",
+    "name_ends",
     "place_labels",
     "regime_colors",
     "regime_order",
     "shade_regimes",
+    "violin",
 ]
 
 
 # Hardest first, as alikely.stats.mixtures.regime_names has them.
 NAMED = ("extreme", "far", "near", "reference")
 SMALL = 6.0  # points
+# Densities of fewer values than this would be of the kernel.
+FEWEST_OF_VIOLIN = 5
+VIOLIN: Any = {"color": "black", "alpha": 0.1, "linewidth": 0}
 LINE = 10.0  # points from one line of regime names to the next
+BETWEEN = 9.5  # points from one name at the end of a line to the next
 # Where a label may stand about its dot: offset in points, with the alignment that goes with it.
 ABOVE_OR_BELOW = [
     (0, 4, "center", "bottom"), (0, -4, "center", "top"), (3, 3, "right", "bottom"),
@@ -185,7 +201,9 @@ def place_labels(
 ) -> None:
     """Names next to their points where nothing else is; none where there is no room."""
     figure = figure_of(ax)
-    # Places of labels depend on those of the axes.
+    # Places of labels depend on those of the axes, and these on labels that a column breaks.
+    if in_column():
+        fit_to_column(figure)
     figure.draw_without_rendering()
     scale = figure.dpi / 72
     taken = [Bbox([at - 2.5 * scale, at + 2.5 * scale]) for at in ax.transData.transform(dots)]
@@ -209,3 +227,44 @@ def place_labels(
                 break
         else:
             note.remove()
+
+
+def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> None:
+    """Names right of the last ranks, apart by a line at least, tied to their ranks.
+
+    Of each its rank, its name, whether it comes first where not all fit (bold), and its colour.
+    """
+    height = ax.get_window_extent().height / figure_of(ax).dpi * 72
+    low, high = sorted(ax.get_ylim())
+    step = BETWEEN * (high - low) / height
+    most = int((high - low) / step)
+    kept = sorted(sorted(ends, key=lambda end: not end[2])[:most])
+    places = np.array([rank for rank, *_ in kept])
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + step)
+    # Back from the end, if they ran over it.
+    limit = high
+    for k in range(len(places) - 1, -1, -1):
+        places[k] = min(places[k], limit)
+        limit = places[k] - step
+    for place, (rank, name, first, color) in zip(places, kept, strict=True):
+        moved = abs(place - rank) > step / 4
+        tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate(
+            name, (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
+            weight="bold" if first else "normal", annotation_clip=False, color=color,
+            arrowprops=tie if moved else None,
+        )  # fmt: skip
+
+
+def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
+    """Density of values along a row, behind them; whether there are enough for one."""
+    if len(values) < FEWEST_OF_VIOLIN or np.ptp(values) == 0:
+        return False
+    density = stats.gaussian_kde(values)
+    tail = 2 * float(np.sqrt(density.covariance.item()))
+    x = np.linspace(values.min() - tail, values.max() + tail, 101)
+    height = density(x)
+    height *= half / height.max()
+    ax.fill_between(x, row - height, row + height, zorder=0.5, **VIOLIN)
+    return True

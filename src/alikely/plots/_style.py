@@ -33,11 +33,13 @@ __all__ = [
     "drop_crowded",
     "figure_of",
     "figure_of_any",
+    "fit_to_column",
     "in_column",
     "key_outside",
     "legend_right",
     "name_both_sides",
     "new_axes",
+    "rows_shown",
     "styled",
 ]
 
@@ -50,6 +52,8 @@ MARKERS = "os^Dv<>P"
 
 Style = Literal["screen", "column"]
 COLUMN_WIDTH = 3.3  # inches
+# What a page of a paper holds above a legend, and the least that a row of 8 pt needs, in inches.
+PAGE, LEAST_ROW = 8.4, 0.14
 POINTS = 8.0
 PRINTED = (
     "font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize",
@@ -182,6 +186,29 @@ def new_axes(
     return cast("NDArray[np.object_]", made[1].ravel())
 
 
+def rows_shown(
+    n: int, top: int | None, height: float, most: int | None = None, panels: int = 1
+) -> tuple[int, float]:
+    """How many of n rows are drawn, best first, and how high each is in inches.
+
+    All (or `most`) where it is not said; in a column, where panels stand one above the other, no
+    more than a page holds, lower by half.
+    More than that asked for is refused (`ValueError`).
+    """
+    if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
+        raise ValueError(f"top must be at least 1, got {top!r}")
+    shown = int(min(n, top or most or n))
+    if not in_column():
+        return shown, height
+    height = max(0.5 * height, LEAST_ROW)
+    fit = max(int((PAGE / panels - 1.0) / height), 1)
+    if top is not None and shown > fit:
+        raise ValueError(
+            f"{shown} rows are too many for a page, the most is {fit}; give top={fit} or fewer"
+        )
+    return min(shown, fit), height
+
+
 def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> Axes:
     """The axes given, or those of a new figure of this size in inches."""
     if ax is not None:
@@ -258,7 +285,9 @@ def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
         figure = figure_of(ax)
         every = -(-n // MOST_IN_COLUMN)
         ax.set_xticks([])
-        ax.set_xlabel("columns: in the order of the rows")
+        some = f"; a name at each {every}th row" if every > 3 else ""
+        some = {2: "; a name at every other row", 3: "; a name at every third row"}.get(every, some)
+        ax.set_xlabel(f"columns: in the order of the rows{some}")
         if isinstance(figure, PlotFigure):
             ax.set_aspect("auto")
             figure.set_size_inches(COLUMN_WIDTH, 1.1 + 0.125 * n / every)

@@ -20,6 +20,7 @@ from alikely.plots._style import (
     color_key,
     key_outside,
     name_both_sides,
+    rows_shown,
     styled,
 )
 
@@ -39,6 +40,7 @@ def plot_benchmark(
     population: Population = "crossed",
     level: str = OVERALL,
     *,
+    top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the machines by score with their intervals, and the human ceiling as a band.
@@ -51,6 +53,9 @@ def plot_benchmark(
         What is thought of as drawn anew, of a benchmark of trials.
     level : str
         A data set, or ``"overall"``.
+    top : int, optional
+        Draw the best so many; all if not given, in a column as many as a page holds. The label of
+        the axis says of how many.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -61,7 +66,7 @@ def plot_benchmark(
     Raises
     ------
     ValueError
-        If the population or the level is unknown.
+        If the population or the level is unknown, or `top` is below 1 or more than a page holds.
 
     Examples
     --------
@@ -81,7 +86,10 @@ def plot_benchmark(
     names = (str(column) for column in frame if str(column).startswith(school))
     lower, upper = (name for name in names if name != middle)
     machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
-    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(machines)), tall=True)
+    n = len(machines)
+    shown, height = rows_shown(n, top, 0.24)
+    machines = machines.iloc[n - shown :]
+    ax = axes_or_new(ax, (6.5, 1.4 + height * shown), tall=True)
     position = np.arange(len(machines))
     color = SCHOOLS["posterior"]
     ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
@@ -97,6 +105,8 @@ def plot_benchmark(
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)
     ax.set_ylim(-0.6, len(machines) - 0.4)
+    if shown < n:
+        ax.set_ylabel(f"first {shown} of {n} machines")
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
     told = (
         f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
@@ -113,6 +123,7 @@ def plot_ranks(
     population: Population = "crossed",
     *,
     rng: RandomState = None,
+    top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the ranks with their joint confidence sets.
@@ -125,6 +136,9 @@ def plot_ranks(
         What is thought of as drawn anew, of a benchmark of trials.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness of the rank sets, of a benchmark of trials.
+    top : int, optional
+        Draw the first so many; all if not given, in a column as many as a page holds. The label of
+        the axis says of how many; ranks are among all.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -135,7 +149,7 @@ def plot_ranks(
     Raises
     ------
     ValueError
-        As in `alikely.benchmark.rank_sets`.
+        As in `alikely.benchmark.rank_sets`; if `top` is below 1 or more than a page holds.
 
     Examples
     --------
@@ -149,7 +163,10 @@ def plot_ranks(
         table = scores.ranks().iloc[::-1]
     else:
         table = scores.ranks(population, rng=rng).iloc[::-1]
-    ax = axes_or_new(ax, (5.5, 1.2 + 0.24 * len(table)), tall=True)
+    n = len(table)
+    shown, height = rows_shown(n, top, 0.24)
+    table = table.iloc[n - shown :]
+    ax = axes_or_new(ax, (5.5, 1.2 + height * shown), tall=True)
     position = np.arange(len(table))
     tied = table["tied_with_top"].to_numpy()
     for mask, color, label in (
@@ -167,7 +184,9 @@ def plot_ranks(
             ax.plot(table["rank"][mask], position[mask], "o", color=color, label=label)
     ax.set_yticks(position, table["system"], fontsize=8)
     ax.set_xlabel("rank")
-    ax.set_xlim(0.5, len(table) + 0.5)
+    if shown < n:
+        ax.set_ylabel(f"first {shown} of {n} machines")
+    ax.set_xlim(0.5, max(shown, float(table["rank_ub"].max())) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(-0.6, len(table) - 0.4)
     key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
@@ -177,7 +196,11 @@ def plot_ranks(
 
 @styled
 def plot_probability_greater(
-    scores: Benchmark | DrawnScores, level: str = OVERALL, *, ax: Axes | None = None
+    scores: Benchmark | DrawnScores,
+    level: str = OVERALL,
+    *,
+    top: int | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the posterior probability that one machine is above another.
 
@@ -190,6 +213,8 @@ def plot_probability_greater(
         As from `alikely.benchmark_scores`, with posterior draws, or `alikely.benchmark.scores_of`.
     level : str
         A data set, or ``"overall"``.
+    top : int, optional
+        Draw the best so many; all if not given. The label of the axis says of how many.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -200,7 +225,7 @@ def plot_probability_greater(
     Raises
     ------
     ValueError
-        If there are no posterior draws.
+        If there are no posterior draws, or `top` is below 1.
 
     Examples
     --------
@@ -215,7 +240,9 @@ def plot_probability_greater(
     present = [
         i for i, name in enumerate(systems) if name in scores.models and np.isfinite(estimate[i])
     ]
-    order = sorted(present, key=lambda i: -estimate[i])
+    if top is not None and top < 1:
+        raise ValueError(f"top must be at least 1, got {top}")
+    order = sorted(present, key=lambda i: -estimate[i])[:top]
     if isinstance(scores, DrawnScores):
         draws = scores.draws(level)[:, order]
     else:
@@ -231,5 +258,7 @@ def plot_probability_greater(
     if level != OVERALL:
         told = f"{level}, {told}"
     ax.set_title(told, fontsize=9)
+    if n < len(present):
+        ax.set_ylabel(f"first {n} of {len(present)} machines")
     color_key(ax, image, "P(row above column)", shrink=0.8)
     return ax

@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from alikely.plots._style import figure_of, new_axes, styled
+from alikely.plots._style import figure_of, in_column, new_axes, styled
 
 __all__ = ["plot_confusions"]
 
-MOST = 6
+MOST, MOST_IN_COLUMN = 6, 3
 
 
 @styled
@@ -22,7 +22,7 @@ def plot_confusions(counts: xr.DataArray) -> list[Axes]:
     Parameters
     ----------
     counts : xarray.DataArray, dims (group, truth, response)
-        As from `alikely.estimates.confusion_matrices`, of at most 6 groups.
+        As from `alikely.estimates.confusion_matrices`, of at most 6 groups; in a column 3.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def plot_confusions(counts: xr.DataArray) -> list[Axes]:
     Raises
     ------
     ValueError
-        If dims are others, or there are more than 6 groups.
+        If dims are others, or there are more groups than fit.
 
     Notes
     -----
@@ -47,9 +47,10 @@ def plot_confusions(counts: xr.DataArray) -> list[Axes]:
     if counts.dims != ("group", "truth", "response"):
         raise ValueError(f"counts must have the dims group, truth and response, got {counts.dims}")
     groups = counts["group"].values.tolist()
-    if len(groups) > MOST:
+    most, where = (MOST_IN_COLUMN, "in a column") if in_column() else (MOST, "beside each other")
+    if len(groups) > most:
         raise ValueError(
-            f"at most {MOST} matrices fit beside each other, got {len(groups)}; choose some: "
+            f"at most {most} matrices fit {where}, got {len(groups)}; choose some: "
             "counts.sel(group=[...])"
         )
     shares = counts / counts.sum("response").where(lambda total: total > 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -18,7 +17,9 @@ from scipy.cluster import hierarchy
 from alikely._base.names import listed
 from alikely.benchmark import Families
 from alikely.estimates import MatrixResult
+from alikely.plots._regimes import blend
 from alikely.plots._style import (
+    COLORS,
     COLUMN_WIDTH,
     PlotFigure,
     color_key,
@@ -40,8 +41,10 @@ SUPPORT = (
     (0.8, ".80 to .95", "0.35", 1.2),
     (0.0, "below .80", "0.65", 0.7),
 )
-# Of more groups colours cannot be told apart.
+# Of more groups colours cannot be told apart: those for the colour-blind, full, half and pale.
+# No grey, which the half of black is.
 MOST_GROUPS = 20
+GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COLORS[:-1]]
 
 
 @styled
@@ -171,11 +174,10 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
             f"{len(groups)} groups have more colours than can be told apart; join some, at most "
             f"{MOST_GROUPS}"
         )
-    colors = mpl.colormaps["tab10" if len(groups) <= 10 else "tab20"]
     numbers = [[groups.index(str(by[name])) for name in order]]
-    ax.imshow(numbers, aspect="auto", cmap=colors, vmin=-0.5, vmax=colors.N - 0.5)
+    ax.imshow([[GROUP_COLORS[k] for k in row] for row in numbers], aspect="auto")
     ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
-    return [Patch(color=colors(k), label=name) for k, name in enumerate(groups)]
+    return [Patch(color=GROUP_COLORS[k], label=name) for k, name in enumerate(groups)]
 
 
 def _map(

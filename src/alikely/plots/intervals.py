@@ -12,7 +12,15 @@ from matplotlib.axes import Axes
 
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
-from alikely.plots._style import SCHOOLS, below, figure_of, key_outside, new_axes, styled
+from alikely.plots._style import (
+    SCHOOLS,
+    below,
+    figure_of,
+    key_outside,
+    new_axes,
+    rows_shown,
+    styled,
+)
 from alikely.stats.intervals import CiKind
 
 __all__ = ["plot_intervals"]
@@ -63,7 +71,7 @@ def plot_intervals(
     ------
     ValueError
         If a label is unknown or an option is none of those named, or there are more than 60 rows
-        to draw; if panels are asked for where they cannot be.
+        to draw, in a column more than a page holds; if panels are asked for where they cannot be.
 
     Notes
     -----
@@ -93,14 +101,15 @@ def plot_intervals(
         rows = frame.index.tolist()
     else:
         panels, rows = _panels(frame, facet, ax)
-    if len(rows) > MOST_ROWS:
+    n = len(panels)
+    shown, height = rows_shown(len(rows), None, 0.16 * (len(drawn) + 0.5), MOST_ROWS, n)
+    if shown < len(rows) and (ax is None or len(rows) > MOST_ROWS):
         raise ValueError(
-            f"{len(rows)} rows are too many to read, the most is {MOST_ROWS}; choose some with "
+            f"{len(rows)} rows are too many to read, the most is {shown}; choose some with "
             "top=20 (and sort='estimate'), which=[...], or select trials or pairs beforehand; "
             "facet='condition' makes panels"
         )
-    height = 1.2 + 0.16 * (len(drawn) + 0.5) * len(rows)
-    n = len(panels)
+    height = 1.2 + height * len(rows)
     axes = (
         [ax]
         if ax is not None

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right, styled
+from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right, rows_shown, styled
 from alikely.stats.intervals import percent
 
 __all__ = ["plot_explained", "plot_variance_shares"]
@@ -54,7 +54,8 @@ def plot_variance_shares(
     Raises
     ------
     ValueError
-        If there is no fit, one has no such shares, or the probability is out of range.
+        If there is no fit, one has no such shares, or the probability is out of range; in a
+        column, if there are more than a page holds.
     TypeError
         If something else than fits is given.
 
@@ -77,7 +78,12 @@ def plot_variance_shares(
     named: dict[str, Any] = {"": trees} if single else {str(k): v for k, v in trees.items()}
     if not named:
         raise ValueError("trees is empty: expected at least one fit; give one of fit_observers()")
-    ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(named)), tall=True)
+    shown, height = rows_shown(len(named), None, 0.45)
+    if shown < len(named):
+        raise ValueError(
+            f"{len(named)} fits are too many for a page, the most is {shown}; give some of them"
+        )
+    ax = axes_or_new(ax, (7.5, 1.3 + height * shown), tall=True)
     position = np.arange(len(named))[::-1]
     seen = []
     for y, (label, tree) in zip(position.tolist(), named.items(), strict=True):

@@ -6,21 +6,26 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right, styled
+from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right, rows_shown, styled
 
 __all__ = ["plot_leaderboard"]
 
+MOST = 60
+
 
 @styled
-def plot_leaderboard(table: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Axes:
+def plot_leaderboard(
+    table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw machines by their printed scores, with the intervals of every scheme.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As from `alikely.benchmark.reconstruct_leaderboard`.
-    top : int
-        How many machines to draw, best first; at least 1. The label of the axis says of how many.
+    top : int, optional
+        How many machines to draw, best first, at least 1; 60 if not given, in a column as many as a
+        page holds. The label of the axis says of how many.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -31,7 +36,7 @@ def plot_leaderboard(table: pd.DataFrame, *, top: int = 60, ax: Axes | None = No
     Raises
     ------
     ValueError
-        If a column is missing or `top` is below 1.
+        If a column is missing, or `top` is below 1 or more than a page holds.
 
     Examples
     --------
@@ -49,11 +54,10 @@ def plot_leaderboard(table: pd.DataFrame, *, top: int = 60, ax: Axes | None = No
             f"table must be one of reconstruct_leaderboard, got the columns {[*table.columns]}"
         )
     schemes = list(dict.fromkeys(table["scheme"]))
-    if top < 1:
-        raise ValueError(f"top must be at least 1, got {top}")
     every = table[table["scheme"] == schemes[0]]["system"].tolist()
-    systems = every[:top]
-    axes = axes_or_new(ax, (7.0, 1.2 + 0.28 * len(systems)), tall=True)
+    shown, height = rows_shown(len(every), top, 0.28, MOST)
+    systems = every[:shown]
+    axes = axes_or_new(ax, (7.0, 1.2 + height * shown), tall=True)
     handles = []
     for k, scheme in enumerate(schemes):
         own = table[table["scheme"] == scheme].set_index("system").loc[systems]

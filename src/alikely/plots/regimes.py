@@ -24,6 +24,7 @@ from alikely.plots._regimes import (
     key,
     legend_below,
     lift_names,
+    name_ends,
     regime_colors,
     regime_order,
     shade_regimes,
@@ -45,6 +46,8 @@ __all__ = ["plot_levels", "plot_radar", "plot_regime_ranks"]
 TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
 # From here on lines hide each other: so many have colours.
 MANY_LINES, MOST_LINES = 12, 8
+# So many names fit one below the other on a page.
+MOST_NAMES = 50
 RANKS = "give the table of alikely.spectrum.regime_alignment()"
 
 
@@ -293,7 +296,8 @@ def plot_regime_ranks(
         Ranks, 1 on top, joined by a line for each machine; light bars are the joint confidence
         sets of the ranks. Within a regime the machines stand side by side in the order of their
         ranks, so that the bars can be told apart. Names are at the last ranks. Of more than 12
-        machines without families, the 8 whose rank changes most have a colour and their sets.
+        machines without families, the 8 whose rank changes most have a colour and their sets; of
+        more than 50 these 8 alone are named.
 
     Raises
     ------
@@ -338,16 +342,19 @@ def plot_regime_ranks(
             key(name, color=color, marker="o", markersize=4) for name, (color, _) in styles.items()
         ]
     n = len(systems)
+    # Of many lines only those are told apart whose rank changes most.
+    change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
+    most = np.argsort(-change, kind="stable")[: MOST_LINES if n > MANY_LINES else n]
     apart = np.full(n, True)
     if families is None:
-        # Of many lines only those are told apart whose rank changes most.
-        change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
-        apart[np.argsort(-change, kind="stable")[MOST_LINES if n > MANY_LINES else n :]] = False
+        apart[np.setdiff1d(np.arange(n), most)] = False
         # Neighbours at the right differ.
         colors = ["0.72"] * n
         for place, k in enumerate(k for k in order if apart[k]):
             colors[k] = COLORS[place % (len(COLORS) - 1)]
-    ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * n, 2.6)), tall=True)
+    ax = axes_or_new(
+        ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * min(n, MOST_NAMES), 2.6)), tall=True
+    )
     # Side by side, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
     x = np.arange(len(regimes)) + aside
@@ -357,21 +364,22 @@ def plot_regime_ranks(
             ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
         width = (0.7, 0.9 if n <= MANY_LINES else 1.6)[int(apart[k])]
         ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
-    for place, k in enumerate(order):
-        ax.annotate(
-            systems[k], (len(regimes) - 0.55, place + 1), xytext=(2, 0),
-            textcoords="offset points", va="center", fontsize=7,
-            color=colors[k] if apart[k] else "0.35",
-            annotation_clip=False,
-        )  # fmt: skip
+    for place, k in enumerate(order if n <= MOST_NAMES else ()):
+        _name_row(ax, systems[k], (len(regimes) - 0.55, place + 1), colors[k] if apart[k] else "")
     ax.set_xlim(-0.45, len(regimes) - 0.55)
     ax.set_ylim(n + 0.7, 0.3)
+    if n > MOST_NAMES:
+        ending = most[np.isfinite(rank[most, last])].tolist()
+        ends = [(float(rank[k, last]), systems[k], False, colors[k]) for k in ending]
+        name_ends(ax, last + 0.3, ends)
     text = [
         name if there else f"{name}\n(no rank)" for name, there in zip(regimes, ranked, strict=True)
     ]
     ax.set_xticks(range(len(regimes)), text)
     ax.tick_params(axis="x", length=0)
-    ax.set_yticks(sorted({1, *range(5, n + 1, 5), n}) if n > 8 else range(1, n + 1))
+    every = 5 if n <= MOST_NAMES else 5 * -(-n // 50)
+    ticks = {1, *range(every, n + 1 - every // 2, every), n}
+    ax.set_yticks(sorted(ticks) if n > 8 else range(1, n + 1))
     ax.set_ylabel(f"rank by {get_metric(metric).label}")
     ax.spines[["top", "right"]].set_visible(False)
     if not apart.all():
@@ -383,6 +391,13 @@ def plot_regime_ranks(
         ax, handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(3, len(handles)), fontsize=7
     )
     return ax
+
+
+def _name_row(ax: Axes, name: str, at: tuple[float, float], color: str) -> None:
+    ax.annotate(
+        name, at, xytext=(2, 0), textcoords="offset points", va="center", fontsize=7,
+        color=color or "0.35", annotation_clip=False,
+    )  # fmt: skip
 
 
 def _chosen(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:

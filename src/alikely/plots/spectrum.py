@@ -18,6 +18,7 @@ from alikely._base.arrays import Floats
 from alikely.plots._regimes import (
     ABOVE_OR_BELOW,
     AROUND,
+    VIOLIN,
     are_regimes,
     blend,
     bounds_of,
@@ -31,6 +32,7 @@ from alikely.plots._regimes import (
     regime_colors,
     regime_order,
     shade_regimes,
+    violin,
 )
 from alikely.plots._style import (
     COLORS,
@@ -59,6 +61,7 @@ def plot_spectrum(
     found: xr.Dataset | None = None,
     posterior: pd.DataFrame | None = None,
     *,
+    violins: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw all conditions along the scale of human difficulty, harder ones further right.
@@ -71,6 +74,9 @@ def plot_spectrum(
         As from `alikely.regimes`: colours of the dots, shading of the background.
     posterior : pandas.DataFrame, optional
         As from `alikely.spectrum.regime_probabilities`.
+    violins : bool
+        Draw the density of the conditions behind each row that has five and more (Gaussian
+        kernel, Scott's bandwidth, which it reaches beyond them twice).
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -142,6 +148,9 @@ def plot_spectrum(
         edges = [low, *np.clip(inner, low, high).tolist(), high]
         spans = list(zip(edges[:-1], edges[1:], order, strict=True))
         texts = shade_regimes(ax, spans, colors)
+    has_violin = [
+        violin(ax, delta[defined & (row == k)], k) for k in range(violins * len(datasets))
+    ]
     if bounds is not None:
         ax.hlines(row[defined], *bounds[defined].T, color="0.35", linewidth=1.0, zorder=2)
         ax.plot(glass, row, linestyle="", marker="|", markersize=7, markeredgewidth=0.8,
@@ -160,7 +169,10 @@ def plot_spectrum(
     ax.set_xlabel(f"{how} (standard deviations of the reference; harder to the right)", fontsize=8)
     ax.spines[["top", "right", "left"]].set_visible(False)
     lost = int((~defined).sum())
-    legend_below(ax, _spectrum_legend(bool(is_reference.any()), interval, lost, len(names)))
+    handles = _spectrum_legend(bool(is_reference.any()), interval, lost, len(names))
+    if any(has_violin):
+        handles.append(Patch(label="density of conditions", **VIOLIN))
+    legend_below(ax, handles)
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
     text = spectrum["level"].values[defined].tolist()

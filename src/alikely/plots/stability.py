@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.tables import Population
 from alikely.metrics import get_metric
+from alikely.plots._regimes import name_ends
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -20,9 +21,10 @@ from alikely.plots._style import (
     axes_or_new,
     check_table,
     color_key,
-    figure_of,
+    in_column,
     key_outside,
     name_both_sides,
+    rows_shown,
     styled,
 )
 
@@ -30,7 +32,7 @@ __all__ = ["plot_correlations", "plot_rank_by_metric", "plot_sensitivity", "plot
 
 # With more machines only those whose rank hangs on the metric are named, or have their sets drawn.
 NAMED, APART = 40, 6
-LINE = 9.5  # points from one name to the next
+MOST_FIGURES = 8
 
 
 @styled
@@ -86,6 +88,8 @@ def plot_stability(
 def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
     """Draw the correlations of data sets as a map; those that may be 0 in pale figures.
 
+    In a column, of more than 8 data sets, a dot marks those that may be 0, in place of figures.
+
     Parameters
     ----------
     table : pandas.DataFrame
@@ -124,6 +128,8 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
     bounds = [str(c) for c in table if str(c).endswith(("_lb", "_ub"))]
     lower, upper = (c for c in bounds if c.startswith("latent_") == latent)
     ax = axes_or_new(ax, (2.0 + 0.42 * len(names), max(1.5 + 0.4 * len(names), 3.4)))
+    # Cells of a column hold few figures of 6 pt.
+    figures = not in_column() or len(names) <= MOST_FIGURES
     for row in table.to_dict("records"):
         i, j = position[row["level"]], position[row["other"]]
         value = row[column]
@@ -131,6 +137,10 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
         matrix[i, j] = matrix[j, i] = value if bounded else np.nan
         open_sign = row[lower] <= 0 <= row[upper]
         color = "white" if bounded and abs(value) > 0.6 else "black"
+        if not figures:
+            if open_sign:
+                ax.plot([i, j], [j, i], ".", color=color, markersize=2.5)
+            continue
         # Without reliable variance there is no number.
         text = (
             "n/a"
@@ -147,12 +157,16 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
     image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
     name_both_sides(ax, names)
     label = "latent correlation of scores" if latent else "Spearman correlation of scores"
+    if not figures:
+        label += "\n(dot: its interval holds 0)"
     color_key(ax, image, label, shrink=0.8)
     return ax
 
 
 @styled
-def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def plot_sensitivity(
+    table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw the range of each machine's score over the choices that papers make silently.
 
     Parameters
@@ -160,12 +174,20 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     table : pandas.DataFrame
         As from `alikely.benchmark.sensitivity`; of its first metric, since others have scales of
         their own (`plot_rank_by_metric`).
+    top : int, optional
+        Draw the best so many, as scored here; all if not given, in a column as many as a page
+        holds. The label of the axis says of how many.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If `top` is below 1 or more than a page holds.
 
     Examples
     --------
@@ -177,7 +199,11 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     metric = table["metric"].iloc[0]
     machines = table[table["rank"].notna() & (table["metric"] == metric)]
     first = machines.groupby("system", sort=False)["score"].first().sort_values()
-    ax = axes_or_new(ax, (6.5, 1.4 + 0.24 * len(first)), tall=True)
+    n = len(first)
+    shown, height = rows_shown(n, top, 0.24)
+    first = first.iloc[n - shown :]
+    machines = machines[machines["system"].isin(first.index)]
+    ax = axes_or_new(ax, (6.5, 1.4 + height * shown), tall=True)
     position = {name: i for i, name in enumerate(first.index)}
     groups = machines.groupby(["conditions", "grouping"], sort=False)
     for k, (label, part) in enumerate(groups):
@@ -191,6 +217,8 @@ def plot_sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(first)), first.index, fontsize=8)
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
     ax.set_ylim(-0.6, len(first) - 0.4)
+    if shown < n:
+        ax.set_ylabel(f"first {shown} of {n} machines")
     key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -234,7 +262,7 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     norm = Normalize(accuracy.min(), accuracy.max())
     cmap = colormaps["viridis_r"]
     x = np.arange(len(metrics))
-    ends: list[tuple[float, str, bool]] = []
+    ends: list[tuple[float, str, bool, str]] = []
     for i, (name, own) in enumerate(table.groupby("system", sort=False)):
         hangs = bool(own["note"].any())
         named = hangs or n <= NAMED
@@ -249,11 +277,11 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             aside = x + (0.03 * (i - (n - 1) / 2) if n <= APART else 0)
             ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)
         if named:
-            ends.append((float(ranks["rank"].iloc[-1]), str(name), hangs))
+            ends.append((float(ranks["rank"].iloc[-1]), str(name), hangs, "black"))
     ax.set_xticks(range(len(metrics)), [get_metric(name).short for name in metrics])
     ax.set_xlim(-0.3, len(metrics) - 0.7)
     ax.set_ylim(n + 0.7, 0.3)
-    _name_ends(ax, len(metrics) - 1, ends)
+    name_ends(ax, len(metrics) - 1, ends)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel("rank (bars: simultaneous sets)")
     ax.spines[["top", "right", "bottom"]].set_visible(False)
@@ -261,29 +289,3 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     bar = ScalarMappable(norm, cmap)
     color_key(ax, bar, "accuracy", shrink=0.5, aspect=30)
     return ax
-
-
-def _name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool]]) -> None:
-    """Names right of the last ranks, apart by a line at least, tied to their ranks."""
-    height = ax.get_window_extent().height / figure_of(ax).dpi * 72
-    low, high = sorted(ax.get_ylim())
-    step = LINE * (high - low) / height
-    most = int((high - low) / step)
-    # Where not all fit, those that hang on the metric come first.
-    kept = sorted(sorted(ends, key=lambda end: not end[2])[:most])
-    places = np.array([rank for rank, *_ in kept])
-    for k in range(1, len(places)):
-        places[k] = max(places[k], places[k - 1] + step)
-    # Back from the end, if they ran over it.
-    limit = high
-    for k in range(len(places) - 1, -1, -1):
-        places[k] = min(places[k], limit)
-        limit = places[k] - step
-    for place, (rank, name, hangs) in zip(places, kept, strict=True):
-        moved = abs(place - rank) > step / 4
-        tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate(
-            name, (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
-            weight="bold" if hangs else "normal", annotation_clip=False,
-            arrowprops=tie if moved else None,
-        )  # fmt: skip

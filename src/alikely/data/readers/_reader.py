@@ -79,10 +79,10 @@ def chosen(what: str, keyword: str, asked: str | None, there: Iterable[str], pla
     if asked is not None:
         found = [name for name in asked.split(",") if name in names]
         if not found:
-            raise ValueError(
-                f"{place} has no {what} {asked!r}; there are: {listed(names)}"
-                f"{nearest(asked, names)}"
-            )
+            there_are = f"there are: {listed(names)}"
+            if len(names) == 1:
+                there_are = f"there is only {names[0]!r}"  # which may be called none
+            raise ValueError(f"{place} has no {what} {asked!r}; {there_are}{nearest(asked, names)}")
         return found[0]
     if not names:
         raise ValueError(f"{place} has no {what}: nothing says whether answers are right")
@@ -236,7 +236,8 @@ def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) 
                 return Log([table], [what], {"classes": "seen"}, notes)
             options = _options(table, logits)
             of_table = pd.concat([table["truth"], table["response"].dropna(), options["option"]])
-            classes = sorted(of_table.unique(), key=int)
+            # Positions by their size; letters as they are.
+            classes = sorted(of_table.unique(), key=lambda name: (len(name), name))
             return Log([table], [what], {"classes": classes}, notes, options=options)
     else:
         notes.append("answers are free text: correctness only")
@@ -244,9 +245,11 @@ def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) 
 
 
 def _options(table: pd.DataFrame, logits: pd.Series) -> pd.DataFrame:
-    """A row for each option of each row of a table, options by their positions."""
+    """A row for each option of each row of a table, options by their positions or letters."""
     known = logits.notna()
     keys = [name for name in KEYS if name in table]
     long = table.loc[known, keys].assign(logit=logits[known]).explode("logit", ignore_index=True)
     number = np.concatenate([np.arange(len(values)) for values in logits[known]])
-    return long.assign(option=number.astype(str), logit=long["logit"].astype(np.float64))
+    letters = bool(table["truth"].str.isalpha().all())
+    option = [chr(ord("A") + n) if letters else str(n) for n in number.tolist()]
+    return long.assign(option=option, logit=long["logit"].astype(np.float64))

@@ -15,6 +15,7 @@ from alikely.data.files import File
 from alikely.data.readers._reader import (
     Choice,
     Log,
+    Questions,
     Reader,
     chosen,
     field,
@@ -27,6 +28,8 @@ __all__ = ["READER"]
 
 VERSIONS = (1, 2)
 ZSTD = 93
+# Summaries cut long questions short: letters by which two are told apart.
+SAME_TEXT = 200
 LOCAL_HEADER = 30  # bytes, before the name and the extra field
 # Of texts; numbers and truth values are taken as they are. No answer is a missing one.
 VALUES = {"C": 1, "I": 0, "N": None, "yes": 1, "true": 1, "no": 0, "false": 0}
@@ -45,13 +48,36 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     notes: list[str] = []
     logs = [file for file in files if file.suffix in (".eval", ".json")]
     note_unread(files, logs, notes)
-    rows = [row for file in logs for row in _rows(file, choice, notes)]
+    asked = Questions()
+    solvers: dict[tuple[str, str], list[str]] = {}
+    parts = []
+    for file in logs:
+        header, samples = _opened(file)
+        part = _rows(file, header, samples, choice, notes, asked)
+        solver = str(header["eval"].get("solver") or "")
+        for row in part[:1]:
+            solvers.setdefault((row["observer"], row["dataset"]), []).append(solver)
+        parts.append((solver, part))
+    # One model with several solvers is several observers.
+    several = {model for (model, _), used in solvers.items() if len(set(used)) > 1}
+    rows = []
+    for solver, part in parts:
+        for row in part:
+            if solver and row["observer"] in several:
+                row["observer"] += f" ({solver})"
+            rows.append(row)
     return log_of_rows(rows, f"{len(logs)} logs", notes)
 
 
-def _rows(file: File, choice: Choice, notes: list[str]) -> list[dict[str, Any]]:
+def _rows(
+    file: File,
+    header: dict[str, Any],
+    samples: list[dict[str, Any]],
+    choice: Choice,
+    notes: list[str],
+    asked: Questions,
+) -> list[dict[str, Any]]:
     place = repr(file.name)
-    header, samples = _opened(file)
     version = header.get("version", VERSIONS[-1])
     if version not in VERSIONS:
         raise ValueError(
@@ -75,6 +101,11 @@ def _rows(file: File, choice: Choice, notes: list[str]) -> list[dict[str, Any]]:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             unscored += 1
             continue
+        item = str(field(sample, "id", place=where))
+        if isinstance(text := sample.get("input"), str):
+            asked.check((task, item), text[:SAME_TEXT].strip(), place)
+        answer = option(score.get("answer"))
+        logits = _logits(sample, answer)
         target = sample.get("target")
         target = target[0] if isinstance(target, list) and len(target) == 1 else target
         rows.append(
@@ -83,11 +114,12 @@ def _rows(file: File, choice: Choice, notes: list[str]) -> list[dict[str, Any]]:
                 "kind": "model",
                 "dataset": task,
                 "condition": str((sample.get("metadata") or {}).get("subject") or "all"),
-                "item": str(field(sample, "id", place=where)),
+                "item": item,
                 "repeat": int(sample.get("epoch", 1)),
                 "correct": _right(value, where),
                 "truth": option(target),
-                "response": option(score.get("answer")),
+                "response": answer,
+                **({} if logits is None else {"logits": logits}),
             }
         )
     if unscored:
@@ -102,6 +134,31 @@ def _right(value: Any, where: str) -> int | None:
         return int(value)
     what = "partly right" if value == "P" else "neither right nor wrong"
     raise ValueError(f"the score of {where} is {value!r}, {what}; choose another by score=")
+
+
+def _logits(sample: dict[str, Any], answer: str | None) -> list[float] | None:
+    """Log probabilities of the letters of all options, where the answer's letter was written.
+
+    They are there if the run asked for them, and if all letters were among the likeliest.
+    """
+    letters = [chr(ord("A") + i) for i in range(len(sample.get("choices") or ()))]
+    written = ((sample.get("output") or {}).get("choices") or [{}])[0].get("logprobs") or {}
+    for token in reversed(written.get("content") or []):
+        if answer is None or option(token.get("token")) != answer:
+            continue
+        # The likeliest of several ways to write a letter stands first.
+        top = {option(t["token"]): t["logprob"] for t in reversed(token.get("top_logprobs") or [])}
+        found = [top[letter] for letter in letters if letter in top]
+        whole = len(found) == len(letters) > 1 and all(map(math.isfinite, found))
+        return [float(value) for value in found] if whole else None
+    return None
+
+
+def _asked_for_logprobs(header: dict[str, Any]) -> bool:
+    """Whether samples hold log probabilities, which summaries do not."""
+    plan, evaluation = header.get("plan") or {}, header.get("eval") or {}
+    configs = (plan.get("config"), evaluation.get("model_generate_config"))
+    return any((config or {}).get("logprobs") for config in configs)
 
 
 def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -120,7 +177,7 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     "Inspect"
                 )
             header = json.loads(_member(file, archive, members["header.json"]))
-            if "summaries.json" in members:
+            if "summaries.json" in members and not _asked_for_logprobs(header):
                 return header, json.loads(_member(file, archive, members["summaries.json"]))
             names = sorted(name for name in members if name.startswith("samples/"))
             return header, [json.loads(_member(file, archive, members[name])) for name in names]
