@@ -181,7 +181,7 @@ class Studies(NamedTuple):
 def answers(
     rng: np.random.Generator, n_sets: int, n_readers: int, n_cases: int, spread: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The world of `simulate.reader_study` in NumPy: (modality, study, reader, case), and the AI."""
+    """The world of `simulate.reader_study`, (modality, study, reader, case), and the AI."""
     middle = stats.norm.ppf(0.75)
     common, limit = rng.standard_normal((2, n_sets, n_readers, 1))
     both, own = (

@@ -139,9 +139,7 @@ def _prior(
     return [items, equal, n_readers * equal, paired / n_readers, paired, given]
 
 
-def _said(
-    rng: np.random.Generator, shape: tuple[int, int, int], k: int
-) -> NDArray[np.intp]:
+def _said(rng: np.random.Generator, shape: tuple[int, int, int], k: int) -> NDArray[np.intp]:
     """Readings (draw, reader, piece) by Polya's urn: classes of a piece are Dirichlet.
 
     Each reader repeats one of those before it, or takes any class; the order makes no difference.

@@ -103,14 +103,14 @@ def readers(
             "n_readers": r,
             "n_cases": n,
         }
-        components = [row[name] for name in ("of_readers", "of_cases", "of_both")]
-        se, half = _half_widths(*components, r, n, ci_prob)
+        both = row["of_both"]
+        se, half = _half_widths(row["of_readers"], row["of_cases"], both, r, n, ci_prob)
         columns |= {"se": se, "width": 2 * half.mean(axis=0)}
         if difference is not None:
             columns["power"] = _power(difference, se, half)
             ends = [
-                _power(difference, *_half_widths(*of, components[2], r, n, ci_prob))
-                for of in _allowed(row, ci_prob)
+                _power(difference, *_half_widths(of_readers, of_cases, both, r, n, ci_prob))
+                for of_readers, of_cases in _allowed(row, ci_prob)
             ]
             columns["power_lb"], columns["power_ub"] = np.sort(ends, axis=0)
         tables.append(pd.DataFrame(columns))
@@ -156,8 +156,8 @@ def _allowed(row: dict[str, float], ci_prob: float) -> list[tuple[float, float]]
     by_both = row["of_both"] / (n_readers * n_cases)
     seen = [(n_readers, row["se_readers"] ** 2), (n_cases, row["of_cases"] / n_cases + by_both)]
     tails = [(1 + ci_prob) / 2, (1 - ci_prob) / 2]
-    ends = [
-        number * np.maximum(variance * (number - 1) / stats.chi2.ppf(tails, number - 1) - by_both, 0)
-        for number, variance in seen
-    ]
+    ends = []
+    for number, variance in seen:
+        likely = variance * (number - 1) / stats.chi2.ppf(tails, number - 1)
+        ends.append(number * np.maximum(likely - by_both, 0.0))
     return [(float(reader), float(case)) for reader, case in zip(*ends, strict=True)]
