@@ -11,11 +11,23 @@ from numpy.typing import NDArray
 
 from alikely.data.blocks import LEFT_OUT
 
-__all__ = ["NO_ROWS", "Presented", "Recurring", "presented", "recurring", "refuse_repeats"]
+__all__ = [
+    "NO_ROWS",
+    "ONE_ANSWER",
+    "Presented",
+    "Recurring",
+    "presented",
+    "recurring",
+    "refuse_repeats",
+]
 
 PLACE = ["dataset", "condition", "item"]
-# Of results of errors by class, whose posterior takes one answer of an observer to an item.
-NO_ROWS = "several answers to an item: no posterior yet, see the bootstrap"
+# Of results of errors by class, whose model takes one answer of an observer to an item.
+ONE_ANSWER = "several answers to an item: posterior of one answer to each, no test of equal rows"
+NO_ROWS = (
+    "several answers to an item: no posterior of means of error similarity; choose one answer to "
+    "each with select(repeat=...)"
+)
 # Of labels that come back, at most this share has several truths by mistake; numbers have more.
 FEW = 0.05
 
