@@ -175,3 +175,17 @@ def test_drawn_scores(drawn: al.benchmark.DrawnScores) -> None:
     assert page(drawn._repr_html_())[1][1][0] == "a"
     assert repr(drawn).startswith("<DrawnScores decision_margin_consistency: 2 machines, 1 data")
     assert drawn.summary(sort="estimate", as_="pyarrow")["system"].to_pylist() == [low, high]
+
+
+def test_who_is_no_human_is_not_called_one() -> None:
+    """Machines against machines: notes, sentences and verdicts name the kind that was given."""
+    right = np.random.default_rng(1).random((6, 60)) < 0.7
+    trials = al.Trials.from_correct(right, kind=["gpt"] * 3 + ["llama"] * 3)
+    scores = al.benchmark_scores(trials, humans="gpt", models="llama", n_resamples=0, n_draws=0)
+    assert scores.summary()["note"].str.contains("only 3 observers of kind gpt: rough").all()
+    said = [scores.sentence(), repr(scores), str(scores.verdict("observer_3", "observer_4"))]
+    for text in said:
+        assert "human" not in text
+        assert "observers of kind gpt" in text
+    with pytest.raises(ValueError, match=r"kinds are gpt, llama.*al\.benchmark\.group_scores"):
+        al.benchmark_scores(trials)

@@ -79,11 +79,11 @@ def test_error_consistency_stands_beside_and_is_another_question() -> None:
 
 @pytest.mark.slow
 def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
-    """Of two classes and a pair the table of readings is Dirichlet(n + 1/2)."""
+    """Of two classes and a pair the prior says the same with 2/3, with the weight of two items."""
     trials = simulated(2, 150)
     result = al.agreement(trials, "raw_agreement", n_resamples=4_000, n_draws=4_000, rng=1)
     equal = int((codes_of(trials)[0] == codes_of(trials)[1]).sum())
-    law = stats.beta(equal + 1, 150 - equal + 1)
+    law = stats.beta(equal + 4 / 3, 150 - equal + 2 / 3)
     draws = result.draws("posterior")[:, 0]
     assert draws.mean() == pytest.approx(law.mean(), abs=4 * law.std() / np.sqrt(4_000))
     assert draws.std() == pytest.approx(law.std(), rel=4 / np.sqrt(2 * 4_000))

@@ -225,16 +225,23 @@ def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) ->
     assert se == pytest.approx(np.linalg.norm(ready.slopes()[0]))
 
 
-def test_agreement_of_repeated_labels_has_a_posterior_and_rows_say_they_have_none() -> None:
+def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
     trials = labelled(np.random.default_rng(2), 150, 3)
     agreement = al.misclassification_agreement(trials, n_resamples=0, n_draws=4000, rng=1)
     se, n_joint = (agreement.estimates[k].values[0] for k in ("se", "n_joint_errors"))
     spread, noise = agreement.draws("posterior").std(), 4 / np.sqrt(2 * 4000)
     # A prior of mass 1 beside so many joint errors moves agreement by less than its share.
     assert se * (1 - noise) < spread < np.hypot(se, 1 / (1 + n_joint)) * (1 + noise)
-    similarity = al.error_similarity(trials, n_resamples=100, n_draws=400, rng=1)
-    assert "posterior" not in similarity.data.children
-    assert "several answers to an item" in similarity.summary()["note"].item()
+
+
+def test_unequal_numbers_of_answers_are_allowed_and_told() -> None:
+    table = al.simulate.repeated_answers(60, (1, 3), rng=1)[0].to_table()
+    late = (table["repeat"].astype(int) == 2) & (table["item"].astype(int) > 30)
+    asked = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    row = al.error_consistency(al.Trials.from_table(table[~late]), **asked).summary().iloc[0]
+    assert (row["n_trials"], row["note"]) == (60, "b: 2 to 3 answers to an item")
+    equal = al.error_consistency(al.Trials.from_table(table), **asked).summary()
+    assert equal["note"].item() == ""
 
 
 @pytest.mark.parametrize(

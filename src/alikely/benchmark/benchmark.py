@@ -25,6 +25,7 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.latent import latent_columns
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.nesting import POPULATIONS
+from alikely.benchmark.spoken import HUMAN, in_kinds
 from alikely.benchmark.tables import (
     ACCURACIES,
     CONSENSUS,
@@ -105,6 +106,11 @@ class Benchmark(Tree):
     def models(self) -> list[str]:
         """Names of the machines."""
         return [s for s in self.estimates["system"].values.tolist() if s not in (HUMANS, CEILING)]
+
+    @property
+    def humans(self) -> str:
+        """Kind of those whom machines are scored against."""
+        return str(self.data.attrs.get("humans", HUMAN))
 
     @property
     def datasets(self) -> list[str]:
@@ -197,7 +203,9 @@ class Benchmark(Tree):
         prob, kind = self.interval_options(ci_prob, ci_kind)
         levels = [*self.datasets, OVERALL] if level is None else [level]
         frames = [level_table(self, population, name, prob, kind) for name in levels]
-        return given_as(ordered(pd.concat(frames, ignore_index=True), sort), as_)
+        table = pd.concat(frames, ignore_index=True)
+        table["note"] = [in_kinds(note, self.humans) for note in table["note"]]
+        return given_as(ordered(table, sort), as_)
 
     def sentence(
         self,
@@ -238,7 +246,8 @@ class Benchmark(Tree):
         >>> print(scores.sentence("images"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
         Error consistency with 4 humans ranged over 6 machines from .06 (model_6; 95 % CI ...
         """
-        return benchmark_sentence(self, population, level, interval, ci_prob, ci_kind, digits)
+        said = benchmark_sentence(self, population, level, interval, ci_prob, ci_kind, digits)
+        return in_kinds(said, self.humans)
 
     def to_latex(
         self,
@@ -296,7 +305,7 @@ class Benchmark(Tree):
         n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
         parts = [counted(len(self.models), "machine"), counted(n_humans, "human")]
         parts.append(counted(len(self.datasets), "data set"))
-        return f"<Benchmark {self.metric.name}: {', '.join(parts)}>"
+        return in_kinds(f"<Benchmark {self.metric.name}: {', '.join(parts)}>", self.humans)
 
     def draws(self, school: School, variable: str, level: str = OVERALL) -> NDArray[np.float64]:
         """Replicates or draws of all systems at one level.
@@ -471,6 +480,7 @@ class Benchmark(Tree):
         return verdict_of(
             table, first, second,
             metric=self.metric.label, level=level, population=population, ci_prob=prob,
+            humans=self.humans,
         )  # fmt: skip
 
     def _compared(

@@ -163,7 +163,8 @@ def laid_out(
         if kind not in known:
             raise ValueError(
                 f"no observer is of kind {kind!r}; kinds are {listed(sorted(set(known.tolist())))}"
-                f"{nearest(kind, known)}; say which with models= and humans="
+                f"{nearest(kind, known)}; say which with models= and humans=, or "
+                "compare kinds without a reference by al.benchmark.group_scores"
             )
     kinds = [f"{humans}-{humans}"] + ([] if models is None else [f"{humans}-{models}"])
     table = joint_correctness(trials, kinds, grouping, no_response, labels=labels, repeats=repeats)

@@ -230,6 +230,7 @@ def benchmark_scores(
         "ci_kind": ci_kind,
         "exclude": str(exclude or ""),
         "no_response": no_response,
+        "humans": humans,
         "people": one_person,
         "items": one_image,
         "levels": "dataset" if levels is None else "conditions",

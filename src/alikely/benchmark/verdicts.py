@@ -16,6 +16,7 @@ import pandas as pd
 from alikely._base.names import listed, nearest
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.layout import OVERALL
+from alikely.benchmark.spoken import HUMAN, in_kinds
 from alikely.stats.intervals import bound_names, percent
 
 __all__ = ["EqualityTest", "Verdict", "equality_of", "verdict_of"]
@@ -116,6 +117,8 @@ class Verdict:
     n_differences : int
         How many hold at once.
     ci_prob : float
+    humans : str
+        Kind of those whom machines were scored against.
     """
 
     first: str
@@ -134,8 +137,12 @@ class Verdict:
     undecided: bool
     n_differences: int
     ci_prob: float
+    humans: str = HUMAN
 
     def __str__(self) -> str:
+        return in_kinds(self._said(), self.humans)
+
+    def _said(self) -> str:
         where = "" if self.level == OVERALL else f" in {self.level}"
         head = f"{self.metric} with the humans{where}, {self.first} less {self.second}"
         head = head[:1].upper() + head[1:]
@@ -187,6 +194,7 @@ def verdict_of(
     level: str,
     population: Population,
     ci_prob: float,
+    humans: str = HUMAN,
 ) -> Verdict:
     """Judge one of the differences of a table.
 
@@ -196,7 +204,7 @@ def verdict_of(
         As from `alikely.benchmark.Benchmark.differences`.
     first, second : str
         Of its systems.
-    metric, level, population, ci_prob
+    metric, level, population, ci_prob, humans
         What the table is of.
 
     Returns
@@ -254,4 +262,5 @@ def verdict_of(
         undecided=bool((differences["p_value_simultaneous"].dropna() > 1 - ci_prob).all()),
         n_differences=len(differences),
         ci_prob=ci_prob,
+        humans=humans,
     )

@@ -9,13 +9,26 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely.data.blocks import LEFT_OUT
+from alikely.data.blocks import LEFT_OUT, blocks
 
-__all__ = ["NO_ROWS", "Presented", "Recurring", "presented", "recurring", "refuse_repeats"]
+__all__ = [
+    "NO_ROWS",
+    "ONE_ANSWER",
+    "Presented",
+    "Recurring",
+    "presented",
+    "recurring",
+    "refuse_repeats",
+    "unequal_answers",
+]
 
 PLACE = ["dataset", "condition", "item"]
-# Of results of errors by class, whose posterior takes one answer of an observer to an item.
-NO_ROWS = "several answers to an item: no posterior yet, see the bootstrap"
+# Of results of errors by class, whose model takes one answer of an observer to an item.
+ONE_ANSWER = "several answers to an item: posterior of one answer to each, no test of equal rows"
+NO_ROWS = (
+    "several answers to an item: no posterior of means of error similarity; choose one answer to "
+    "each with select(repeat=...)"
+)
 # Of labels that come back, at most this share has several truths by mistake; numbers have more.
 FEW = 0.05
 
@@ -163,6 +176,45 @@ def refuse_repeats(data: xr.Dataset, what: str) -> None:
         f"{what} takes one answer to each item: choose one with "
         f"trials.select(repeat={int(data['repeat'].values.min())})"
     )
+
+
+def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
+    """Who of each pair answered some items more often than others, and how often.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness`.
+
+    Returns
+    -------
+    ndarray of str, shape (pair,)
+        Empty where either gave as many answers to one item as to another.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> items = dict(item=["x", "x", "y"], repeat=[0, 1, 0])
+    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], observers=["a", "b"], **items)
+    >>> unequal_answers(al.data.joint_correctness(trials, repeats="crossed")).tolist()
+    ['a: 1 to 2 answers to an item; b: 1 to 2 answers to an item']
+    """
+    out = np.full(table.sizes["pair"], "", dtype=object)
+    if "answers" not in table:
+        return out
+    names = table["observer"].values
+    for block in blocks(table):
+        number = table["answers"].values[:, block.trials]
+        ends = np.stack([table[side].values[block.rows] for side in ("first", "second")], axis=1)
+        told = {}
+        for observer in np.unique(ends).tolist():
+            given = number[observer][number[observer] > 0]
+            many = int(given.max(initial=0))
+            few = int(given.min(initial=many))
+            said = f"{names[observer]}: {few:,} to {many:,} answers to an item"
+            told[observer] = said if few < many else ""
+        out[block.rows] = ["; ".join(filter(None, map(told.get, pair))) for pair in ends.tolist()]
+    return out
 
 
 class Recurring(NamedTuple):

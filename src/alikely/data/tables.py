@@ -35,6 +35,7 @@ __all__ = [
     "from_counts",
     "groups_of_trials",
     "joint_correctness",
+    "one_answer_each",
     "pair_labels",
 ]
 
@@ -473,6 +474,41 @@ def pair_labels(
         f"{one} x {other}" + (f" [{suffix[g]}]" if varying else "")
         for one, other, g in zip(a, b, group, strict=True)
     ]
+
+
+def one_answer_each(table: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
+    """Choose one answer of each observer to each item, at random.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `joint_correctness` with labels, of items that came back and were crossed.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    xarray.Dataset
+        As of items that did not come back.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> classes = dict(item=["i", "i", "j"], repeat=[0, 1, 0], classes=["x", "y"])
+    >>> trials = al.Trials.from_arrays([list("xyx"), list("yyx")], list("xxx"), **classes)
+    >>> table = joint_correctness(trials, labels=True, repeats="crossed")
+    >>> one_answer_each(table, np.random.default_rng(1))["correct"].values[1].tolist()
+    [0, 1]
+    """
+    response = table["response"].values
+    chance = np.where(response != LEFT_OUT, rng.random(response.shape), -1.0)
+    said = np.take_along_axis(response, chance.argmax(axis=2)[..., None], axis=2)[..., 0]
+    right = (said == table["truth"].values).astype(np.int8)
+    out = table.drop_vars(["response", "correct", "answers"]).assign(
+        response=(("observer", "trial"), said),
+        correct=(("observer", "trial"), np.where(said == LEFT_OUT, LEFT_OUT, right)),
+    )
+    out.attrs["repeats"] = ""
+    return out.assign(cells=(("pair", "cell"), _counts(out)))
 
 
 def _counts(table: xr.Dataset) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 References
 ----------
+.. [HSW01] Hoffman, Sen, Weinberg (2001). Within-cluster resampling. doi:10.1093/biomet/88.4.1121
 .. [T06] Teh, Jordan, Beal, Blei (2006). Hierarchical Dirichlet processes.
    doi:10.1198/016214506000000302
 """
@@ -25,6 +26,7 @@ from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import blocks, cluster_numbers
+from alikely.data.tables import one_answer_each
 from alikely.errors.limits import (
     Limits,
     Simulated,
@@ -41,9 +43,11 @@ from alikely.errors.sweep import Chain
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric, errors
 
-__all__ = ["CHAINS", "PairedDraws", "paired_row_draws"]
+__all__ = ["CHAINS", "PairedDraws", "paired_row_draws", "single_answer_draws"]
 
 CHAINS = 2
+# Choices of one answer to each item, where items came back: the chains of a result.
+CHOICES = 4
 WARM_UP, SWEEPS = 150, 250
 # Cells of all pairs and classes that are worked on at a time.
 CELLS = 30_000
@@ -177,6 +181,51 @@ def paired_row_draws(
     r_hats = azs.rhat(xr.Dataset({"of_rows": (dims, similarity), "of_spread": (dims, spread)}))
     r_hat = np.fmax(r_hats["of_rows"].values, r_hats["of_spread"].values)
     return PairedDraws(values, model, r_hat, bounded, populations)
+
+
+def single_answer_draws(
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    rng: RandomState = None,
+    cluster: str | None = None,
+    folder: str | Path | None = None,
+) -> PairedDraws:
+    """Draws of class-level error similarity where items came back, of one answer to each.
+
+    One answer of each observer to each item is chosen at random, four times over, as in
+    within-cluster resampling [HSW01]_; the draws of all choices are taken together. Each is a
+    posterior of as many answers as there are items, so that no answer counts as further evidence,
+    and none is left aside; intervals are no narrower than those of one answer to each item.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.data.joint_correctness` with labels, of crossed repeats.
+    n_draws : int
+        Number of draws, a multiple of four.
+    metric, rng, cluster, folder
+        As in `paired_row_draws`.
+
+    Returns
+    -------
+    PairedDraws
+        Without ``populations``: draws of means are made from the data of one choice. The chains of
+        ``model`` are those of all choices, ``r_hat`` is the largest, ``bounded`` the mean.
+    """
+    found = []
+    for seed in seed_sequence(rng).spawn(CHOICES):
+        choosing, drawing = seed.spawn(2)
+        one = one_answer_each(table, np.random.default_rng(choosing))
+        found.append(paired_row_draws(one, n_draws // CHOICES, metric, drawing, cluster, folder))
+    model = xr.concat([each.model for each in found], dim="chain")
+    return PairedDraws(
+        np.concatenate([each.values for each in found]),
+        model,
+        np.stack([each.r_hat for each in found]).max(axis=0),
+        np.stack([each.bounded for each in found]).mean(axis=0),
+        xr.Dataset(),
+    )
 
 
 def _no_populations(table: xr.Dataset, n_draws: int) -> xr.Dataset:

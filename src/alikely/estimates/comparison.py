@@ -10,7 +10,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.inclusion import refuse_inclusion
+from alikely.data.repeats import NO_ROWS
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.chosen import starved
@@ -59,6 +61,10 @@ ROUNDING = 1e-12
 PRIOR_ALONE = "the prior alone: no trial tells them apart"
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
+TOGETHER = (
+    "posterior drawn pair by pair: no joint draws of entries that share trials; use "
+    "sampler='exact' with the default prior"
+)
 # Whoever of the pair it is.
 EITHER = "observer"
 
@@ -279,14 +285,10 @@ def contrast(
     for school in ("bootstrap", "posterior"):
         if school not in result.data.children:
             continue
-        if school == "posterior" and not _draws_belong_together(result, part):
-            rows[school] = {
-                "note": "posterior drawn pair by pair: no joint draws of entries that share "
-                "trials; use sampler='exact' with the default prior"
-            }
+        if school == "posterior" and (missed := _no_draws(result, part, w)):
+            rows[school] = {"note": missed}
             continue
-        calibrated = school == "posterior" and POPULATIONS in result.data.children
-        if calibrated:
+        if school == "posterior" and POPULATIONS in result.data.children:
             draws, unbounded = _of_populations(result, chosen, w, (1 + ci_prob) / 2)
         else:
             draws, unbounded = result.draws(school)[:, chosen].astype(np.float64) @ w, ""
@@ -574,15 +576,20 @@ def _of_populations(
             draws += side * (one_by_one[:, there] @ part)
             continue
         share = part / part.sum()
-        found = mean_draws(populations.isel(pair=there), estimate[there], _weighted(share))
+        here = populations.isel(pair=there)
+        found = mean_draws(here, estimate[there], functools.partial(np.dot, b=share))
         draws += side * part.sum() * found.values
         if found.bounded < sure:
             note = UNBOUNDED
     return draws, note
 
 
-def _weighted(share: Floats) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    return lambda values: values @ share
+def _no_draws(result: Result, part: xr.Dataset, weights: Floats) -> str:
+    """Why there are no posterior draws of a contrast, or of a mean of two; empty if there are."""
+    if not _draws_belong_together(result, part):
+        return TOGETHER
+    crossed = result.metric.draws == "rows" and part.attrs.get("repeats") == "crossed"
+    return NO_ROWS if crossed and max((weights > 0).sum(), (weights < 0).sum()) > 1 else ""
 
 
 def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:

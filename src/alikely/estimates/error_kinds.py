@@ -17,7 +17,7 @@ from alikely.errors.draws import chained, label_draws, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.paired_chains import paired_chain_draws
-from alikely.errors.paired_draws import paired_row_draws
+from alikely.errors.paired_draws import paired_row_draws, single_answer_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.chosen import design_draws, design_remarks
 from alikely.estimates.consistency import counted, sampling_unit
@@ -147,7 +147,7 @@ def _beside_rows(
     seed: np.random.SeedSequence,
 ) -> Found:
     if _crossed(table):
-        # Neither the models of rows nor the test of equal ones knows several answers to an item.
+        # The test of equal rows knows one answer to an item.
         return Found(error_counts(table))
     if "divergence" not in metric.beside:
         return Found(error_counts(table))
@@ -168,8 +168,6 @@ def _draw_rows(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
-    if _crossed(table):
-        return Drawn({})
     if ask.sampler == "auto":
         return _draw_paired(table, metric, ask, seed)
     if ask.sampler == "nuts":
@@ -224,9 +222,8 @@ def _draw_paired(
 ) -> Drawn:
     # Four chains of equal length, as all results have.
     n_draws = 4 * -(-ask.n_draws // 4)
-    drawn = paired_row_draws(
-        table, n_draws, metric, seed, sampling_unit(table, ask), ask.options.get("folder")
-    )
+    draw = single_answer_draws if _crossed(table) else paired_row_draws
+    drawn = draw(table, n_draws, metric, seed, sampling_unit(table, ask), ask.options.get("folder"))
     sides = interval(
         drawn.model[metric.name].values.reshape(-1, table.sizes["pair"]), ask.ci_prob, "eti"
     )
@@ -236,12 +233,13 @@ def _draw_paired(
     ]
     copying = drawn.model["copy_probability"].mean(("chain", "draw")).values
     beside = {"model_low": sides[:, 0], "model_high": sides[:, 1], "copy_probability": copying}
+    groups = {
+        "posterior": chained(drawn.values, table, metric, "gibbs"),
+        "rows": drawn.model,
+        "populations": drawn.populations,
+    }
     return Drawn(
-        {
-            "posterior": chained(drawn.values, table, metric, "gibbs"),
-            "rows": drawn.model,
-            "populations": drawn.populations,
-        },
+        {name: group for name, group in groups.items() if len(group)},
         np.array(remarks, dtype=object),
         variables={name: ("pair", values) for name, values in beside.items()},
     )

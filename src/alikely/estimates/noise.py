@@ -5,6 +5,7 @@ References
 .. [S04] Spearman (1904). The proof and measurement of association between two things.
    doi:10.2307/1412159
 .. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
+.. [M74] Miller (1974). The jackknife: a review. doi:10.1093/biomet/61.1.1
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
@@ -87,7 +88,8 @@ def answer_noise(
     estimate of the chance that of two answers the first is wrong and the second right; the noise
     share is its mean over that of ``1 - p``. The noise of ``p`` has the variance
     ``p (1 - p) / (R - 1)``, which is taken from the variances of the correlation. Standard errors
-    are those of influences of items [H74]_, the interval of the share is on the logit scale.
+    are those of influences of items [H74]_, of the correlation that of the jackknife over items
+    [M74]_; the interval of the share is on the logit scale, that of the correlation Student's.
 
     Examples
     --------
@@ -122,8 +124,9 @@ def answer_noise(
         for a, b in zip(here["first"].values, here["second"].values, strict=True):
             freed.append(_noise_free(share[[a, b]], answers[[a, b]], items[block.trials]))
     single, majority = (estimate(each, cluster=unit) for each in (table, _majority(table)))
-    correlation, se, note = (np.array(column) for column in zip(*freed, strict=True))
-    bounds = np.stack([correlation - deviate * se, correlation + deviate * se], axis=-1)
+    correlation, se, df, note = (np.array(column) for column in zip(*freed, strict=True))
+    half = stats.t.ppf((1 + ci_prob) / 2, df) * se
+    bounds = np.stack([correlation - half, correlation + half], axis=-1)
     labels = ("dataset", "condition", "observer_a", "observer_b")
     of_pairs = {name: table[name].values for name in labels}
     for name, found in (("single", single), ("majority", majority)):
@@ -173,23 +176,38 @@ def _of_observer(
 
 def _noise_free(
     share: Floats, answers: NDArray[np.int64], items: NDArray[np.intp]
-) -> tuple[float, float, str]:
-    """Correlation of two observers' strengths over items, its standard error, and a note."""
+) -> tuple[float, float, int, str]:
+    """Correlation of two observers' strengths over items, its error and freedom, and a note."""
     both = (answers > 1).all(axis=0)
-    if both.sum() < 3:
-        return np.nan, np.nan, "fewer than 3 items that both answered twice"
+    labels, unit = np.unique(items[both], return_inverse=True)
+    if len(labels) < 3:
+        return np.nan, np.nan, 1, "fewer than 3 items that both answered twice"
     p, n = share[:, both], answers[:, both].astype(np.float64)
-    away = p - p.mean(axis=1, keepdims=True)
-    products = away[0] * away[1]
-    squares = away**2 - p * (1 - p) / (n - 1)
-    variance = squares.mean(axis=1)
-    if (variance <= 0).any():
-        return np.nan, np.nan, "items differ by no more than noise"
-    scale = np.sqrt(variance.prod())
-    value = float(products.mean() / scale)
-    influence = products / scale - value * (squares / (2 * variance[:, None])).sum(axis=0)
+    noise = p * (1 - p) / (n - 1)
+    each = np.stack([np.ones_like(p[0]), *p, *(p**2 - noise), p[0] * p[1]])
+    sums = np.stack([np.bincount(unit, row) for row in each])
+    whole = sums.sum(axis=1)
+    value = float(_correlation(whole))
+    if np.isnan(value):
+        return np.nan, np.nan, 1, "items differ by no more than noise"
+    # The jackknife: influences hold less often, since what they are divided by is noisy, too.
+    without = _correlation(whole[:, None] - sums)
+    number = len(without)
+    se = float(np.sqrt((number - 1) / number * ((without - without.mean()) ** 2).sum()))
     note = "above 1: the noise is overrated, or chance" if value > 1 else ""
-    return value, _error(influence, items[both]), note
+    if np.isnan(se):
+        note = "without one of its items the others differ by no more than noise"
+    return value, se, number - 1, note
+
+
+def _correlation(sums: Floats) -> Floats:
+    """From sums of 1, both shares, their squares freed of noise, and products; NaN without any."""
+    n, a, b, aa, bb, ab = sums
+    variance = (aa / n - (a / n) ** 2, bb / n - (b / n) ** 2)
+    # Equal shares differ by rounding.
+    known = (variance[0] > 1e-12) & (variance[1] > 1e-12)
+    scale = np.sqrt(np.where(known, variance[0] * variance[1], np.nan))
+    return np.asarray((ab / n - a * b / n**2) / scale)
 
 
 def _majority(table: xr.Dataset) -> xr.Dataset:

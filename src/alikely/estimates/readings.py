@@ -91,7 +91,7 @@ def agreement(
         Leave a missing reading out, or count it as a class of its own, ``(no response)``.
     n_draws : int
         Draws of the posterior: a Dirichlet process of what all readers say of an item, with a prior
-        of the weight of two items around readings at random; 0 for none.
+        of the weight of two items on which two readers agree two times in three; 0 for none.
     cluster : str, optional
         As in `error_consistency`.
 

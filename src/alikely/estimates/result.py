@@ -16,7 +16,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
-from alikely.data.repeats import NO_ROWS
+from alikely.data.repeats import ONE_ANSWER, unequal_answers
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
@@ -401,6 +401,7 @@ class Result(Tree):
             remarks.append(np.full(len(frame), few, dtype=object))
             remarks.append(np.where(self._recurring(), self.cluster_note(), "").astype(object))
         remarks.append(np.full(len(frame), self.repeats_note(), dtype=object))
+        remarks.append(unequal_answers(self.table))
         if numbered := self.table.attrs.get("numbered", ""):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))
@@ -449,7 +450,7 @@ class Result(Tree):
         repeats = self.table.attrs.get("repeats", "")
         if repeats == "paired" and not self.data.attrs["cluster"]:
             return AS_TRIALS
-        return NO_ROWS if repeats == "crossed" and self.metric.draws == "rows" else ""
+        return ONE_ANSWER if repeats == "crossed" and self.metric.draws == "rows" else ""
 
     def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""

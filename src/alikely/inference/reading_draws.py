@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [BM73] Blackwell, MacQueen (1973). Ferguson distributions via Polya urn schemes.
+   doi:10.1214/aos/1176342372
 .. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
    doi:10.1214/aos/1176342360
 .. [S94] Sethuraman (1994). A constructive definition of Dirichlet priors. Statistica Sinica 4,
@@ -36,9 +38,11 @@ def readings_draws(
 ) -> NDArray[np.float32]:
     """Exact draws of one posterior of all that readers said, for all entries of a table.
 
-    What all readers say of an item gets a Dirichlet process prior [F73]_ of mass 2, around readings
-    in which any two are equal half of the time: of two classes, readings at random. Draws of
-    different entries belong together, so that differences and means can be taken draw by draw.
+    What all readers say of an item gets a Dirichlet process prior [F73]_ of mass 2, around items
+    whose classes have probabilities of their own, drawn by Polya's urn [BM73]_ so that any two
+    readings are equal two times in three: of two classes these probabilities are uniform, and any
+    number of readers is as likely to say the first as any other. Draws of different entries belong
+    together, so that differences and means can be taken draw by draw.
 
     Parameters
     ----------
@@ -116,12 +120,7 @@ def _prior(
 ) -> list[Floats]:
     """Sums over the pieces of the prior's part, each with readings of its own by everybody."""
     pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
-    k = len(possible)
-    # Everybody says the common class with this probability, so that two agree with 1/2.
-    alike = np.sqrt((k - 2) / (2 * (k - 1))) if k > 2 else 0.0
-    copied = rng.random((size, n_observers, STICKS)) < alike
-    common = rng.integers(0, k, (size, 1, STICKS))
-    said = possible[np.where(copied, common, rng.integers(0, k, copied.shape))]
+    said = possible[_said(rng, (size, n_observers, STICKS), len(possible))]
     at = np.arange(size * n_observers).reshape(size, n_observers, 1) * ready.k + said
     mass = np.broadcast_to(pieces[:, None, :], said.shape)
     each = np.bincount(at.ravel(), mass.ravel(), minlength=size * n_observers * ready.k)
@@ -138,3 +137,18 @@ def _prior(
     items = np.broadcast_to(pieces.sum(axis=1, keepdims=True), equal.shape)
     paired = given.sum(axis=2)
     return [items, equal, n_readers * equal, paired / n_readers, paired, given]
+
+
+def _said(rng: np.random.Generator, shape: tuple[int, int, int], k: int) -> NDArray[np.intp]:
+    """Readings (draw, reader, piece) by Polya's urn: classes of a piece are Dirichlet.
+
+    Each reader repeats one of those before it, or takes any class; the order makes no difference.
+    """
+    said = rng.integers(0, k, shape)
+    # Any class weighs so much that two readers agree with 2/3: one of two classes 1, uniform.
+    fresh = k / (2 * k - 3) if k > 1 else 1.0
+    for reader in range(1, shape[1]):
+        ball = rng.random((shape[0], 1, shape[2])) * (reader + fresh)
+        copied = np.take_along_axis(said, np.minimum(ball.astype(np.intp), reader - 1), axis=1)
+        said[:, reader] = np.where(ball < reader, copied, said[:, [reader]])[:, 0]
+    return said

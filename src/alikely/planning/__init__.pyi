@@ -7,6 +7,7 @@ from .chosen_conditions import choose_conditions as choose_conditions
 from .crossed import best_design as best_design
 from .crossed import expected_errors as expected_errors
 from .crossed import variance_components as variance_components
+from .items_of_agreement import items_for_agreement as items_for_agreement
 from .margins import answers_for_precision as answers_for_precision
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
@@ -38,6 +39,7 @@ __all__ = [
     "interval_width",
     "item_precision",
     "item_reliability",
+    "items_for_agreement",
     "items_for_margins",
     "operating",
     "participants_for_reliability",

@@ -1,0 +1,306 @@
+"""How many items readers must read for their agreement to be known.
+
+References
+----------
+.. [DE92] Donner, Eliasziw (1992). A goodness-of-fit approach to inference procedures for the kappa
+   statistic. doi:10.1002/sim.4780111109
+.. [G08] Gwet (2008). Computing inter-rater reliability and its variance in the presence of high
+   agreement. doi:10.1348/000711006X126600
+.. [M62] Mosimann (1962). On the compound multinomial distribution, the multivariate beta
+   distribution, and correlations among proportions. doi:10.1093/biomet/49.1-2.65
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely.metrics import Metric, get_metric
+from alikely.metrics.metric import analytic_interval
+from alikely.metrics.readings import Readings
+from alikely.planning.widths import check_trials, check_width
+from alikely.stats.intervals import check_interval
+
+__all__ = ["items_for_agreement"]
+
+# Items of a population: what corrects for a small sample vanishes.
+ENDLESS = 1e9
+# Numbers of readings of each class that are gone through.
+MOST_PATTERNS = 200_000
+MOST_ITEMS = 1e9
+# Halves of the range, to 1e-7 of it.
+BISECTIONS = 24
+
+
+def items_for_agreement(
+    value: ArrayLike,
+    width: ArrayLike | None = None,
+    *,
+    n_items: ArrayLike | None = None,
+    coefficient: str = "cohen_kappa",
+    n_readers: int = 2,
+    shares: Sequence[float] = (0.5, 0.5),
+    missing: float = 0.0,
+    against: float | None = None,
+    ci_prob: float = 0.95,
+) -> pd.DataFrame:
+    """Items for an interval of agreement of a width, or the width that a number of items gives.
+
+    Of readers who are alike and read all items but those that are missing at random; for readers
+    who are a sample of readers there is `alikely.planning.readers`, and from a pilot
+    `alikely.planning.plan_from`.
+
+    Parameters
+    ----------
+    value : array_like
+        True value of the coefficient, below 1 and at least that of readings which have nothing in
+        common but how often each class is given.
+    width : array_like, optional
+        Width of the interval, in (0, 2]. It broadcasts with `value`.
+    n_items : array_like of int, optional
+        In place of `width`: items, at least 2.
+    coefficient : str
+        As in `alikely.agreement`: ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"gwet_ac1"``,
+        ``"krippendorff_alpha"``, ``"brennan_prediger"`` or ``"raw_agreement"``.
+    n_readers : int
+        At least 2.
+    shares : sequence of float
+        How often each class is given; above 0, with the sum 1.
+    missing : float
+        Share of readings that are missing, in [0, 1).
+    against : float, optional
+        Value that the interval is to lie beside.
+    ci_prob : float
+        In (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per value and width or number: ``value``, ``n_items`` to be shown, ``se``, the
+        analytic interval ``lower, upper`` of a study that finds the value itself and its ``width``,
+        ``n_rare`` (expected items times the share of readings outside the most frequent class),
+        with `against` the ``power`` to have an interval beside it, and ``note``, which says where
+        so few items are rare that intervals fall short.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range or the coefficient unknown, both or neither of `width` and
+        `n_items` are given, or there are too many readers and classes to go through.
+
+    Notes
+    -----
+    Each item has probabilities of its classes, Dirichlet about `shares`, from which every reader
+    draws [M62]_: of two classes the model of a common correlation [DE92]_. Of all numbers of
+    readings of each class the coefficient's influence is known; its variance over `n_items` gives
+    the error [G08]_, on the logit scale, as in `alikely.agreement`. Half of all studies have a
+    wider interval, and other readers with the same agreement other errors where there are more than
+    two.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> plan = al.planning.items_for_agreement(0.6, [0.3, 0.2], shares=(0.8, 0.2))
+    >>> plan[["n_items", "width"]].round(2).values.tolist()
+    [[175.0, 0.3], [392.0, 0.2]]
+    >>> al.planning.items_for_agreement(0.8, n_items=100, against=0.6)["power"].round(2).tolist()
+    [0.75]
+    """
+    metric = _metric(coefficient)
+    frequency = _frequency(shares)
+    check_interval(ci_prob, "eti")
+    _check(n_readers, missing, len(frequency))
+    goals = n_items if width is None else width
+    if goals is None or (width is not None and n_items is not None):
+        raise ValueError("give either width or n_items, and not both")
+    stated, asked = (np.ravel(x).astype(np.float64) for x in np.broadcast_arrays(value, goals))
+    (check_trials if width is None else check_width)(asked)
+    counts, seen = _patterns(n_readers, len(frequency), missing)
+    low, high = (
+        float(metric.value(_population(counts, _chances(counts, seen, frequency, rho))))
+        for rho in (0.0, 1.0)
+    )
+    # Rounding of endlessly many items.
+    bad = ~((stated >= low - 1e-8) & (stated < high))
+    if bad.any():
+        raise ValueError(
+            f"{metric.name} must be at least {low:.3g}, that of readers who share nothing but how "
+            f"often they give each class, and below {high:.3g}; got {stated[bad][0]:g}"
+        )
+    z = float(special.ndtri((1 + ci_prob) / 2))
+
+    @functools.cache
+    def unit(each: float) -> float:
+        rho = min(max((each - low) / (high - low), 0.0), 1.0)
+        return _unit_error(metric, counts, seen, frequency, rho)
+
+    rows = []
+    for each, goal in zip(stated.tolist(), asked.tolist(), strict=True):
+        n = int(goal) if width is None else _number(metric, each, unit(each), goal, z)
+        se = unit(each) / np.sqrt(n)
+        lower, upper = analytic_interval(metric, np.asarray(each), np.asarray(se), z)
+        rare = n * seen[2:].sum() * (1 - frequency.max())
+        row: dict[str, Any] = {"value": each, "n_items": n, "se": se, "lower": lower,
+                               "upper": upper, "width": upper - lower, "n_rare": rare}  # fmt: skip
+        if against is not None:
+            row["power"] = _power(metric, each, unit, n, against, z)
+        rows.append(row | {"note": _note(metric, n, rare)})
+    return pd.DataFrame(rows)
+
+
+def _metric(coefficient: str) -> Metric:
+    metric = get_metric(coefficient)
+    if metric.counts != "readings":
+        raise ValueError(
+            f"{metric.name} is of {metric.counts}, and this plans agreement of readings; for error "
+            "consistency there is trials_for_width"
+        )
+    return metric
+
+
+def _frequency(shares: Sequence[float]) -> Floats:
+    frequency = np.asarray(shares, dtype=np.float64)
+    if frequency.ndim != 1 or len(frequency) < 2 or not (frequency > 0).all():
+        raise ValueError(f"shares must be two or more numbers above 0, got {shares}")
+    if not math.isclose(frequency.sum(), 1, abs_tol=1e-6):
+        raise ValueError(f"shares must have the sum 1, got {frequency.sum():g}")
+    return np.asarray(frequency / frequency.sum())
+
+
+def _check(n_readers: int, missing: float, n_classes: int) -> None:
+    if not (isinstance(n_readers, int | np.integer) and n_readers >= 2):
+        raise ValueError(f"n_readers must be a whole number of at least 2, got {n_readers}")
+    if not 0 <= missing < 1:
+        raise ValueError(f"missing must be a share in [0, 1), got {missing:g}")
+    number = math.comb(int(n_readers) + n_classes, n_classes)
+    if number > MOST_PATTERNS:
+        raise ValueError(
+            f"{n_readers} readers can give {n_classes} classes in {number:,} ways, and plans go "
+            f"through at most {MOST_PATTERNS:,}; join rare classes, or plan from a pilot with "
+            "plan_from"
+        )
+
+
+def _patterns(n_readers: int, k: int, missing: float) -> tuple[Floats, Floats]:
+    """Readings of each class, (pattern, class), and the chance of each number of readings."""
+    number = np.arange(n_readers + 1)
+    seen = special.comb(n_readers, number) * (1 - missing) ** number
+    seen = seen * missing ** (n_readers - number)
+    # Two readers are compared on the items that both read.
+    fewest = 2 if n_readers == 2 else 1
+    counts = [row for r in range(fewest, n_readers + 1) if seen[r] for row in _ways(r, k)]
+    return np.array(counts, dtype=np.float64), np.asarray(seen)
+
+
+def _ways(total: int, k: int) -> Iterator[list[int]]:
+    """All ways to divide a number among classes, as bars between stars."""
+    for bars in itertools.combinations(range(total + k - 1), k - 1):
+        ends = [-1, *bars, total + k - 1]
+        yield [right - left - 1 for left, right in itertools.pairwise(ends)]
+
+
+def _chances(counts: Floats, seen: Floats, frequency: Floats, rho: float) -> Floats:
+    """Of each pattern, by Polya's urn; `rho` is the correlation of two readings."""
+    total = counts.sum(axis=1)
+    if rho >= 1:
+        alike = counts.max(axis=1) == total
+        given = np.where(alike, (counts / total[:, None]) @ frequency, 0.0)
+        return np.asarray(seen[total.astype(int)] * given)
+    ways = special.gammaln(total + 1) - special.gammaln(counts + 1).sum(axis=1)
+    if rho <= 0:
+        return np.asarray(seen[total.astype(int)] * np.exp(ways + counts @ np.log(frequency)))
+    urn = (1 - rho) / rho
+    rising = special.gammaln(counts + urn * frequency) - special.gammaln(urn * frequency)
+    whole = special.gammaln(total + urn) - special.gammaln(urn)
+    return np.asarray(seen[total.astype(int)] * np.exp(ways + rising.sum(axis=1) - whole))
+
+
+def _sums(counts: Floats) -> list[Floats]:
+    """What an item of each pattern adds to `Readings`, (pattern, ...); `given` by all readers."""
+    total = counts.sum(axis=1)
+    many = total > 1
+    ways = np.maximum(total * (total - 1), 1)
+    equal = np.where(many, (counts * (counts - 1)).sum(axis=1) / ways, 0.0)
+    shares = counts / total[:, None]
+    return [many * 1.0, equal, total * equal, shares, counts * many[:, None], counts]
+
+
+def _population(counts: Floats, chance: Floats) -> Readings:
+    """Sums over endlessly many items, of two readers alike: more differ in nothing."""
+    items, equal, coincident, shares, paired, given = (
+        ENDLESS * np.tensordot(chance, part, axes=1) for part in _sums(counts)
+    )
+    of_each = np.tile(given / 2, (2, 1))
+    return Readings(items, equal, coincident, shares, paired, of_each, np.asarray(len(given)))
+
+
+def _unit_error(
+    metric: Metric, counts: Floats, seen: Floats, frequency: Floats, rho: float
+) -> float:
+    """Standard error over one item."""
+    chance = _chances(counts, seen, frequency, rho)
+    slopes = metric.influence(_population(counts, chance))
+    # Readers are alike, and so is what a reading of any of them does.
+    by_sum = [*slopes[:5], slopes.given[0]]
+    moved = [
+        part @ np.asarray(slope) if part.ndim > 1 else part * slope
+        for part, slope in zip(_sums(counts), by_sum, strict=True)
+    ]
+    influence = ENDLESS * np.sum(moved, axis=0)
+    return float(np.sqrt(chance @ influence**2))
+
+
+def _number(metric: Metric, value: float, unit: float, goal: float, z: float) -> int:
+    """Least number of items with an interval that is no wider, by bisection."""
+
+    def width(n: float) -> float:
+        ends = analytic_interval(metric, np.asarray(value), np.asarray(unit / np.sqrt(n)), z)
+        return float(ends[1] - ends[0])
+
+    if width(MOST_ITEMS) > goal:
+        raise ValueError(
+            f"a width of {goal:g} takes more than {MOST_ITEMS:.0e} items; ask for a larger one"
+        )
+    few, many = 1, int(MOST_ITEMS)
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if width(middle) <= goal else (middle, many)
+    return many
+
+
+def _power(
+    metric: Metric, value: float, unit: Callable[[float], float], n: int, against: float, z: float
+) -> float:
+    """Chance of an interval beside a value: that of an estimate far enough from it."""
+    low, high = metric.bounds
+    if not low < against < high:
+        raise ValueError(f"against must lie in ({low:g}, {high:g}), got {against:g}")
+    beyond = 0.0
+    for bound, end in ((high, 0), (low, 1)):
+        near, far = against, bound
+        for _ in range(BISECTIONS):
+            middle = (near + far) / 2
+            error = np.asarray(unit(middle) / np.sqrt(n))
+            reached = analytic_interval(metric, np.asarray(middle), error, z)[end]
+            clear = reached > against if end == 0 else reached < against
+            near, far = (near, middle) if clear else (middle, far)
+        away = (value - far) / (unit(value) / np.sqrt(n))
+        beyond += float(special.ndtr(away if end == 0 else -away))
+    return beyond
+
+
+def _note(metric: Metric, n_items: int, n_rare: float) -> str:
+    trust = metric.trust
+    if trust is None:
+        return ""
+    known = {"n_trials": np.array([float(n_items)]), "n_rare": np.array([n_rare])}
+    return trust.seldom if trust.rarest(known)[0] < trust.least else ""

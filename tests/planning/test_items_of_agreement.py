@@ -1,0 +1,158 @@
+"""Items for agreement: closed forms, another package, and studies that are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
+
+import alikely as al
+from alikely.estimates.general import compare
+from alikely.metrics.metric import analytic_interval
+from alikely.planning import items_for_agreement
+
+COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "brennan_prediger",
+         "raw_agreement"]  # fmt: skip
+
+
+def test_of_two_readers_errors_are_those_of_books() -> None:
+    """Raw agreement is a binomial share; kappa has the variance of Fleiss, Cohen and Everitt."""
+    raw = items_for_agreement(0.8, n_items=100, coefficient="raw_agreement").iloc[0]
+    assert raw["se"] == pytest.approx(0.04)
+    pabak = items_for_agreement(0.6, n_items=100, coefficient="brennan_prediger").iloc[0]
+    assert pabak["se"] == pytest.approx(0.08)
+    shares = np.array([0.6, 0.3, 0.1])
+    table = 0.55 * np.diag(shares) + 0.45 * np.outer(shares, shares)
+    known = cohens_kappa(1e6 * table)
+    plan = items_for_agreement(0.55, n_items=10**6, shares=shares.tolist()).iloc[0]
+    assert known.kappa == pytest.approx(0.55)
+    assert plan["se"] == pytest.approx(known.std_kappa, rel=1e-9)
+
+
+def test_a_number_is_the_least_that_has_the_width() -> None:
+    asked: dict[str, Any] = {"coefficient": "gwet_ac1", "n_readers": 4, "shares": (0.8, 0.15, 0.05)}
+    plan = items_for_agreement([0.6, 0.9], 0.15, **asked)
+    for row in plan.itertuples():
+        here = items_for_agreement(row.value, n_items=[row.n_items - 1, row.n_items], **asked)
+        assert here["width"][0] > 0.15 >= here["width"][1]
+    # More readers need fewer items, and missing readings more.
+    two = items_for_agreement(0.6, 0.15, **(asked | {"n_readers": 2}))["n_items"][0]
+    some = items_for_agreement(0.6, 0.15, missing=0.2, **asked)["n_items"][0]
+    assert plan["n_items"][0] < some < two
+
+
+def test_few_rare_items_are_named() -> None:
+    plan = items_for_agreement(0.5, n_items=[40, 400], shares=(0.9, 0.1))
+    np.testing.assert_allclose(plan["n_rare"], [4, 40])
+    assert plan["note"][0].startswith("few items, or few outside the most frequent class")
+    assert plan["note"][1] == ""
+    # AC1 does not suffer.
+    assert items_for_agreement(0.9, n_items=40, coefficient="gwet_ac1")["note"][0] == ""
+
+
+def test_a_pilot_plans_too() -> None:
+    trials = al.load_example().select(kind="human", condition="noise")
+    pilot = al.agreement(trials, "gwet_ac1", readers="all", n_resamples=0, n_draws=400, rng=1)
+    plan = al.planning.plan_from(pilot, [160, 640], n_datasets=200, rng=1)
+    assert plan["expected_width"][1] == pytest.approx(plan["expected_width"][0] / 2, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "against", "share"),
+    [(0.8, 100, 0.6, 0.5), (0.6, 120, 0.4, 0.8), (0.3, 200, 0.1, 0.8), (0.9, 80, 0.7, 0.5)],
+)
+def test_power_of_two_readers(value: float, n: int, against: float, share: float) -> None:
+    """Tables of two readers drawn; kappa, its influence and its interval by hand."""
+    n_sets, pi = 20_000, np.array([share, 1 - share])
+    table = value * np.diag(pi) + (1 - value) * np.outer(pi, pi)
+    cells = np.random.default_rng(1).multinomial(n, table.ravel(), n_sets) / n
+    p, q = cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]
+    equal, chance = cells[:, 0] + cells[:, 3], p * q + (1 - p) * (1 - q)
+    kappa = (equal - chance) / (1 - chance)
+    by_chance = np.array([p + q, 1 - p + q, p + 1 - q, 2 - p - q])
+    same = np.array([1, 0, 0, 1])[:, None]
+    moved = (same - equal - (1 - kappa) * (by_chance - 2 * chance)) / (1 - chance)
+    se = np.sqrt((cells.T * np.square(moved)).sum(axis=0) / n)
+    ends = analytic_interval(al.metrics.COHEN_KAPPA, kappa, se, 1.959964)
+    # Where all items are read alike there is no interval, and kappa is 1.
+    found = ((ends[:, 0] > against) | (ends[:, 1] < against) | (kappa == 1)).mean()
+    plan = items_for_agreement(value, n_items=n, against=against, shares=pi.tolist()).iloc[0]
+    error = np.sqrt(found * (1 - found) / n_sets)
+    assert found == pytest.approx(plan["power"], abs=4 * error + 0.01)
+    assert kappa.std() == pytest.approx(plan["se"], rel=4 / np.sqrt(2 * n_sets) + 0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coefficient", ["cohen_kappa", "gwet_ac1", "krippendorff_alpha"])
+def test_studies_show_what_was_planned(coefficient: str, figure: Callable[[str], None]) -> None:
+    """Four readers, three classes, a tenth missing: error, width, and power against .35."""
+    rng = np.random.default_rng(1)
+    n_sets, n, rho, shares = 400, 150, 0.5, np.array([0.6, 0.25, 0.15])
+    chance = rng.dirichlet(shares * (1 - rho) / rho, n_sets * n)
+    codes = (rng.random((4, len(chance), 1)) > chance.cumsum(axis=1)).sum(axis=2).clip(max=2)
+    said = codes.astype(object)
+    said[rng.random(said.shape) < 0.1] = None
+    trials = al.Trials.from_arrays(
+        said,
+        rng.integers(0, 3, len(chance)),
+        classes=range(3),
+        condition=np.repeat(np.arange(n_sets), n).tolist(),
+    )
+    found = compare(
+        trials, coefficient, readers="all", no_response="drop", n_resamples=0, n_draws=0
+    ).summary()
+    # Agreement of two readings, of which 1/2 and what chance leaves of the rest are equal.
+    equal = rho + (1 - rho) * (shares**2).sum()
+    ac1 = 1 - (1 - equal) / (1 - (1 - (shares**2).sum()) / 2)
+    value = ac1 if coefficient == "gwet_ac1" else rho
+    plan = items_for_agreement(
+        value, n_items=n, coefficient=coefficient, n_readers=4, shares=shares.tolist(),
+        missing=0.1, against=0.35,
+    ).iloc[0]  # fmt: skip
+    ends = found["analytic_ci95_lb"], found["analytic_ci95_ub"]
+    power = ((ends[0] > 0.35) | (ends[1] < 0.35)).mean()
+    figure(f"{coefficient}: se {plan['se']:.4f}, {found['estimate'].std():.4f}; "
+           f"power {plan['power']:.3f}, {power:.3f}")  # fmt: skip
+    spread = 4 / np.sqrt(2 * n_sets)
+    assert found["estimate"].std() == pytest.approx(plan["se"], rel=spread)
+    assert (ends[1] - ends[0]).mean() == pytest.approx(plan["width"], rel=0.02)
+    # Estimates are normal to first order: .01 for the curvature.
+    room = 4 * np.sqrt(plan["power"] * (1 - plan["power"]) / n_sets) + 0.01
+    assert power == pytest.approx(plan["power"], abs=room)
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_readers_with_nothing_in_common_can_be_planned(coefficient: str) -> None:
+    shares = np.array([0.7, 0.3])
+    equal = float((shares**2).sum())
+    chance = {"gwet_ac1": 1 - equal, "brennan_prediger": 0.5, "raw_agreement": 0.0}
+    by_chance = chance.get(coefficient, equal)
+    value = (equal - by_chance) / (1 - by_chance)
+    asked: dict[str, Any] = {"coefficient": coefficient, "shares": shares.tolist()}
+    assert items_for_agreement(value, n_items=100, **asked)["se"][0] > 0
+    with pytest.raises(ValueError, match=r"must be at least .* share nothing but how often"):
+        items_for_agreement(value - 0.01, n_items=100, **asked)
+
+
+def test_bad_input() -> None:
+    for asked, told in [
+        ({"value": 1.0, "width": 0.2}, "and below 1; got 1"),
+        ({"value": 0.5}, "either width or n_items"),
+        ({"value": 0.5, "width": 0.2, "n_items": 50}, "and not both"),
+        ({"value": 0.5, "width": 3}, r"width must lie in \(0, 2\]"),
+        ({"value": 0.5, "n_items": 1}, "whole numbers of at least 2"),
+        ({"value": 0.5, "width": 0.2, "shares": (0.5, 0.6)}, "the sum 1, got 1.1"),
+        ({"value": 0.5, "width": 0.2, "shares": (1.0,)}, "two or more numbers above 0"),
+        ({"value": 0.5, "width": 0.2, "n_readers": 1}, "n_readers must be a whole number"),
+        ({"value": 0.5, "width": 0.2, "missing": 1}, "missing must be a share"),
+        ({"value": 0.5, "width": 0.2, "n_readers": 40, "shares": (0.1,) * 10}, "in .* ways"),
+        ({"value": 0.5, "width": 1e-6}, "more than 1e.09 items"),
+        ({"value": 0.5, "width": 0.2, "against": 1.5}, r"against must lie in \(-1, 1\)"),
+        ({"value": 0.5, "width": 0.2, "coefficient": "error_consistency"}, "trials_for_width"),
+        ({"value": 0.5, "width": 0.2, "coefficient": "gwet"}, "gwet_ac1"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            items_for_agreement(**asked)  # type: ignore[arg-type]
