@@ -212,8 +212,9 @@ def test_only_tables_that_are_odd_are_read_as_a_whole(
     assert rows == [len(tables[0]) + len(tables[2])]
 
 
-def test_many_labels_take_more_bytes() -> None:
-    n = 70_000
+def test_many_labels_take_more_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alikely.data.pieces.TWO_BYTES", 100)
+    n = 300
     names = np.array([f"c{k}" for k in range(n)])
     table = pa.table(
         {"observer": np.repeat("a", n), "item": names, "truth": names, "response": names[::-1]}

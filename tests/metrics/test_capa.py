@@ -75,7 +75,7 @@ def by_hand(p: Any, q: Any, truth: Any, n_options: Any) -> tuple[list[float], li
         / (2 * h)
         for i in range(n)
     ]
-    return values(np.ones(n)).tolist(), np.sqrt((np.array(psi)[:, :2] ** 2).sum(axis=0)).tolist()
+    return values(np.ones(n)).tolist(), np.sqrt((np.array(psi)[:, :3] ** 2).sum(axis=0)).tolist()
 
 
 def package() -> Any:
@@ -101,7 +101,8 @@ def test_matrices_are_what_is_found_by_hand(soft: bool, missing: float, vary: bo
             got = (found.estimate, found.r_p, found.same_wrong, found.same_wrong_chance)
             assert [m[a, b] for m in got] == pytest.approx(values, abs=1e-12)
             # Central differences of step 1e-4 err by 1e-8 of a third derivative below 10.
-            assert [found.se[a, b], found.r_p_se[a, b]] == pytest.approx(se, abs=1e-7)
+            got = (found.se, found.r_p_se, found.same_wrong_se)
+            assert [m[a, b] for m in got] == pytest.approx(se, abs=1e-7)
             assert found.n_questions[a, b] == (~np.isnan(array[[a, b]]).any(axis=(0, 2))).sum()
 
 

@@ -19,8 +19,8 @@ from alikely._base.names import listed, nearest
 from alikely.data.parquet import PIECE, ParquetTable
 
 __all__ = [
-    "Column", "Encoded", "OddError", "Source", "floats_meant", "label", "named_once", "note_missing",
-    "open_tables",
+    "Column", "Encoded", "OddError", "Source", "floats_meant", "label", "named_once",
+    "note_missing", "open_tables",
 ]  # fmt: skip
 
 
