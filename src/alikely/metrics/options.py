@@ -363,9 +363,8 @@ def _of_all(
             raise ValueError(f"these trials do not say their options; see Trials.{way}")
         matrices = capa_matrices(answers[name], answers["truth"], answers["n_options"])
         found = matrices._asdict()
-        shown = {"agreement": "observed", "chance_agreement": "expected", "r_p": "r_p",
-                 "r_p_se": "r_p_se", "same_wrong": "same_wrong",
-                 "same_wrong_se": "same_wrong_se", "same_wrong_chance": "same_wrong_chance"}  # fmt: skip
+        shown = {name: name for name in BESIDE}
+        shown |= {"agreement": "observed", "chance_agreement": "expected"}
         beside = {name: found[kept] for name, kept in shown.items()}
         counted = {"n_used": found["n_questions"]}
         if limits:
