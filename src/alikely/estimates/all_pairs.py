@@ -292,12 +292,15 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
     parts = []
     for start in range(0, max(n_trials, 1), step):
         part = np.asarray(ordered.isel(trial=slice(start, start + step)).values)
-        known = (part == 1) | (part == 0) | (part == -1)
-        if not known.all():
+        with np.errstate(invalid="ignore"):
+            whole = part.astype(np.int8, copy=False)
+        other = whole is not part and (whole != part).any()
+        if other or (whole.size and (whole.min() < -1 or whole.max() > 1)):
+            known = (part == 1) | (part == 0) | (part == -1)
             raise ValueError(
                 f"answers must be 1 (right), 0 (wrong) or -1 (left out), got {part[~known][0]:g}"
             )
-        parts.append(pack(part.astype(np.int8)))
+        parts.append(pack(whole))
     right = np.concatenate([part.right for part in parts], axis=1)
     if all(part.shown is None for part in parts):
         return Packed(right, None, n_trials)
