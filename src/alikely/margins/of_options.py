@@ -23,7 +23,7 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
     Parameters
     ----------
     trials : Trials
-        After `Trials.with_probabilities`; memory-mapped probabilities are read some at a time.
+        After `Trials.with_probabilities`; mapped or chunked probabilities are read some at a time.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
             f"item {places['item'][int(np.argmax(again))]!r} came back, and has several margins; "
             "choose one repeat: trials.select(repeat=0)"
         )
-    p, truth = data[PROBABILITY].values, data["truth"].values
+    p, truth = data[PROBABILITY].data, data["truth"].values
     n, n_trials, k = p.shape
     margin = np.empty((n, n_trials))
     step = max(1, CHUNK // (n * k))

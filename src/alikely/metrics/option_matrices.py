@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, on_disk_or_chunked
 from alikely.metrics.cells import divide
 from alikely.metrics.option_checks import check_answers, check_options, check_probabilities
 from alikely.metrics.options import (
@@ -115,7 +115,7 @@ def capa_matrices(
     values : array_like, shape (observer, question, option) or (observer, question)
         Probabilities of the options (soft), NaN throughout where a system did not answer a
         question, 0 beyond its options; or numbers of the options chosen, from 0 (discrete), -1
-        where it did not answer. Memory-mapped arrays are read block by block.
+        where it did not answer. Memory-mapped arrays, and those of dask, are read block by block.
     truth : array_like of int, shape (question,)
         Number of the right option.
     n_options : int or array_like of int, shape (question,), optional
@@ -241,8 +241,7 @@ class _Sums(dict[str, Any]):
 def _checked(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    # asarray keeps what is memory-mapped on disk.
-    array = np.asarray(values)
+    array = on_disk_or_chunked(values)
     if array.ndim not in (2, 3) or not array.size:
         raise ValueError(
             "values must be probabilities (observer, question, option) or answers (observer, "
@@ -278,7 +277,7 @@ def _blocks(
         right, options = truth[part], n_options[part]
         f = 1 / (options - 1.0)
         if array.ndim == 2:
-            codes = array[:, part]
+            codes = np.asarray(array[:, part])
             shown = codes >= 0
             correct = codes == right
             one_hot = codes[..., None] == np.arange(k)
@@ -286,8 +285,8 @@ def _blocks(
             p, own = one_hot.astype(np.float32), shown.astype(np.float64)
             correct = correct.astype(np.float64)
         else:
-            p = np.asarray(array[:, part], dtype=np.float64)
-            shown = check_probabilities(array[:, part], options, part)
+            given = np.asarray(array[:, part])
+            shown, p = check_probabilities(given, options, part), given.astype(np.float64)
             p = np.where(shown[..., None], p, 0.0) if not shown.all() else p
             correct = np.take_along_axis(p, right[None, :, None], axis=2)[..., 0]
             own = np.einsum("nqk,nqk->nq", p, p)
