@@ -36,6 +36,8 @@ from alikely.data.pieces import KEYS, Aligned, Roles, in_pieces
 __all__ = ["arrays_aligned", "correct_aligned", "table_aligned"]
 
 DEFAULT_LABEL = "all"
+# So many are read as a whole where anything is odd; of more only the tables that it concerns.
+FEW_ROWS = 1 << 20
 # What a row takes while whole columns are read: texts, codes and sorted numbers of trials.
 ROW_BYTES = 200
 
@@ -102,7 +104,7 @@ def _read(source: Source, roles: Roles) -> Aligned:
     except OddError as odd:
         # Of two truths, classes that others of the tables name are none that are unknown.
         seen = "seen" if roles.classes is None else roles.classes
-        if odd.tables:
+        if odd.tables and source.n_rows > FEW_ROWS:
             _at_once(source.part(odd.tables), roles._replace(classes=seen))
     source.notes.clear()
     check_memory(

@@ -152,6 +152,8 @@ class Source:
         if isinstance(frame, ParquetTable):
             yield from frame.pieces(names)
             return
+        if not all(name in frame.columns for name in names):
+            raise OddError(table)
         whole = {name: _as_array(frame, name, self._place(table)) for name in names}
         for start in range(0, len(frame), PIECE):
             yield {name: array.slice(start, PIECE) for name, array in whole.items()}

@@ -18,7 +18,7 @@ __all__ = ["add_common"]
 WORDS = 256
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def ones(typing: Any, word: Any) -> Any:
     """Number of bits of a word that are 1: one instruction."""
 
