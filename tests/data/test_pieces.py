@@ -16,8 +16,8 @@ import xarray as xr
 
 import alikely as al
 from alikely.data import aligned, ingest, parquet
-from alikely.data.ingest import OddError
-from alikely.data.pieces import in_pieces
+from alikely.data.ingest import OddError, Source
+from alikely.data.pieces import Aligned, Roles, in_pieces
 
 Change = Callable[[list[pd.DataFrame], np.random.Generator], None]
 
@@ -197,13 +197,15 @@ def test_what_is_plain_is_never_read_as_a_whole(
 def test_only_tables_that_are_odd_are_read_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = []
+    rows: list[int] = []
     at_once = aligned._at_once
-    monkeypatch.setattr(
-        aligned,
-        "_at_once",
-        lambda source, roles: (rows.append(source.n_rows), at_once(source, roles))[1],
-    )
+
+    def counted(source: Source, roles: Roles) -> Aligned:
+        rows.append(source.n_rows)
+        return at_once(source, roles)
+
+    monkeypatch.setattr(aligned, "_at_once", counted)
+    monkeypatch.setattr(aligned, "FEW_ROWS", 0)
     rng = np.random.default_rng(5)
     tables = _tables(rng)
     tables[2] = pd.concat([tables[2], tables[0].iloc[[3]]], ignore_index=True)
