@@ -44,6 +44,16 @@ def test_jobs_meet_at_their_ends(n_observers: int) -> None:
     assert all_cells(pack(correct)).tolist() == _plain(correct)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("least", [-1, 0])
+def test_compiled_loops_count_the_same(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    correct = np.random.default_rng(3).integers(least, 2, (70, 17_000)).astype(np.int8)
+    packed = pack(correct)
+    expected = all_cells(packed)
+    monkeypatch.setattr("alikely.data.packed.MANY", 0)
+    np.testing.assert_array_equal(all_cells(packed), expected)
+
+
 def test_bits_of_shown_trials_are_there_where_all_count() -> None:
     packed = pack(np.ones((2, 70), dtype=np.int8))
     assert packed.shown is None

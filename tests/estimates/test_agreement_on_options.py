@@ -72,7 +72,7 @@ def test_what_stands_beside_the_estimate() -> None:
     for name, matrix in (
         ("agreement", found.observed), ("chance_agreement", found.expected), ("r_p", found.r_p),
         ("r_p_se", found.r_p_se), ("same_wrong", found.same_wrong),
-        ("same_wrong_chance", found.same_wrong_chance),
+        ("same_wrong_se", found.same_wrong_se), ("same_wrong_chance", found.same_wrong_chance),
     ):  # fmt: skip
         np.testing.assert_allclose(frame[name], matrix[a, b], atol=1e-12)
 

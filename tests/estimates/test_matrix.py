@@ -73,7 +73,9 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
         al.matrix(trials.data["correct"], "MA")
 
 
-@pytest.mark.parametrize("metric", ["kappa_p", "kappa_p_discrete", "option_correlation"])
+@pytest.mark.parametrize(
+    "metric", ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]
+)
 def test_options(metric: str) -> None:
     rng = np.random.default_rng(4)
     logits = rng.normal(size=(5, 150, 4)) + rng.normal(size=(150, 4))
@@ -87,8 +89,27 @@ def test_options(metric: str) -> None:
     found = _by_pair(al.matrix(trials, metric).to_frame())
     table = _by_pair(al.compare(trials, metric, n_resamples=0, n_draws=0).summary())
     shown = ["estimate", "se", "analytic_ci95_lb", "agreement", "chance_agreement", "same_wrong"]
-    assert not found["note"].str.contains("rests on").any()
+    shown += ["same_wrong_se", "same_wrong_chance"]
+    if metric == "same_wrong_answer":
+        shown.append("n_joint_errors")
+    assert not found["note"].str.contains("rests on [0-9]").any()
     pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-6)
+
+
+def test_limits_of_agreement_on_options() -> None:
+    rng = np.random.default_rng(6)
+    codes, truth = rng.integers(0, 4, (4, 120)), rng.integers(0, 4, 120)
+    codes = np.where(rng.random(codes.shape) < 0.5, truth, codes)
+    letters = np.array(list("ABCD"))
+    trials = al.Trials.from_arrays(letters[codes], letters[truth], classes=list("ABCD"))
+    found = al.matrix(trials.with_options(4), "kappa_p_discrete", ci_prob=0.9)
+    cells = al.metrics.capa_matrices(codes, truth, 4).cells()
+    limits = al.inference.option_limits(cells, 4, (0.05, 0.95))
+    above = np.triu_indices(4, 1)
+    for name, k in (("posterior_lower", 0), ("posterior_upper", 1)):
+        np.testing.assert_allclose(found[name].values[above], limits[..., k][above], rtol=1e-9)
+    plain = al.matrix(trials.with_options(4), "kappa_p_discrete", intervals=["analytic"])
+    assert "posterior_lower" not in plain.estimates
 
 
 def test_questions_without_probabilities_are_counted() -> None:

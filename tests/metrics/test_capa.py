@@ -7,11 +7,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import alikely as al
 from alikely.metrics import options
 from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
 from alikely.metrics.options import OptionSums
@@ -75,7 +79,7 @@ def by_hand(p: Any, q: Any, truth: Any, n_options: Any) -> tuple[list[float], li
         / (2 * h)
         for i in range(n)
     ]
-    return values(np.ones(n)).tolist(), np.sqrt((np.array(psi)[:, :2] ** 2).sum(axis=0)).tolist()
+    return values(np.ones(n)).tolist(), np.sqrt((np.array(psi)[:, :3] ** 2).sum(axis=0)).tolist()
 
 
 def package() -> Any:
@@ -101,7 +105,8 @@ def test_matrices_are_what_is_found_by_hand(soft: bool, missing: float, vary: bo
             got = (found.estimate, found.r_p, found.same_wrong, found.same_wrong_chance)
             assert [m[a, b] for m in got] == pytest.approx(values, abs=1e-12)
             # Central differences of step 1e-4 err by 1e-8 of a third derivative below 10.
-            assert [found.se[a, b], found.r_p_se[a, b]] == pytest.approx(se, abs=1e-7)
+            got = (found.se, found.r_p_se, found.same_wrong_se)
+            assert [m[a, b] for m in got] == pytest.approx(se, abs=1e-7)
             assert found.n_questions[a, b] == (~np.isnan(array[[a, b]]).any(axis=(0, 2))).sum()
 
 
@@ -247,6 +252,25 @@ def test_wrong_answers_by_number_of_options() -> None:
         n = sum(both_wrong for both_wrong, _, _ in found.values())
         same = sum(both_wrong * share for both_wrong, share, _ in found.values())
         np.testing.assert_allclose(same / n, every.same_wrong, atol=1e-12)
+
+
+def test_chunked_probabilities_stay_chunked() -> None:
+    p, answers, truth, _ = leaderboard(2, 4, 60, 3, False, 0.1)
+    answers = np.where(answers < 0, 0, answers)
+    chunked = da.from_array(p, chunks=(2, 25, 3))
+    letters = np.array(list("ABC"))
+    bare = al.Trials.from_arrays(letters[answers], letters[truth], classes=list("ABC"))
+    trials = bare.with_probabilities(xr.DataArray(chunked))
+    assert isinstance(trials.data["probability"].data, da.Array)
+    found = al.matrix(trials, "kappa_p")
+    whole = al.matrix(bare.with_probabilities(p), "kappa_p")
+    xr.testing.assert_allclose(found["estimate"], whole["estimate"])
+    pd.testing.assert_frame_equal(
+        al.margins.decision_margins(trials),
+        al.margins.decision_margins(bare.with_probabilities(p)),
+    )
+    with pytest.raises(ValueError, match="logits of a chunked array"):
+        bare.with_probabilities(chunked, scale="logits")
 
 
 def test_undefined_values() -> None:

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.checks import entries
+from alikely._base.size import check_memory
 from alikely.data.columns import (
     NO_RESPONSE,
     NOT_SHOWN,
@@ -29,11 +30,16 @@ from alikely.data.columns import (
     refuse_duplicates,
     refuse_two_truths,
 )
-from alikely.data.ingest import Column, Source, label
+from alikely.data.ingest import Column, OddError, Source, label
+from alikely.data.pieces import KEYS, Aligned, Roles, in_pieces
 
 __all__ = ["arrays_aligned", "correct_aligned", "table_aligned"]
 
 DEFAULT_LABEL = "all"
+# So many are read as a whole where anything is odd; of more only the tables that it concerns.
+FEW_ROWS = 1 << 20
+# What a row takes while whole columns are read: texts, codes and sorted numbers of trials.
+ROW_BYTES = 200
 
 
 def table_aligned(
@@ -59,58 +65,101 @@ def table_aligned(
     )  # fmt: skip
     if item == "item" and not source.has("item") and source.has("image"):
         item = "image"
-    optional = {"condition": condition, "dataset": dataset, "kind": kind}
-    columns = {"observer": source.read(observer), "item": source.read(item)}
-    for role, name in optional.items():
-        if name != role or source.has(name):
-            columns[role] = source.read(name)
-        else:
-            columns[role] = Column(
-                np.zeros(source.n_rows, dtype=np.int64),
-                ["observer" if role == "kind" else DEFAULT_LABEL],
-                "text",
-            )
+    answered = source.has(response) or source.has(truth) or not source.has(correct)
+    columns = {"observer": observer, "item": item}
+    optional = {"condition": condition, "dataset": dataset, "kind": kind, "repeat": repeat}
+    # A column of another name than its role was asked for, and must be there.
+    columns |= {role: name for role, name in optional.items() if name != role or source.has(name)}
+    columns |= {"response": response, "truth": truth} if answered else {"correct": correct}
+    roles = Roles(columns, labels, classes, answered)
+    found = _read(source, roles)
+
+    variables: dict[str, Any] = {}
+    coords: dict[str, Any] = {}
+    if found.response is not None:
+        variables["response"] = (("observer", "trial"), found.response)
+        coords["truth"] = ("trial", found.truth)
+        coords["class"] = np.array(found.classes, dtype=object)
+    variables["correct"] = (("observer", "trial"), found.correct)
+    n_observers, n_trials = found.correct.shape
+    for role in ("dataset", "condition", "item"):
+        texts = found.of_trial.get(role, np.full(n_trials, DEFAULT_LABEL, dtype=object))
+        coords[role] = ("trial", texts)
+    coords["repeat"] = ("trial", found.of_trial.get("repeat", np.zeros(n_trials, dtype=np.int64)))
+    coords["observer"] = np.array(found.observers, dtype=object)
+    none = np.full(n_observers, "observer", dtype=object)
+    coords["kind"] = ("observer", found.of_observer.get("kind", none))
+    for name in labels:
+        coords[name] = ("observer", found.of_observer[name])
+    notes = list(source.notes.values())
+    return xr.Dataset(variables, coords=coords, attrs={NOTES: notes} if notes else None)
+
+
+def _read(source: Source, roles: Roles) -> Aligned:
+    """Answers of a source, piece by piece where nothing is odd."""
+    needed = (*roles.columns.values(), *roles.labels)
+    try:
+        if all(source.has(name) for name in needed):
+            return in_pieces(source, roles)
+    except OddError as odd:
+        # Of two truths, classes that others of the tables name are none that are unknown.
+        seen = "seen" if roles.classes is None else roles.classes
+        if odd.tables and source.n_rows > FEW_ROWS:
+            _at_once(source.part(odd.tables), roles._replace(classes=seen))
+    source.notes.clear()
+    check_memory(
+        ROW_BYTES * source.n_rows,
+        f"{source.n_rows:,} rows with entries of several types or printed as floats",
+        "give each column one type, or read fewer files at a time",
+    )
+    return _at_once(source, roles)
+
+
+def _at_once(source: Source, roles: Roles) -> Aligned:
+    """Answers of a source whose columns are read as a whole, which says what is odd about rows."""
+    names = roles.columns
+    columns = {role: source.read(names[role]) for role in KEYS if role in names}
     # Before duplicates: a person and a machine of one name are two observers, not one twice.
-    kinds = per_observer(source, "kind", columns["kind"], columns["observer"])
-    repeats = read_repeat(source, repeat)
+    observer = columns["observer"]
+    of_observer = {}
+    if "kind" in columns:
+        of_observer["kind"] = per_observer(source, "kind", columns["kind"], observer)
+    for role in ("dataset", "condition"):
+        none = np.zeros(source.n_rows, dtype=np.int64)
+        columns.setdefault(role, Column(none, [DEFAULT_LABEL], "text"))
+    repeats = read_repeat(source, names.get("repeat", "repeat"))
 
     trial_keys = [columns[role].codes for role in ("dataset", "condition", "item")]
     trial, first = number_trials([*trial_keys, repeats])
-    for role in ("observer", "item", "dataset", "condition", "kind"):
-        for text in columns[role].labels:
+    for role in KEYS:
+        for text in columns[role].labels if role in columns else ():
             check_label(f"column {role!r}", text)
-    rows = columns["observer"].codes
+    rows = observer.codes
     refuse_duplicates(source, columns, rows, trial, repeats)
 
-    shape = (len(columns["observer"].labels), len(first))
-    variables: dict[str, Any] = {}
-    coords: dict[str, Any] = {}
-    if source.has(response) or source.has(truth) or not source.has(correct):
-        answers = read_answers(source, response, truth, classes)
+    shape = (len(observer.labels), len(first))
+    coded, truth = None, None
+    class_labels: list[str] = []
+    if roles.answered:
+        answers = read_answers(source, names["response"], names["truth"], roles.classes)
         given, true_class, class_labels = answers
         refuse_two_truths(source, columns, true_class, trial, first, class_labels)
         coded = np.full(shape, NOT_SHOWN, dtype=code_dtype(class_labels))
         coded[rows, trial] = given
         right = np.where(given == NO_RESPONSE, NO_RESPONSE, given == true_class)
-        variables["response"] = (("observer", "trial"), coded)
-        coords["truth"] = ("trial", true_class[first].astype(coded.dtype))
-        coords["class"] = np.array(class_labels, dtype=object)
+        truth = true_class[first].astype(coded.dtype)
     else:
-        right = read_correct(source, correct)
-    aligned = np.full(shape, NOT_SHOWN, dtype=np.int8)
-    aligned[rows, trial] = right
-    variables["correct"] = (("observer", "trial"), aligned)
+        right = read_correct(source, names["correct"])
+    correct = np.full(shape, NOT_SHOWN, dtype=np.int8)
+    correct[rows, trial] = right
+    of_trial: dict[str, NDArray[Any]] = {}
     for role in ("dataset", "condition", "item"):
         texts = np.array(columns[role].labels, dtype=object)
-        coords[role] = ("trial", texts[columns[role].codes[first]])
-    coords["repeat"] = ("trial", repeats[first])
-    coords["observer"] = np.array(columns["observer"].labels, dtype=object)
-    coords["kind"] = ("observer", kinds)
-    for name in labels:
-        described = per_observer(source, name, source.read(name), columns["observer"])
-        coords[name] = ("observer", described)
-    notes = list(source.notes.values())
-    return xr.Dataset(variables, coords=coords, attrs={NOTES: notes} if notes else None)
+        of_trial[role] = texts[columns[role].codes[first]]
+    of_trial["repeat"] = repeats[first]
+    for name in roles.labels:
+        of_observer[name] = per_observer(source, name, source.read(name), observer)
+    return Aligned(correct, coded, truth, class_labels, of_trial, observer.labels, of_observer)
 
 
 def _refuse_column_twice(**roles: str) -> None:

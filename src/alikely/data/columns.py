@@ -21,6 +21,7 @@ __all__ = [
     "check_label_names",
     "class_labels",
     "code_dtype",
+    "meaning_of_correct",
     "number_trials",
     "outside",
     "per_observer",
@@ -28,6 +29,7 @@ __all__ = [
     "read_correct",
     "read_repeat",
     "refuse_duplicates",
+    "refuse_two_families",
     "refuse_two_truths",
     "with_silence",
 ]
@@ -56,6 +58,8 @@ LIKE_MISSING = {
     "skip", "skipped", "timeout", "timed out",
 }  # fmt: skip
 SEEN = "seen"
+# What a column of correctness may hold, in letters of any size.
+MEANING = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.00": 0, "1.00": 1, "false": 0, "true": 1}
 # The class of answers that were not given, where they count as wrong.
 SILENT = "(no response)"
 
@@ -284,17 +288,31 @@ def read_repeat(source: Source, name: str) -> NDArray[np.int64]:
 def read_correct(source: Source, name: str) -> NDArray[np.int8]:
     """Column of right and wrong answers, and of those that are missing."""
     column = source.read(name, complete=False)
-    meaning = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.00": 0, "1.00": 1, "false": 0, "true": 1}
     numbers = np.empty(len(column.labels) + 1, dtype=np.int8)
     numbers[-1] = NO_RESPONSE  # the code of a null is -1: the last entry
     for code, text in enumerate(column.labels):
-        if text.lower() not in meaning:
+        meant = meaning_of_correct(text)
+        if meant is None:
             row = int(np.argmax(column.codes == code))
             raise ValueError(
                 f"column {name!r} must hold 0, 1 or nothing, got {text!r} in {source.where(row)}"
             )
-        numbers[code] = meaning[text.lower()]
+        numbers[code] = meant
     return numbers[column.codes]
+
+
+def meaning_of_correct(text: str) -> int | None:
+    """Whether a label of a column of correctness says right (1) or wrong (0); None: neither."""
+    return MEANING.get(text.lower())
+
+
+def refuse_two_families(response: str, truth: str, given: str, true: str) -> None:
+    """Refuse answers that no truth can equal, since their columns are of two types."""
+    if "null" not in (given, true) and given != true:
+        raise ValueError(
+            f"column {truth!r} holds {true}s but column {response!r} holds {given}s, so no answer "
+            "could be right; give both the same type"
+        )
 
 
 def read_answers(
@@ -303,11 +321,7 @@ def read_answers(
     """Class codes of responses (-1 none) and truths, row by row, and the class labels."""
     keep = set() if classes is None or isinstance(classes, str) else set(map(label, classes))
     given, true = source.read(response, complete=False, keep=keep), source.read(truth, keep=keep)
-    if "null" not in (given.family, true.family) and given.family != true.family:
-        raise ValueError(
-            f"column {truth!r} holds {true.family}s but column {response!r} holds {given.family}s, "
-            "so no answer could be right; give both the same type"
-        )
+    refuse_two_families(response, truth, given.family, true.family)
     counts = np.bincount(given.codes[given.codes >= 0], minlength=len(given.labels))
     answers = dict(zip(given.labels, counts.tolist(), strict=True))
     known, note = admissible(true.labels, answers, classes)

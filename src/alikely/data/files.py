@@ -23,7 +23,7 @@ import pyarrow.parquet
 from alikely._base.names import listed
 from alikely._base.size import check_memory, memory_limit
 
-__all__ = ["File", "Paths", "find_files", "read_file", "read_table"]
+__all__ = ["File", "Paths", "find_files", "read_file", "read_table", "unreadable"]
 
 type Paths = str | Path | Sequence[str | Path]
 
@@ -58,6 +58,27 @@ class File(NamedTuple):
         """Suffix in small letters, without ``.gz``."""
         return Path(self.base).suffix.lower()
 
+    @property
+    def packed(self) -> bool:
+        """Whether it must be unpacked to be read."""
+        return bool(self.member) or self.path.suffix.lower() == ".gz"
+
+    def n_bytes(self) -> int:
+        """Its size as it lies on disk; of a member of an archive unpacked.
+
+        Raises
+        ------
+        ValueError
+            If it is gone.
+        """
+        try:
+            if not self.member:
+                return self.path.stat().st_size
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.getinfo(self.member).file_size
+        except (OSError, zipfile.BadZipFile) as error:
+            raise ValueError(unreadable(self, error)) from None
+
     def read(self) -> bytes:
         """Everything in it, unpacked.
 
@@ -78,7 +99,7 @@ class File(NamedTuple):
                 raw = self._unpacked(raw)
         # An archive with a password is a RuntimeError.
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
-            raise ValueError(_unreadable(self, error)) from None
+            raise ValueError(unreadable(self, error)) from None
         if not raw:
             raise ValueError(f"{self.name!r} is an empty file")
         return raw
@@ -118,7 +139,7 @@ class File(NamedTuple):
 
     def _head(self) -> str:
         """The beginning of a text file."""
-        if self.member or self.path.suffix.lower() == ".gz":
+        if self.packed:
             raw = self.read()
         else:
             with self.path.open("rb") as stream:
@@ -147,7 +168,7 @@ class File(NamedTuple):
             raise ValueError(f"encoding {encoding!r} is unknown; utf-8 or latin-1?") from None
         except UnicodeDecodeError as error:
             if encoding is not None or b"\0" in raw:
-                raise ValueError(_unreadable(self, error)) from None
+                raise ValueError(unreadable(self, error)) from None
         notes.append(f"text of {self.name!r} is not UTF-8; read as Latin-1 (or give encoding=)")
         return raw.decode("latin-1")
 
@@ -223,9 +244,11 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
             raise ValueError("no file was given")
         parts = [find_files(entry) for entry in entries]
         files = [file for found, _ in parts for file in found]
-        twice = [f.name for i, f in enumerate(files) if f[1:] in [g[1:] for g in files[:i]]]
-        if twice:
-            raise ValueError(f"file {twice[0]!r} is given twice; give each once")
+        seen: set[tuple[Path, str]] = set()
+        for file in files:
+            if file[1:] in seen:
+                raise ValueError(f"file {file.name!r} is given twice; give each once")
+            seen.add(file[1:])
         return files, [note for _, told in parts for note in told]
     place = Path(path)
     if place.is_dir():
@@ -304,7 +327,7 @@ def read_table(
         if kind in TEXT:
             return _read_text(file, notes, sep, encoding)
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
-        raise ValueError(_unreadable(file, error)) from None
+        raise ValueError(unreadable(file, error)) from None
     if kind in LINES:
         return _from_records(file, file.records(notes, encoding))
     raise ValueError(
@@ -328,7 +351,8 @@ def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File
     return known
 
 
-def _unreadable(file: File, error: Exception) -> str:
+def unreadable(file: File, error: Exception) -> str:
+    """Say that a file is not what its name says, and why."""
     kind = file.suffix.lstrip(".") or "text"
     reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -16,8 +16,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
+from alikely.data.parquet import PIECE, ParquetTable
 
-__all__ = ["Column", "Source", "label", "named_once", "open_tables"]
+__all__ = [
+    "Column", "Encoded", "OddError", "Source", "floats_meant", "label", "named_once",
+    "note_missing", "open_tables",
+]  # fmt: skip
 
 
 # A code as a table prints it that holds floats where it should hold whole numbers.
@@ -33,6 +37,22 @@ class Column(NamedTuple):
     family: str  # "text", "number", "truth value" or "null" (all values missing)
 
 
+class Encoded(NamedTuple):
+    """A piece of a column as codes into its values; -1 where null."""
+
+    codes: NDArray[np.int32]
+    values: pa.Array  # of text; not all need occur
+    family: str
+
+
+class OddError(Exception):
+    """What whole columns tell better than pieces do: of these tables, or of all."""
+
+    def __init__(self, *tables: int) -> None:
+        super().__init__()
+        self.tables = sorted(set(tables))
+
+
 class Source:
     """Columns of one or several long tables, read as one, and where each row came from.
 
@@ -42,15 +62,30 @@ class Source:
 
     def __init__(
         self,
-        frames: Sequence[nw.DataFrame[Any]],
+        frames: Sequence[nw.DataFrame[Any] | ParquetTable],
         names: Sequence[str] | None = None,
         missing: Collection[str] = (),
+        numbers: Sequence[int] | None = None,
     ) -> None:
         self._frames = frames
         self._starts = np.cumsum([0, *(len(frame) for frame in frames)])
         self._names = names
-        self._missing = missing
+        self._numbers = range(len(frames)) if numbers is None else numbers
+        self._told = len(frames) > 1 or numbers is not None
+        self.missing = missing
         self.notes: dict[str, str] = {}
+
+    @property
+    def of_files(self) -> bool:
+        """Whether these are files, where texts may mean that there is no value."""
+        return self._names is not None
+
+    def part(self, tables: Sequence[int]) -> Source:
+        """Some of the tables, which keep their names."""
+        if len(self._frames) == 1:
+            return Source(self._frames, self._names, self.missing)
+        names = None if self._names is None else [self._names[k] for k in tables]
+        return Source([self._frames[k] for k in tables], names, self.missing, tables)
 
     @property
     def n_rows(self) -> int:
@@ -87,10 +122,44 @@ class Source:
         """Name a row for a message."""
         table = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = f"row {row - self._starts[table]}"
-        return local if len(self._frames) == 1 else f"{local} of {self._name(table)}"
+        return f"{local} of {self._name(table)}" if self._told else local
 
     def _name(self, table: int) -> str:
-        return f"table {table}" if self._names is None else repr(self._names[table])
+        if self._names is None:
+            return f"table {self._numbers[table]}"
+        return repr(self._names[table])
+
+    def pieces(self, names: Sequence[str]) -> Iterator[tuple[int, int, dict[str, Encoded]]]:
+        """Some columns, piece by piece: number of the table, its first row, and the columns.
+
+        Raises
+        ------
+        OddError
+            Where a piece alone does not say what texts its values are.
+        ValueError
+            If a file cannot be read, or a column mixes types.
+        """
+        for table, frame in enumerate(self._frames):
+            start = int(self._starts[table])
+            for arrays in self._cut(table, frame, names):
+                yield table, start, {name: _encoded(arrays[name], name) for name in names}
+                start += len(arrays[names[0]])
+
+    def _cut(
+        self, table: int, frame: nw.DataFrame[Any] | ParquetTable, names: Sequence[str]
+    ) -> Iterator[Mapping[str, pa.Array]]:
+        """Columns of one table, at most `PIECE` rows at a time."""
+        if isinstance(frame, ParquetTable):
+            yield from frame.pieces(names)
+            return
+        if not all(name in frame.columns for name in names):
+            raise OddError(table)
+        whole = {name: _as_array(frame, name, self._place(table)) for name in names}
+        for start in range(0, len(frame), PIECE):
+            yield {name: array.slice(start, PIECE) for name, array in whole.items()}
+
+    def _place(self, table: int) -> str:
+        return f" of table {self._numbers[table]}" if self._told else ""
 
     def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
         """Read one column of all tables; what is in `keep` is a value, also if it means missing.
@@ -134,7 +203,7 @@ class Source:
     ) -> Column:
         """Codes of a file without what means missing, whole numbers as such."""
         codes, labels, family = printed
-        gone = np.array([text in self._missing and text not in keep for text in labels], dtype=bool)
+        gone = np.array([text in self.missing and text not in keep for text in labels], dtype=bool)
         lost = np.append(gone, False)[codes]
         if complete and lost.any():
             row = int(np.argmax(lost))
@@ -144,9 +213,8 @@ class Source:
                 "classes=[...] or give na_values=[]"
             )
         meant = list(labels)
-        numbers = [text for text, drop in zip(labels, gone, strict=True) if not drop]
-        floats = [text for text in numbers if text.endswith(".0")]
-        if family == "text" and floats and all(WHOLE.fullmatch(text) for text in numbers):
+        floats = floats_meant([t for t, drop in zip(labels, gone, strict=True) if not drop])
+        if family == "text" and floats:
             meant = [text.removesuffix(".0") for text in labels]
             self.notes[f"float {name}"] = (
                 f"codes of column {name!r} such as {floats[0]} were read as "
@@ -158,12 +226,7 @@ class Source:
         )
         if not complete and (lost.any() or (codes < 0).any()):
             counts = {labels[code]: int((codes == code).sum()) for code in np.flatnonzero(gone)}
-            counts["empty"] = int((codes < 0).sum())
-            told = ", ".join(f"{n} {text}" for text, n in counts.items() if n)
-            self.notes[f"missing {name}"] = (
-                f"{sum(counts.values())} of {len(codes)} values of column {name!r} are missing "
-                f"({told}): shown, not answered"
-            )
+            note_missing(self, name, counts, int((codes < 0).sum()), len(codes))
         return Column(new[codes], list(number), family if number else "null")
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -213,7 +276,24 @@ class Source:
                     f"name yours by keyword, such as observer='subject'{other}"
                     f"{nearest(name, frame.columns)}"
                 )
-            yield _as_array(frame, name, f" of table {number}" if len(self._frames) > 1 else "")
+            yield _as_array(frame, name, self._place(number))
+
+
+def floats_meant(labels: Sequence[str]) -> list[str]:
+    """Labels such as ``1.0``, if all are whole numbers and some are printed so."""
+    floats = [text for text in labels if text.endswith(".0")]
+    return floats if all(WHOLE.fullmatch(text) for text in labels if floats) else []
+
+
+def note_missing(
+    source: Source, name: str, counts: Mapping[str, int], n_empty: int, n_values: int
+) -> None:
+    """Note how many values of a column of files are missing, by what stands there."""
+    told = {text: n for text, n in {**counts, "empty": n_empty}.items() if n}
+    source.notes[f"missing {name}"] = (
+        f"{sum(told.values())} of {n_values} values of column {name!r} are missing "
+        f"({', '.join(f'{n} {text}' for text, n in told.items())}): shown, not answered"
+    )
 
 
 def label(value: object) -> str:
@@ -241,8 +321,11 @@ def open_tables(
     ValueError
         If there is none, or no row in any.
     """
-    frames = []
+    frames: list[nw.DataFrame[Any] | ParquetTable] = []
     for table in tables:
+        if isinstance(table, ParquetTable):
+            frames.append(table)
+            continue
         try:
             frames.append(nw.from_native(named_once(table), eager_only=True))
         except TypeError:
@@ -295,10 +378,10 @@ def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
 
 
-def _as_array(frame: nw.DataFrame[Any], name: str, place: str) -> pa.Array:
+def _as_array(frame: nw.DataFrame[Any] | ParquetTable, name: str, place: str) -> pa.Array:
     """One column in one piece, categories spelled out."""
     try:
-        column = frame[name].to_arrow()
+        column = frame.column(name) if isinstance(frame, ParquetTable) else frame[name].to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise ValueError(
             f"column {name!r}{place} mixes text and numbers; make it one type, for instance "
@@ -311,6 +394,35 @@ def _as_array(frame: nw.DataFrame[Any], name: str, place: str) -> pa.Array:
                 pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
             )
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _encoded(array: pa.Array, name: str) -> Encoded:
+    """A piece of a column as codes into texts."""
+    if pa.types.is_null(array.type):
+        none = np.full(len(array), -1, dtype=np.int32)
+        return Encoded(none, pa.array([], pa.large_string()), "null")
+    if not pa.types.is_dictionary(array.type):
+        try:
+            array = pc.dictionary_encode(array)
+        except pa.ArrowNotImplementedError:
+            raise OddError from None
+    values = array.dictionary
+    if pa.types.is_floating(values.type) and not _are_whole(values):
+        # Whether 1.0 is 1 is decided by the whole column.
+        raise OddError
+    texts, family = _as_text(values, name)
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    if texts.null_count:
+        gone = np.append(texts.is_null().to_numpy(zero_copy_only=False), False)
+        codes = np.where(gone[codes], -1, codes)
+    return Encoded(codes.astype(np.int32, copy=False), texts, family)
+
+
+def _are_whole(column: pa.Array) -> bool:
+    """Whether all numbers that are no NaN are whole and finite."""
+    numbers = column.to_numpy(zero_copy_only=False)
+    numbers = numbers[~np.isnan(numbers)]
+    return bool(np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all())
 
 
 def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from alikely._base.compiled import can_compile
 from alikely._base.parallel import in_parallel
 
 __all__ = ["Packed", "all_cells", "pack"]
@@ -15,6 +16,8 @@ __all__ = ["Packed", "all_cells", "pack"]
 WORD = 64
 # Rows of observers that one job counts: pieces small enough that all cores end together.
 ROWS = 64
+# Words that a job compares from which on compiled loops are worth their loading.
+MANY = 1_000_000
 
 
 class Packed(NamedTuple):
@@ -114,22 +117,40 @@ def all_cells(packed: Packed) -> NDArray[np.int32]:
 def _count_rows(packed: Packed, own: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int32]:
     """Count the pairs whose first observer stands from `start` to `stop`."""
     right, shown, n_trials = packed
-    n = len(right)
-    out = np.empty((sum(n - 1 - i for i in range(start, stop)), 4), dtype=np.int32)
+    both = _common(right, right, start, stop)
+    if shown is not None:
+        first, second = _common(right, shown, start, stop), _common(shown, right, start, stop)
+        every = _common(shown, shown, start, stop)
+    out = np.empty((sum(len(right) - 1 - i for i in range(start, stop)), 4), dtype=np.int32)
     at = 0
-    for i in range(start, stop):
-        rows = out[at : at + n - 1 - i]
-        at += len(rows)
-        both = _count(right[i] & right[i + 1 :])
+    for row, i in enumerate(range(start, stop)):
+        others = slice(i + 1, None)
+        n11 = both[row, others]
+        rows = out[at : at + len(n11)]
+        at += len(n11)
         if shown is None:
-            n10, n01 = own[i] - both, own[i + 1 :] - both
+            n10, n01 = own[i] - n11, own[others] - n11
             total: NDArray[np.int64] | int = n_trials
         else:
-            n10 = _count(right[i] & shown[i + 1 :]) - both
-            n01 = _count(shown[i] & right[i + 1 :]) - both
-            total = _count(shown[i] & shown[i + 1 :])
-        for cell, number in enumerate((both, n10, n01, total - both - n10 - n01)):
+            n10, n01 = first[row, others] - n11, second[row, others] - n11
+            total = every[row, others]
+        for cell, number in enumerate((n11, n10, n01, total - n11 - n10 - n01)):
             rows[:, cell] = number
+    return out
+
+
+def _common(
+    left: NDArray[np.uint64], right: NDArray[np.uint64], start: int, stop: int
+) -> NDArray[np.int64]:
+    """Bits that rows from `start` to `stop` of one have in common with later rows of the other."""
+    out = np.zeros((stop - start, len(right)), dtype=np.int64)
+    if out.size * right.shape[1] >= MANY and can_compile():
+        from alikely.data.packed_loops import add_common
+
+        add_common(left, right, start, stop, out)
+        return out
+    for row, i in enumerate(range(start, stop)):
+        out[row, i + 1 :] = _count(left[i] & right[i + 1 :])
     return out
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, is_chunked, on_disk_or_chunked
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES, outside, read_repeat
 from alikely.data.ingest import Column, Source, open_tables
@@ -123,8 +123,7 @@ def _of_array(
     data: xr.Dataset, values: ArrayLike, n_options: ArrayLike | None, scale: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Probabilities of aligned trials; options are the first classes."""
-    # asanyarray keeps what is memory-mapped on disk.
-    array = np.asanyarray(values)
+    array = on_disk_or_chunked(values.data if isinstance(values, xr.DataArray) else values)
     k = data.sizes["class"]
     shape = (data.sizes["observer"], data.sizes["trial"], k)
     if array.shape != shape:
@@ -137,6 +136,11 @@ def _of_array(
         n_options = k if known is None else known.values
     options = with_options(data, n_options)[N_OPTIONS].values
     if scale == "logits":
+        if is_chunked(array):
+            raise ValueError(
+                "logits of a chunked array would all be read for the softmax; give probabilities, "
+                "such as array.map_blocks(alikely.data.probabilities.softmax)"
+            )
         array = _of_logits(array, options)
     return array, options
 
@@ -174,7 +178,7 @@ def _looked_at(
     step = max(1, CHUNK // (n * k))
     for start in range(0, n_trials, step):
         part = slice(start, start + step)
-        values = array[:, part]
+        values = np.asarray(array[:, part])
         given[:, part] = check_probabilities(values, np.full(values.shape[1], k), part)
         likeliest[:, part] = np.where(np.isnan(values), -1, values).argmax(axis=2)
     return given, likeliest

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +15,7 @@ from alikely.data.aligned import table_aligned
 from alikely.data.columns import NOTES
 from alikely.data.files import File, Paths, find_files, read_table
 from alikely.data.ingest import Source, open_tables
+from alikely.data.parquet import ParquetTable, open_table
 from alikely.data.patterns import fields_of_names
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Choice, Reader, readers
@@ -54,7 +56,9 @@ def read_trials(
     if reader is None:
         if score is not None or filter is not None:
             raise ValueError("score and filter choose among the scores of logs; a table has none")
-        tables: list[Any] = _read_all(files, notes, sep, encoding)
+        # Wide tables are taken apart as they are.
+        opened = open_table if wide is False else read_table
+        tables: list[Any] = _read_all(opened, files, notes, sep, encoding)
         names = [file.name for file in files]
         missing = NA_VALUES if na_values is None else na_values
     else:
@@ -86,14 +90,18 @@ def read_trials(
 
 
 def _read_all(
-    files: Sequence[File], notes: list[str], sep: str | None, encoding: str | None
+    opened: Callable[..., Any],
+    files: Sequence[File],
+    notes: list[str],
+    sep: str | None,
+    encoding: str | None,
 ) -> list[Any]:
     """The tables of files; what is noted of several in the same words is noted once."""
     tables = []
     of: dict[tuple[str, str], list[str]] = {}
     for file in files:
         own: list[str] = []
-        tables.append(read_table(file, own, sep, encoding))
+        tables.append(opened(file, own, sep, encoding))
         for note in own:
             before, name, after = note.partition(repr(file.name))
             of.setdefault((before, after) if name else (note, ""), []).append(name)
@@ -188,8 +196,13 @@ def _note_same_rows(
     """Refuse two files with the same content, unless their names make them different."""
     if not by_file or len(files) < 2:
         return
+    sizes = [file.n_bytes() for file in files]
+    often = Counter(sizes)
     first: dict[bytes, int] = {}
-    for number, file in enumerate(files):
+    for number, (file, size) in enumerate(zip(files, sizes, strict=True)):
+        # Only files of one size may hold the same.
+        if often[size] == 1:
+            continue
         other = first.setdefault(hashlib.sha256(file.read()).digest(), number)
         if other == number:
             continue
@@ -200,11 +213,14 @@ def _note_same_rows(
 
 
 def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
-    frame = nw.from_native(table, eager_only=True)
+    lazy = isinstance(table, ParquetTable)
+    frame = table if lazy else nw.from_native(table, eager_only=True)
     both = [field for field in fields if field in frame.columns]
     if both:
         raise ValueError(
             f"{both[0]!r} is a field of the pattern and a column of {name!r}; write * in place of "
             f"{{{both[0]}}}"
         )
+    if lazy:
+        return table.with_constants(fields)
     return frame.with_columns(**{k: nw.lit(v, dtype=nw.String) for k, v in fields.items()})

@@ -397,10 +397,10 @@ class Trials:
         ----------
         values : array_like or table
             Of shape (observer, trial, class) in the order of `data` and `classes`, NaN throughout
-            where there is none, 0 beyond the options of a question; memory-mapped arrays stay on
-            disk. Or a long table with the columns ``observer, item, option, probability`` (or
-            ``logit``) and, where trials are not told apart without, ``dataset, condition, repeat``:
-            options of a question are those that have rows.
+            where there is none, 0 beyond the options of a question; memory-mapped arrays and those
+            of dask stay where they are. Or a long table with the columns ``observer, item, option,
+            probability`` (or ``logit``) and, where trials are not told apart without, ``dataset,
+            condition, repeat``: options of a question are those that have rows.
         n_options : int or array_like of int (trial,), optional
             Of an array as in `with_options`; all classes if not given.
         scale : {"probabilities", "logits"}

@@ -24,6 +24,7 @@ from alikely.estimates.matrix_result import ORDERS, MatrixResult
 from alikely.estimates.matrix_rows import POSTERIOR
 from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.fisher import fisher_log10_p
+from alikely.inference.five_cells import option_limits
 from alikely.metrics import Metric, get_metric
 from alikely.stats.intervals import check_interval
 from alikely.stats.multiplicity import adjusted_p_values
@@ -36,6 +37,8 @@ BLOCK = 250_000
 # Numbers of a slice of a chunked array that is read at a time.
 SLICE = 50_000_000
 WORD = 64
+# Pairs that one job takes limits of kappa_p of.
+FEW = 20_000
 # Cells of a pair turned round.
 TURNED = [0, 2, 1, 3]
 
@@ -64,7 +67,8 @@ def matrix(
         chunked array (dask, zarr, netCDF): it is read slice by slice.
     metric : str or Metric
         A metric of correctness, or one that has a way to all pairs at once, such as
-        ``"misclassification_agreement"`` (which has no test, no posterior limits and no sums).
+        ``"misclassification_agreement"`` or ``"kappa_p"`` (which have no test and no sums; limits
+        of a posterior only ``"kappa_p_discrete"``).
     by : {"condition", "dataset"} or None
         Trials to keep apart; None pools all. A chunked array is always pooled.
     intervals : sequence of {"analytic", "posterior"}
@@ -139,7 +143,9 @@ def matrix(
             cells = all_cells(packed)
         with step(f"estimates of {len(cells):,} pairs{of}"):
             if found.all_pairs is not None:
-                variables = _of_matrices(cells, found, found.all_pairs(said[k]))
+                given = dict(found.all_pairs(said[k]))
+                limits = _option_limits(given, "posterior" in intervals, ci_prob)
+                variables = _of_matrices(cells, found, given) | limits
             else:
                 variables = _of_pairs(cells, found, "posterior" in intervals, tests, ci_prob)
                 variables["own"] = ("observer", found.value(_own_cells(packed)))
@@ -229,6 +235,9 @@ def _said(
     if metric.labels == "options":
         variables |= option_variables(data, classes)
     group, labels = groups_of_trials(data, by)
+    if len(labels) == 1:
+        # As they are: what is on disk stays there.
+        return [{name: variable.data for name, variable in variables.items()}]
     return [
         {
             name: variable.isel(trial=np.flatnonzero(group == g)).data
@@ -261,6 +270,21 @@ def _of_matrices(
     return variables
 
 
+def _option_limits(found: dict[str, NDArray[Any]], wanted: bool, ci_prob: float) -> dict[str, Any]:
+    """Posterior limits from what pairs chose, where the metric has such; taken out of the rest."""
+    chosen, n_options = found.pop("chosen", None), found.pop("n_options", None)
+    if chosen is None or n_options is None or not wanted:
+        return {}
+    met = np.isfinite(n_options)
+    limits = np.full((len(chosen), 2), np.nan)
+    tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
+    blocks = [np.flatnonzero(met)[s : s + FEW] for s in range(0, int(met.sum()), FEW)]
+    jobs = [(chosen[part], n_options[part], tails) for part in blocks]
+    for part, found_here in zip(blocks, in_parallel(option_limits, jobs), strict=True):
+        limits[part] = found_here
+    return {name: ("pair", limits[:, k]) for k, name in enumerate(POSTERIOR)}
+
+
 def _packed_in_slices(correct: xr.DataArray) -> Packed:
     """Bits of an array that need not fit into memory."""
     if set(correct.dims) != {"observer", "trial"}:
@@ -271,12 +295,15 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
     parts = []
     for start in range(0, max(n_trials, 1), step):
         part = np.asarray(ordered.isel(trial=slice(start, start + step)).values)
-        known = (part == 1) | (part == 0) | (part == -1)
-        if not known.all():
+        with np.errstate(invalid="ignore"):
+            whole = part.astype(np.int8, copy=False)
+        other = whole is not part and (whole != part).any()
+        if other or (whole.size and (whole.min() < -1 or whole.max() > 1)):
+            known = (part == 1) | (part == 0) | (part == -1)
             raise ValueError(
                 f"answers must be 1 (right), 0 (wrong) or -1 (left out), got {part[~known][0]:g}"
             )
-        parts.append(pack(part.astype(np.int8)))
+        parts.append(pack(whole))
     right = np.concatenate([part.right for part in parts], axis=1)
     if all(part.shown is None for part in parts):
         return Packed(right, None, n_trials)
@@ -301,7 +328,7 @@ def _of_pairs(
         "estimate": (dims, value.reshape(shape)),
         "se": (dims, se.reshape(shape)),
     }
-    if posterior and metric.limits:
+    if posterior and metric.limits == "kappa":
         turns = [cells, cells[:, TURNED]][:orders]
         limits = np.stack([posterior_limits(turned, ci_prob) for turned in turns])
         for k, name in enumerate(POSTERIOR):

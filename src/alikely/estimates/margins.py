@@ -78,9 +78,10 @@ def decision_margin_consistency(
     ----------
     trials : Trials
         Answers of humans, and perhaps of the machines.
-    margins : table, path or sequence of these, optional
-        Long tables of margins, logits or probabilities, as for `alikely.margins.decision_margins`
-        (call it yourself for coarse categories). Not needed to compare groups of observers.
+    margins : table, path or sequence of these, or Trials, optional
+        Long tables of margins, logits or probabilities, or trials with probabilities of options, as
+        for `alikely.margins.decision_margins` (call it yourself for coarse categories). Not needed
+        to compare groups of observers.
     pairs : str, sequence of str, or sequence of (str, str)
         As in `error_consistency`, of systems: every observer with margins is one; the others are
         pooled by their label `group`, which is then the name of the system.
@@ -501,7 +502,7 @@ def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -
             rows.append((r.split_half, r.reliability, r.lower, r.upper, len(right), len(items), ""))
     names = ["split_half", "reliability", "lower", "upper", "n_observers", "n_items", "undefined"]
     frame = pd.DataFrame(rows, columns=names)
-    first_trial = np.array([int(np.argmax(trial_group == g)) for _, g in places])
+    first_trial = np.array([np.argmax(trial_group == g) for _, g in places], dtype=np.intp)
     label = {
         key: table[f"trial_{key}"].values[first_trial] if key in _kept(table) else "all"
         for key in ("dataset", "condition")
@@ -511,9 +512,8 @@ def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -
         trial_group=[g for _, g in places],
         **label,
     )
-    frame[["dataset", "condition", "undefined"]] = frame[
-        ["dataset", "condition", "undefined"]
-    ].astype(object)
+    texts = ["dataset", "condition", "undefined"]
+    frame[texts] = frame[texts].astype(object)
     return xr.Dataset.from_dataframe(frame.rename_axis("ceiling"))
 
 

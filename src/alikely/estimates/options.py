@@ -15,7 +15,7 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind
 from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
 from alikely.inference.options import chosen
-from alikely.metrics import OPTION_CORRELATION, Metric
+from alikely.metrics import OPTION_CORRELATION, SAME_WRONG_ANSWER, Metric
 from alikely.metrics.cells import divide
 from alikely.metrics.options import chance_agreement, same_wrong
 
@@ -62,6 +62,8 @@ def _beside(
         found["same_wrong_chance"][block.rows] = divide((f * wrong).sum(axis=1), wrong.sum(axis=1))
     of_itself = dataclasses.replace(OPTION_CORRELATION, counts=metric.counts)
     r_p = estimate(table, of_itself, sampling_unit(table, ask))
+    of_errors = dataclasses.replace(SAME_WRONG_ANSWER, counts=metric.counts)
+    found["same_wrong_se"] = estimate(table, of_errors, sampling_unit(table, ask))["se"].values
     found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values, "remark": remarks}
     if not soft:
         found["n_joint_errors"] = table["cells"].values[:, 3]

@@ -27,6 +27,7 @@ from alikely.data.files import read_file
 from alikely.data.ingest import Column, Source, open_tables
 from alikely.data.ingest import label as text_of
 from alikely.data.trials import Trials
+from alikely.margins.of_options import margins_of_options
 from alikely.metrics.margins import (
     FEWEST_ITEMS,
     How,
@@ -68,10 +69,11 @@ def decision_margins(
 
     Parameters
     ----------
-    *tables : pandas, polars or pyarrow table, or path
+    *tables : pandas, polars or pyarrow table, or path; or Trials
         Long tables, read as one; paths are of ``.csv``, ``.csv.gz`` or ``.parquet`` files. They
         hold margins, one row per observer and item; or logits or probabilities, one row per
-        observer, item and class.
+        observer, item and class. Or, alone, trials that carry probabilities of options
+        (`Trials.with_probabilities`), which have a name for everything.
     observer, item, label : str
         Column names; `label` is that of classes. If there is no column ``item`` but one named
         ``image``, that is used.
@@ -136,6 +138,13 @@ def decision_margins(
     if unmapped not in ("error", "ignore"):
         raise ValueError(f"unmapped must be 'error' or 'ignore', got {unmapped!r}")
     check_how(how)
+    if any(isinstance(table, Trials) for table in tables):
+        if len(tables) > 1 or coarse is not None:
+            raise ValueError(
+                "trials with probabilities of options stand alone: without other tables, and "
+                "without coarse categories"
+            )
+        return margins_of_options(tables[0])
     if not isinstance(trials, Trials | None):
         raise TypeError(
             f"trials must be Trials, got {type(trials).__name__}; make them with Trials.from_table"

@@ -39,7 +39,7 @@ __all__ = [
 Counts = Literal["correctness", "labels", "readings", "rows", "margins", "options", "probabilities"]
 Scale = Literal["identity", "fisher", "logit"]
 # Posteriors whose limits `inference` has without draws.
-Limits = Literal["", "kappa"]
+Limits = Literal["", "kappa", "options"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -133,9 +133,10 @@ class Metric:
         How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
         the labels of joint errors), ``"readings"``, ``"options"``, ``"rows"`` (divergences of error
         rows), ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
-    limits : {"kappa", ""}
-        Which limits of the default posterior come from the cells of correctness without draws:
-        ``"kappa"`` those of Cohen's kappa; none if empty.
+    limits : {"kappa", "options", ""}
+        Which limits of the default posterior come from counts without draws: ``"kappa"`` those of
+        Cohen's kappa, from the cells of correctness; ``"options"`` those of `kappa_p` of answers,
+        in matrices, from what `all_pairs` says; none if empty.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
     rests_on : (str, str)
@@ -153,7 +154,8 @@ class Metric:
         Of metrics that are not of correctness: answers of many observers, as
         `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
         ``se`` and what stands beside them, for `alikely.matrix`; ``n_used`` where they rest on
-        fewer trials than both observers answered.
+        fewer trials than both observers answered. With `limits` of ``"options"`` also ``chosen``
+        (pair, 5), counts as `alikely.inference.option_limits` takes them, and ``n_options`` (pair).
     crosses_repeats : bool
         Whether it is of single answers where items came back, every answer of one observer
         meeting every answer of the other. If not, items that come back are refused, and it lists
@@ -266,10 +268,11 @@ def _check_metric(metric: Metric) -> None:
             f"draws of a metric of {metric.counts} must be "
             f"{' or '.join(map(repr, dict.fromkeys(possible)))}, got {metric.draws!r}"
         )
-    if metric.limits not in ("", "kappa") or (metric.limits and metric.counts != "correctness"):
+    of = {"kappa": "correctness", "options": "options"}
+    if metric.limits and of.get(metric.limits) != metric.counts:
         raise ValueError(
-            f"limits of a metric must be 'kappa', of correctness, or '' for none; got "
-            f"{metric.limits!r} of {metric.counts}"
+            "limits of a metric must be 'kappa', of correctness, 'options', of options, or '' for "
+            f"none; got {metric.limits!r} of {metric.counts}"
         )
     if metric.draws == "rows" and not {"alpha", "mixture", "base"} <= set(metric.options):
         raise ValueError(

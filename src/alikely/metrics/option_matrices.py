@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, on_disk_or_chunked
 from alikely.metrics.cells import divide
 from alikely.metrics.option_checks import check_answers, check_options, check_probabilities
 from alikely.metrics.options import (
@@ -53,9 +53,9 @@ class CapaMatrices(NamedTuple):
         Agreement, and agreement by chance.
     r_p, r_p_se : ndarray
         Agreement beyond chance over that of each system with itself; on the diagonal 1.
-    same_wrong, same_wrong_chance : ndarray
-        Share of the same wrong answer where both are wrong; what it is by chance, with as many
-        options as these questions have.
+    same_wrong, same_wrong_se, same_wrong_chance : ndarray
+        Share of the same wrong answer where both are wrong, with its standard error; what it is by
+        chance, with as many options as these questions have.
     n_questions : ndarray of int
         Questions that both answered.
     right, both_right : ndarray
@@ -71,6 +71,7 @@ class CapaMatrices(NamedTuple):
     r_p: Floats
     r_p_se: Floats
     same_wrong: Floats
+    same_wrong_se: Floats
     same_wrong_chance: Floats
     n_questions: NDArray[np.int64]
     right: Floats
@@ -86,10 +87,20 @@ class CapaMatrices(NamedTuple):
             Both right; the first alone, the second alone; both wrong and the same; and different.
             Of probabilities expected numbers.
         """
-        a, b, both = self.right, self.right.T, self.both_right
-        same = self.observed - both
+        n = len(self.estimate)
+        return self.cells_of(*np.indices((n, n)).reshape(2, -1)).reshape(n, n, 5)
+
+    def cells_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """The same of some pairs, by the positions of their observers.
+
+        Returns
+        -------
+        ndarray, shape (pair, 5)
+        """
+        a, b, both = self.right[i, j], self.right[j, i], self.both_right[i, j]
+        same = self.observed[i, j] - both
         shares = [both, a - both, b - both, same, 1 - a - b + both - same]
-        counts = self.n_questions[..., None] * np.stack(shares, axis=-1)
+        counts = self.n_questions[i, j, None] * np.stack(shares, axis=-1)
         # What rounding leaves of 0 is not negative.
         return np.where(np.abs(counts - np.rint(counts)) < 1e-6, np.rint(counts), counts)
 
@@ -104,7 +115,7 @@ def capa_matrices(
     values : array_like, shape (observer, question, option) or (observer, question)
         Probabilities of the options (soft), NaN throughout where a system did not answer a
         question, 0 beyond its options; or numbers of the options chosen, from 0 (discrete), -1
-        where it did not answer. Memory-mapped arrays are read block by block.
+        where it did not answer. Memory-mapped arrays, and those of dask, are read block by block.
     truth : array_like of int, shape (question,)
         Number of the right option.
     n_options : int or array_like of int, shape (question,), optional
@@ -150,7 +161,8 @@ def capa_matrices(
         chance_agreement(mean["a"], mean["b"], mean["f"]),
         r := correlation_of_options(firsts),
         _se(sums, firsts, mean, correlation_slopes(firsts), r),
-        same_wrong(firsts),
+        share := same_wrong(firsts),
+        _same_wrong_se(sums, both_wrong, share),
         divide(by_chance, np.where(both_wrong > 0, both_wrong, 0.0)),
         firsts.number.round().astype(np.int64),
         mean["a"],
@@ -229,8 +241,7 @@ class _Sums(dict[str, Any]):
 def _checked(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    # asarray keeps what is memory-mapped on disk.
-    array = np.asarray(values)
+    array = on_disk_or_chunked(values)
     if array.ndim not in (2, 3) or not array.size:
         raise ValueError(
             "values must be probabilities (observer, question, option) or answers (observer, "
@@ -266,7 +277,7 @@ def _blocks(
         right, options = truth[part], n_options[part]
         f = 1 / (options - 1.0)
         if array.ndim == 2:
-            codes = array[:, part]
+            codes = np.asarray(array[:, part])
             shown = codes >= 0
             correct = codes == right
             one_hot = codes[..., None] == np.arange(k)
@@ -274,8 +285,8 @@ def _blocks(
             p, own = one_hot.astype(np.float32), shown.astype(np.float64)
             correct = correct.astype(np.float64)
         else:
-            p = np.asarray(array[:, part], dtype=np.float64)
-            shown = check_probabilities(array[:, part], options, part)
+            given = np.asarray(array[:, part])
+            shown, p = check_probabilities(given, options, part), given.astype(np.float64)
             p = np.where(shown[..., None], p, 0.0) if not shown.all() else p
             correct = np.take_along_axis(p, right[None, :, None], axis=2)[..., 0]
             own = np.einsum("nqk,nqk->nq", p, p)
@@ -290,14 +301,16 @@ def _over(block: _Block, x: Floats) -> Floats:
     return np.asarray(x @ block.shown.T)
 
 
-def _products(block: _Block, weights: Floats | None = None) -> Floats:
-    """Agreement of all pairs, questions weighted by what the first system gave, if anything."""
+def _products(block: _Block, weights: Floats | None = None, others: Floats | None = None) -> Floats:
+    """Agreement of all pairs, questions weighted by what either system gave, if anything."""
     n = len(block.p)
     flat = block.p.reshape(n, -1)
     if weights is None:
         return np.asarray(flat @ flat.T)
     # Weights are no whole numbers: double precision.
     weighted = (block.p * weights[..., None]).reshape(n, -1)
+    if others is not None:
+        flat = (block.p * others[..., None]).reshape(n, -1)
     return np.asarray(weighted @ flat.T.astype(np.float64, copy=False))
 
 
@@ -343,12 +356,22 @@ def _add_moments(sums: _Sums, block: _Block) -> None:
         sums.add("oa", right @ right.T)
         sums.add("av", _over(block, right))
         sums.add("uv", _over(block, shown))
+        joint = (shown - right) @ (shown - right).T
+        # Of answers `x`, the same and wrong, and `w`, both wrong, are 0 or 1, and `x` within `w`.
+        sums.add("ww", joint)
+        sums.add("xx", same - right @ right.T)
+        sums.add("xw", same - right @ right.T)
     else:
-        sums.add("oo", _squares(block))
+        sums.add("oo", squares := _squares(block))
         sums.add("oa", _products(block, right))
         sums.add("ou", _products(block, own))
         sums.add("av", right @ own.T)
         sums.add("uv", own @ own.T)
+        wrong = shown - right
+        square = right**2
+        sums.add("ww", wrong**2 @ (wrong**2).T)
+        sums.add("xx", squares - 2 * _products(block, right, right) + square @ square.T)
+        sums.add("xw", _products(block, wrong, wrong) - (right * wrong) @ (right * wrong).T)
     if np.ptp(f):
         sums.add("of", _products(block, np.broadcast_to(f, right.shape)))
     else:
@@ -365,6 +388,14 @@ def _joint_errors(sums: _Sums) -> tuple[Floats, Floats]:
     both_wrong = sums["n"] - sums["a"] - sums["a"].T + sums["ab"]
     by_chance = sums["f"] - sums["af"] - sums["af"].T + sums["abf"]
     return both_wrong, by_chance
+
+
+def _same_wrong_se(sums: _Sums, both_wrong: Floats, share: Floats) -> Floats:
+    """Root of the summed squares of ``x - share w``, over the number of joint errors."""
+    total = sums["xx"] - 2 * share * sums["xw"] + share**2 * sums["ww"]
+    size = np.abs(sums["xx"]) + share**2 * sums["ww"]
+    total = np.where(total < ROUNDING * size, 0.0, total)
+    return np.where(np.isfinite(share), np.sqrt(total) / both_wrong, np.nan)
 
 
 def _second(sums: Mapping[str, Floats]) -> Callable[[str, str], Floats]:

@@ -315,12 +315,23 @@ def _reason(value: Any, other: str) -> Any:
     return reason
 
 
-BESIDE = ("agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_chance")
+BESIDE = (
+    "agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_se",
+    "same_wrong_chance",
+)  # fmt: skip
 ALWAYS = "both are always right, or always wrong with one wrong option"
 NOT_ITSELF = "a system does not agree with itself beyond chance"
 
 
-def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **more: Any) -> Metric:
+def _metric(
+    name: str,
+    short: str,
+    label: str,
+    counts: Any,
+    functions: Any,
+    beside: tuple[str, ...] = BESIDE,
+    **more: Any,
+) -> Metric:
     value, slopes, other = functions
     return register(
         Metric(
@@ -331,7 +342,7 @@ def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **mo
             _reason(value, other),
             label=label,
             short=short,
-            beside=BESIDE,
+            beside=beside,
             sources=("10.48550/arXiv.2502.04313",),
             module=__name__,
             **more,
@@ -340,7 +351,7 @@ def _metric(name: str, short: str, label: str, counts: Any, functions: Any, **mo
 
 
 def _of_all(
-    name: str, estimate: str = "estimate", se: str = "se"
+    name: str, estimate: str = "estimate", se: str = "se", limits: bool = False
 ) -> Callable[[Mapping[str, Any]], Mapping[str, NDArray[Any]]]:
     """All pairs at once, of probabilities or answers, by this name."""
 
@@ -350,12 +361,20 @@ def _of_all(
         if name not in answers or "n_options" not in answers:
             way = "with_probabilities" if name == "probability" else "with_options"
             raise ValueError(f"these trials do not say their options; see Trials.{way}")
-        found = capa_matrices(answers[name], answers["truth"], answers["n_options"])._asdict()
-        shown = {"agreement": "observed", "chance_agreement": "expected", "r_p": "r_p",
-                 "r_p_se": "r_p_se", "same_wrong": "same_wrong",
-                 "same_wrong_chance": "same_wrong_chance"}  # fmt: skip
+        matrices = capa_matrices(answers[name], answers["truth"], answers["n_options"])
+        found = matrices._asdict()
+        shown = {name: name for name in BESIDE}
+        shown |= {"agreement": "observed", "chance_agreement": "expected"}
         beside = {name: found[kept] for name, kept in shown.items()}
         counted = {"n_used": found["n_questions"]}
+        if limits:
+            i, j = np.triu_indices(len(matrices.estimate), k=1)
+            chosen = matrices.cells_of(i, j)
+            counted |= {"chosen": chosen, "n_options": 1 + divide(1.0, matrices.chance[i, j])}
+        if estimate == "same_wrong":
+            n, right = found["n_questions"], found["right"]
+            both_wrong = n * (1 - right - right.T + found["both_right"])
+            counted["n_joint_errors"] = np.rint(both_wrong).astype(np.int64)
         return {"estimate": found[estimate], "se": found[se], **beside, **counted}
 
     return all_pairs
@@ -376,7 +395,8 @@ KAPPA_P_DISCRETE = _metric(
     "kappa_p of answers",
     "options",
     _KAPPA,
-    all_pairs=_of_all("response"),
+    all_pairs=_of_all("response", limits=True),
+    limits="options",
 )
 OPTION_CORRELATION = _metric(
     "option_correlation",
@@ -392,9 +412,11 @@ SAME_WRONG_ANSWER = _metric(
     "share of the same wrong answer",
     "options",
     (same_wrong, same_wrong_slopes, "no joint error"),
+    ("n_joint_errors", *BESIDE),
     bounds=(0.0, 1.0),
     # Measured (`calibration.estimate_coverage`): on the plain scale intervals reach beyond 1.
     scale="logit",
     trust=TRUST["labels"],
     rests_on=("n_joint_errors", "joint"),
+    all_pairs=_of_all("response", "same_wrong", "same_wrong_se"),
 )
