@@ -156,3 +156,21 @@ def test_tables_of_verbs_on_a_terminal(
     plain = ESCAPES.sub("", screen.getvalue())
     assert plain != screen.getvalue()
     assert max(map(cell_len, plain.splitlines())) <= 80
+
+
+def test_where_room_is_short_heads_of_words_take_two_lines() -> None:
+    made = Table(
+        [
+            Column("observer", 30, left=True, names="observer"),
+            Column("coefficient of agreement"),
+            *(Column("95 %", 20, over=school) for school in ("bootstrap", "posterior")),
+        ]
+    )
+    made.row("human_1", ".5", "[ .1,  .9]", "[ .2,  .8]")
+    over, heads, row = str(made).splitlines()
+    assert max(map(cell_len, (over, heads, row))) < 80
+    assert over.split() == ["coefficient", "of", "bootstrap", "posterior"]
+    assert heads.split() == ["observer", "agreement", "95", "%", "95", "%"]
+    assert "human_1" in row
+    # Where there is room all stands on one line.
+    assert "coefficient of agreement" in str(Table([made.columns[0], made.columns[1]]))

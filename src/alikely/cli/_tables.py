@@ -92,10 +92,9 @@ class Table:
 
     def __str__(self) -> str:
         widths, names = self._fit(WIDTH)
-        lines = [*self.above]
-        if any(column.over for column in self.columns):
-            lines.append(self._line([column.over for column in self.columns], widths))
-        lines.append(self._line([column.head for column in self.columns], widths))
+        over, heads = self._heads(widths)
+        lines = [*self.above, *([self._line(over, widths)] if any(over) else [])]
+        lines.append(self._line(heads, widths))
         for part, rows in self._parts():
             lines += [f"-- {part}"] if part else []
             lines += [self._line(names(cells), widths, mark) for cells, mark in rows]
@@ -154,10 +153,10 @@ class Table:
         grid = RichTable(
             box=box.SIMPLE_HEAD, show_edge=False, padding=0, show_header=heads, border_style="dim"
         )
-        two = any(column.over for column in self.columns)
-        for column, width in zip(self.columns, widths, strict=True):
+        over, below = self._heads(widths)
+        for column, width, first, head in zip(self.columns, widths, over, below, strict=True):
             grid.add_column(
-                f"{column.over}\n{column.head}" if two else column.head,
+                f"{first}\n{head}" if any(over) else head,
                 width=width,
                 no_wrap=True,
                 justify="left" if column.left else "right",
@@ -166,6 +165,17 @@ class Table:
             )
         grid.add_column("", width=1)
         return grid
+
+    def _heads(self, widths: Sequence[int]) -> tuple[list[str], list[str]]:
+        """What stands over the heads, and the heads; those too long stand on both lines."""
+        over, heads = [], []
+        for column, width in zip(self.columns, widths, strict=True):
+            first, last = column.over, column.head
+            if cell_len(last) > width and not first:
+                first, _, last = last.rpartition(" ")
+            over.append(shorten(first, width))
+            heads.append(shorten(last, width))
+        return over, heads
 
     def _fit(self, room: int) -> tuple[list[int], Callable[[Sequence[str]], list[str]]]:
         """Width of each column, and what cuts the names of a row to them."""
@@ -180,6 +190,9 @@ class Table:
             for column, wanted in zip(self.columns, long, strict=True)
         ]
         spare = room - sum(widths) - len(widths)  # a space between, and a mark at the end
+        if spare < 0:
+            widths = [self._least(i, width) for i, width in enumerate(widths)]
+            spare = room - sum(widths) - len(widths)
         step = 1 if spare > 0 else -1
         while spare and (
             rest := [i for i in named if (widths[i] < long[i] if spare > 0 else widths[i] > FEWEST)]
@@ -201,6 +214,16 @@ class Table:
             ]
 
         return widths, names
+
+    def _least(self, i: int, width: int) -> int:
+        """Characters that a column needs where room is short: a head of words takes two lines."""
+        column = self.columns[i]
+        heads = [column.over, column.head]
+        if not column.over:
+            heads = column.head.rsplit(" ", 1)
+        cells = max((cell_len(cells[i]) for _, cells, _ in self._rows), default=0)
+        least = max(cells, *map(cell_len, [*heads, ""]))
+        return min(width, least) if column.names else max(column.width, least)
 
 
 def _styled(text: str) -> Any:
