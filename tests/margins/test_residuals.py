@@ -57,9 +57,8 @@ def test_slope_of_a_line_in_skewed_strengths_is_its_information(rho: float) -> N
     n, bend, s = 200_000, 0.04, np.sqrt(1 - rho**2)
     w, noise = np.random.default_rng(1).standard_normal((2, n))
     p = line_check(known(w, rho * (w + bend * (w**2 - 1)) + s * noise))
-    # Expected: bend times the information, whose parts are those of Hermite's polynomials.
-    parts = [rho * (s**2 - 2 * rho**2), 2 * rho**2 * s, -(rho**2) * s]
-    information = n * np.dot(np.square(parts), [2, 2, 6])
+    # Expected: bend times the root of the information in what bends along margins.
+    information = n * (2 * rho**2 * s) ** 2 * 2
     z = stats.norm.isf(p / 2)
     # Four errors of a standard score, and twice the square of the bend, which is of that order.
     assert z == pytest.approx(bend * np.sqrt(information), abs=4 + n**0.5 * 2 * bend**2)
