@@ -109,6 +109,27 @@ def test_two_machines_have_one_difference() -> None:
     assert said in two.sentence("images")
 
 
+def test_humans_are_counted_where_machines_are() -> None:
+    """Of a mean over data sets: not those of a data set that no machine took part in."""
+    met = experiment(2).to_table().assign(dataset="s")
+    alone = experiment(0, n_humans=3).to_table().assign(dataset="t")
+    trials = al.Trials.from_table(pd.concat([met, alone]))
+    scores = al.benchmark_scores(trials, people="dataset", n_resamples=0, n_draws=0)
+    text, frame = scores.sentence(), scores.summary().set_index("system")
+    where = "with 4 humans (in s, the one of 2 data sets that has machines) ranged"
+    assert where in text
+    assert f"Among themselves the humans reached {apa(frame.loc['ceiling', 'estimate'])}," in text
+    assert "over 80 images in a condition on average) speak for" in text
+    assert '"only 4 humans: rough" (2 of 2 machines)' in text
+    assert "only 3 humans" in frame.loc["human-human", "note"]
+    said = al.benchmark.words.ceiling_sentence(scores, "crossed")
+    every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
+    assert every != own
+    assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
+    assert f"Shares of the ceiling ({own}, of the 4 humans of data sets with machines)" in said
+    assert "with 3 humans in t" in scores.sentence(level="t")
+
+
 def test_levels_and_their_mean_are_told_apart() -> None:
     frame = experiment(2).to_table()
     both = pd.concat([frame.assign(dataset="s"), frame.assign(dataset="t")])
