@@ -428,20 +428,25 @@ def stat(name: str, mean: float, /, **perturbation: Any) -> dict[str, Any]:
     return {"name": named | ({"perturbation": perturbation} if perturbation else {}), "mean": mean}
 
 
-def helm(folder: Path, stats: list[Any], shown: list[Any] | None = None) -> Path:
-    references = [
-        {"output": {"text": "Rome"}, "tags": []},
-        {"output": {"text": "Paris"}, "tags": ["correct"]},
-    ]
+REFERENCES = [
+    {"output": {"text": "Rome"}, "tags": []},
+    {"output": {"text": "Paris"}, "tags": ["correct"]},
+]
+
+
+def helm(
+    folder: Path, stats: list[Any], shown: list[Any] | None = None, method: str = "", **more: Any
+) -> Path:
     folder.mkdir(exist_ok=True)
     contents = {
         "run_spec": {
             "name": "mmlu:subject=anatomy,method=joint,model=org_net",
-            "adapter_spec": {"model": "org/net"},
+            "adapter_spec": {"model": "org/net", "method": method},
         },
-        "instances": [{"id": name, "references": references} for name in ("id1", "id2")],
+        "instances": [{"id": name, "references": REFERENCES} for name in ("id1", "id2")],
         "per_instance_stats": stats,
         "display_predictions": shown or [],
+        **more,
     }
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -482,6 +487,72 @@ def test_helm(tmp_path: Path) -> None:
         ("org/net", "mmlu", "anatomy", "id2"): 0,
         ("org/net", "mmlu", "anatomy, typos", "id2"): 1,
     }
+
+
+def request(number: int | None, tokens: list[Any], **more: Any) -> dict[str, Any]:
+    """Of one instance, as `scenario_state.json` holds it."""
+    named = [{"text": text, "logprob": value, **top} for text, value, *top_ in tokens
+             for top in (top_ or [{}])]  # fmt: skip
+    state = {"instance": {"id": "id1", "references": REFERENCES}, "train_trial_index": 0,
+             "result": {"success": True, "completions": [{"tokens": named}]}, **more}  # fmt: skip
+    return state if number is None else state | {"reference_index": number}
+
+
+# The prompt is echoed; an option may have several tokens.
+APART = [
+    request(0, [("Q", -9.0), (" Ro", -1.0), ("me", -2.0)], request_mode="original"),
+    request(1, [("Q", -9.0), (" Paris", -0.5)], request_mode="original"),
+]
+ALONE = [
+    request(0, [("Answer:", -9.0), (" Ro", -2.0), ("me", -2.5)], request_mode="calibration"),
+    request(1, [("Answer:", -9.0), (" Paris", -0.25)], request_mode="calibration"),
+]
+TOP = {"top_logprobs": {" B": -0.25, "B": -4.0, " A": -1.5, "\n": -3.0}}
+
+
+@pytest.mark.parametrize(
+    ("method", "requests", "expected"),
+    [
+        ("multiple_choice_separate_original", APART, [-1.5, -0.5]),
+        ("multiple_choice_separate_calibrated", APART + ALONE, [1.5, -0.25]),
+        (
+            "multiple_choice_joint",
+            [request(None, [(" B", -0.25, TOP)], output_mapping={"A": "Rome", "B": "Paris"})],
+            [-1.5, -0.25],
+        ),
+    ],
+)
+def test_helm_keeps_probabilities(
+    tmp_path: Path, method: str, requests: list[Any], expected: list[float]
+) -> None:
+    """As HELM compares options: means over tokens, differences, letters; held to its own number."""
+    odds = np.exp(expected)
+    best = int(odds.argmax())
+    stats = [stat("exact_match", float(best)), stat("predicted_index", float(best))]
+    if "separate" in method:
+        stats.append(stat("max_prob", odds.max() / odds.sum()))
+    entry, state = of_instance("id1", *stats), {"scenario_state": {"request_states": requests}}
+    trials = Trials.read(helm(tmp_path / "run", [entry], method=method, **state))
+    p = trials.data["probability"].values[0, 0]
+    np.testing.assert_allclose(p, odds / odds.sum(), atol=1e-15)
+    # Not where HELM found another, or an option is lacking.
+    entry["stats"].append(stat("max_prob", 0.9))
+    other = Trials.read(helm(tmp_path / "other", [entry], method=method, **state))
+    few = {"scenario_state": {"request_states": requests[1:]}}
+    entry["stats"].pop()
+    part = Trials.read(helm(tmp_path / "part", [entry], method=method, **few))
+    for without in (other, part):
+        assert "probability" not in without.data
+        assert without.data["correct"].values.tolist() == [[best]]
+    assert any("no probabilities, since not all options" in note for note in other.notes)
+
+
+def test_helm_takes_the_first_of_options_that_tie(tmp_path: Path) -> None:
+    tie = [of_instance(name, stat("exact_match", 0.5), stat("predicted_index", index))
+           for name, index in (("id1", 0.0), ("id2", 1.0))]  # fmt: skip
+    trials = Trials.read(helm(tmp_path, tie))
+    assert trials.data["correct"].values.tolist() == [[0, 1]]
+    assert any("2 answers of" in note and "tie with others" in note for note in trials.notes)
 
 
 def test_helm_scores(tmp_path: Path) -> None:
