@@ -181,6 +181,10 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
     assert not trials.has_classes
     assert trials.data["correct"].values.tolist() == [[0, 1]]
     assert "answers are free text: correctness only" in trials.notes
+    # Answers that were repeated, of which a filter makes one, which is scored.
+    repeated = [sample | {"resps": [["it is 7", "8"]]} for sample in samples]
+    said = Trials.read(harness(tmp_path, repeated), filter="strict-match").notes
+    assert any("up to 2 answers to a question, of which" in note for note in said)
     samples[0]["exact_match"] = 0.5
     with pytest.raises(ValueError, match=r"exact_match of .*sample 0 is 0.5, neither 0 nor 1"):
         Trials.read(harness(tmp_path, samples), filter="strict-match")
@@ -363,6 +367,35 @@ def test_inspect_logs_of_other_questions_or_solvers(tmp_path: Path) -> None:
     assert Trials.read(tmp_path).observers == [
         "openai/net (generate)", "openai/net (chain_of_thought)",
     ]  # fmt: skip
+    # What differs between runs of a model tells them apart, and no more; at another task it is one.
+    written("a.json", one, model_args={"quant": 4, "device": "cuda"})
+    written("b.json", one, model_args={"quant": 8, "device": "cuda"})
+    written("c.json", one, model_args={"quant": 8}, task="gpqa")
+    trials = Trials.read(tmp_path)
+    assert trials.observers == ["openai/net (quant=4)", "openai/net (quant=8)"]
+    (tmp_path / "b.json").unlink()
+    assert Trials.read(tmp_path).observers == ["openai/net"]
+
+
+def test_inspect_questions_without_text(tmp_path: Path) -> None:
+    """Of messages their contents, whose marks are new in each run; of pictures the data's name."""
+
+    def written(name: str, content: Any, data: str = "arc") -> None:
+        message = {"id": name, "role": "user", "content": content}
+        log = header(samples=[scored(1, 1, "C", "B", input=[message])])
+        log["eval"] = log["eval"] | {"model": name, "dataset": {"name": data}}
+        (tmp_path / name).write_text(json.dumps(log))
+
+    written("a.json", "Which?")
+    written("b.json", "Which?", "arc-copy")
+    assert Trials.read(tmp_path).observers == ["a.json", "b.json"]
+    written("b.json", "Who?")
+    with pytest.raises(ValueError, match=r"one question in 'a\.json' and another in 'b\.json'"):
+        Trials.read(tmp_path)
+    for name, data in (("a.json", "arc"), ("b.json", "arc-hard")):
+        written(name, [{"type": "image", "image": "data:"}], data)
+    with pytest.raises(ValueError, match=r"one question in 'a\.json' and another in 'b\.json'"):
+        Trials.read(tmp_path)
 
 
 def test_several_scorers_of_inspect(tmp_path: Path) -> None:
