@@ -651,6 +651,10 @@ def test_lighteval_of_generated_text(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path, score="extractive_match")
     assert not trials.has_classes
     assert right(trials) == {("net", "gsm8k", "all", "0"): 0}
+    row["model_response"]["text"] = ["7", "8", "7"]
+    details(tmp_path / "net" / "d" / "details_gsm8k_2026-01-02T03-04-05.6.parquet", [row])
+    notes = Trials.read(tmp_path, score="extractive_match").notes
+    assert any("up to 3 answers to a question: one score is of all of them" in n for n in notes)
 
 
 def test_leaderboard(tmp_path: Path) -> None:
