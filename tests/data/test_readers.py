@@ -562,22 +562,25 @@ def test_helm_keeps_probabilities(
     odds = np.exp(expected)
     best = int(odds.argmax())
     stats = [stat("exact_match", float(best)), stat("predicted_index", float(best))]
-    if "separate" in method:
-        stats.append(stat("max_prob", odds.max() / odds.sum()))
+    apart = "separate" in method
+    stats.append(stat("max_prob", odds.max() / odds.sum() if apart else odds.max()))
     entry, state = of_instance("id1", *stats), {"scenario_state": {"request_states": requests}}
     trials = Trials.read(helm(tmp_path / "run", [entry], method=method, **state))
     p = trials.data["probability"].values[0, 0]
     np.testing.assert_allclose(p, odds / odds.sum(), atol=1e-15)
-    # Not where HELM found another, or an option is lacking.
-    entry["stats"].append(stat("max_prob", 0.9))
-    other = Trials.read(helm(tmp_path / "other", [entry], method=method, **state))
+    # Not where HELM found another, an option is lacking, or the model gives no likelihoods.
     few = {"scenario_state": {"request_states": requests[1:]}}
-    entry["stats"].pop()
-    part = Trials.read(helm(tmp_path / "part", [entry], method=method, **few))
-    for without in (other, part):
-        assert "probability" not in without.data
-        assert without.data["correct"].values.tolist() == [[best]]
-    assert any("no probabilities, since not all options" in note for note in other.notes)
+    without = [Trials.read(helm(tmp_path / "part", [entry], method=method, **few))]
+    if apart:
+        entry["stats"].append(stat("max_prob", 0.9))
+        without.append(Trials.read(helm(tmp_path / "other", [entry], method=method, **state)))
+        entry["stats"].append(stat("max_prob", 0.5))
+        none = json.loads(json.dumps(state).replace('"logprob": -', '"logprob": 0, "was": -'))
+        without.append(Trials.read(helm(tmp_path / "none", [entry], method=method, **none)))
+        assert any("no probabilities, since not all options" in n for n in without[1].notes)
+    for trials in without:
+        assert "probability" not in trials.data
+        assert trials.data["correct"].values.tolist() == [[best]]
 
 
 def test_helm_takes_the_first_of_options_that_tie(tmp_path: Path) -> None:

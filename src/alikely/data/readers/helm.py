@@ -31,7 +31,8 @@ METHODS = (
 ORIGINAL, ALONE = "original", "calibration"
 # Stats of the answer's position and of its probability.
 INDEX, TOP = "predicted_index", "max_prob"
-# HELM writes the largest probability, too; ours is of the same numbers, but for rounding.
+# Of options asked for apart HELM writes the largest probability; ours is of the same numbers, but
+# for rounding. Of letters it writes that of the answer among all texts, which is another number.
 SAME = 1e-6
 # Stats of right and wrong answers.
 SCORES = (
@@ -165,17 +166,20 @@ def _logits(
 ) -> dict[str, Any]:
     """Log likelihoods of options as HELM compares them; nothing where they are not all there.
 
-    `top` is the largest probability that HELM itself found.
+    `top` is the largest probability that HELM itself found, of options asked for apart.
     """
     if not requests:
         return {}
     apart = requests[0].get("reference_index") is not None
     found = _of_options(requests) if apart else _of_letters(requests[0], response)
-    if len(found) < 2 or not all(map(math.isfinite, found)):
+    # Models that give no likelihoods have 0 for all of them.
+    if len(found) < 2 or not all(map(math.isfinite, found)) or not any(found):
         return {}
     own = 1 / sum(math.exp(value - max(found)) for value in found)
     # Else an option was taken to have other tokens than it had there.
-    return {} if top is not None and abs(own - top) > SAME else {"logits": found}
+    if apart and top is not None and abs(own - top) > SAME:
+        return {}
+    return {"logits": found}
 
 
 def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
@@ -183,13 +187,13 @@ def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
     references = (requests[0].get("instance") or {}).get("references") or []
     ends: dict[tuple[int, str], list[float]] = {}
     for request in requests:
-        number = request["reference_index"]
-        text = references[number]["output"]["text"].strip()
+        number = int(request["reference_index"])
+        text = str(field(references, number, "output", "text", place="a request")).strip()
         written, own = "", []
         # The prompt is echoed, and ends in the option.
         for token in reversed(_tokens(request)):
             written = token["text"] + written
-            own.append(token["logprob"])
+            own.append(float(token["logprob"]))
             if written.strip() == text:
                 ends[number, request.get("request_mode") or ORIGINAL] = own
                 break
