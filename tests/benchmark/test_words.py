@@ -130,6 +130,18 @@ def test_humans_are_counted_where_machines_are() -> None:
     assert "with 3 humans in t" in scores.sentence(level="t")
 
 
+def test_remarks_that_differ_in_numbers_are_said_once() -> None:
+    """Of names that hold numbers each keeps its own."""
+    from alikely.estimates.sentences import cautions
+
+    notes = ["at most 0.48: see b2", "at most 0.50: see b2; only 3 humans of gpt-4", "x 1.5 y 2",
+             "only 3 humans of gpt-5", "x 3 y 2"]  # fmt: skip
+    assert cautions(pd.Series(notes), "machines") == (
+        'Caution: "at most 0.48 to 0.50: see b2" (2 of 5 machines), "x 1.5 to 3 y 2" (2 of 5 '
+        'machines), "only 3 humans of gpt-4" (1 of 5 machines); and 1 more remark in the table.'
+    )
+
+
 def test_levels_and_their_mean_are_told_apart() -> None:
     frame = experiment(2).to_table()
     both = pd.concat([frame.assign(dataset="s"), frame.assign(dataset="t")])
@@ -137,6 +149,7 @@ def test_levels_and_their_mean_are_told_apart() -> None:
         al.Trials.from_table(both), people="label", n_resamples=0, n_draws=0
     )
     assert "with 4 humans (means over 2 data sets) ranged" in scores.sentence()
+    assert "over 160 images in all, in each data set those of a condition on" in scores.sentence()
     assert "with 4 humans in t ranged" in scores.sentence(level="t")
     assert tabular(scores.to_latex(level=None))[0][0] == "level"
     assert scores.summary(level=None, as_="polars")["level"].unique().sort().to_list() == [

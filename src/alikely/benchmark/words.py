@@ -104,11 +104,13 @@ def benchmark_sentence(
             f"Among themselves the humans reached {say.value(row['estimate'])}, "
             f"{say.interval(row)}."
         )
-    ground = f"over {counted(n_images, 'image')} in a condition on average"
+    ground = f"over {counted(n_images, 'image')}"
     if level == OVERALL and len(levels_met(scores)) > 1:
         # Of all levels the number is their sum.
-        ground += ", summed over data sets"
+        ground += " in all, in each data set those of a condition on average"
         ground += "," if fewest < n_humans else ""
+    else:
+        ground += " in a condition on average"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
     method = _method(scores, school, population, kind)
