@@ -48,7 +48,8 @@ nb_execution_mode = "off"
 nb_merge_streams = True
 # Warnings that a cell printed are for its reader, not for whoever builds the site.
 nb_output_stderr = "show"
-# Notebooks on papers keep rows for `papers.csv` as JSON, below the same rows as a table.
+# Notebooks on papers keep rows for `papers.csv` as JSON, below the same rows as a table; a test
+# holds that nothing else is left out.
 suppress_warnings = ["mystnb.unknown_mime_type"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

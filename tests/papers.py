@@ -33,8 +33,8 @@ PAPERS = {
         "Geirhos et al. (2020), Beyond accuracy, supplement",
         "10.48550/arXiv.2006.16736",
     ),
-    "X25": (30, "Xu et al. (2025), Measuring error alignment", "10.1609/aaai.v39i26.34974"),
-    "AK25": (4, "Alvarez and Konkle (2025), Decision-margin consistency", ""),
+    "X25": (30, "Xu et al. (2025), Measuring error alignment", "10.48550/arXiv.2409.13919"),
+    "AK24": (4, "Alvarez and Konkle (2024), Decision-margin consistency", ""),
 }
 HEAD = """# Five papers, figure by figure
 

@@ -67,7 +67,7 @@ PEOPLE = {
     "edge": (0.89, 0.94, 0.93, 0.84, 0.89, 0.93, 0.81, 0.96, 0.61, 0.92),
     "silhouette": (0.80, 0.66, 0.80, 0.78, 0.77, 0.72, 0.76, 0.64, 0.76, 0.85),
 }
-# Xu et al. (2025), doi:10.1609/aaai.v39i26.34974, Table 1: EC and MA, EC and CLES, MA and CLES.
+# Xu et al. (2025), doi:10.48550/arXiv.2409.13919, Table 1: EC and MA, EC and CLES, MA and CLES.
 CORRELATIONS = {
     "colour": (0.01, 0.40, 0.48),
     "contrast": (0.52, 0.74, 0.80),

@@ -16,7 +16,9 @@ from house import PACKAGE, ROOT
 import alikely as al
 
 DOCS = ROOT / "docs"
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+# What the site shows of outputs; rows of `papers.csv` are kept as JSON below the same as a table.
+SHOWN, BESIDE = {"text/plain", "text/html", "text/latex", "image/png"}, {"application/json"}
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +126,20 @@ def test_tutorials_say_what_they_need_and_what_comes_next(file: Path) -> None:
     links = [link for text in texts for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)]
     assert [link for link in links if not (file.parent / link).exists()] == []
     assert "../shared" not in "".join(texts) or "al.datasets.model_vs_human()" in texts[1]
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_the_site_leaves_no_output_out(file: Path) -> None:
+    """`docs/conf.py` keeps quiet about kinds that nothing shows: there is one, beside a table."""
+    kinds = [
+        set(output["data"])
+        for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]
+        for output in cell.get("outputs", [])
+        if "data" in output
+    ]
+    assert [kind for kind in kinds if not kind & SHOWN and kind != BESIDE] == []
+    assert set().union(*kinds) <= SHOWN | BESIDE
+    assert kinds.count(BESIDE) == (file.parent.name == "papers")
 
 
 def test_the_check_of_links_finds_what_is_wrong(tmp_path: Path) -> None:

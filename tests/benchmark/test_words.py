@@ -109,6 +109,39 @@ def test_two_machines_have_one_difference() -> None:
     assert said in two.sentence("images")
 
 
+def test_humans_are_counted_where_machines_are() -> None:
+    """Of a mean over data sets: not those of a data set that no machine took part in."""
+    met = experiment(2).to_table().assign(dataset="s")
+    alone = experiment(0, n_humans=3).to_table().assign(dataset="t")
+    trials = al.Trials.from_table(pd.concat([met, alone]))
+    scores = al.benchmark_scores(trials, people="dataset", n_resamples=0, n_draws=0)
+    text, frame = scores.sentence(), scores.summary().set_index("system")
+    where = "with 4 humans (in s, the one of 2 data sets that has machines) ranged"
+    assert where in text
+    assert f"Among themselves the humans reached {apa(frame.loc['ceiling', 'estimate'])}," in text
+    assert "over 80 images in a condition on average) speak for" in text
+    assert '"only 4 humans: rough" (2 of 2 machines)' in text
+    assert "only 3 humans" in frame.loc["human-human", "note"]
+    said = al.benchmark.words.ceiling_sentence(scores, "crossed")
+    every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
+    assert every != own
+    assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
+    assert f"Shares of the ceiling ({own}, of the 4 humans of data sets with machines)" in said
+    assert "with 3 humans in t" in scores.sentence(level="t")
+
+
+def test_remarks_that_differ_in_numbers_are_said_once() -> None:
+    """Of names that hold numbers each keeps its own."""
+    from alikely.estimates.sentences import cautions
+
+    notes = ["at most 0.48: see b2", "at most 0.50: see b2; only 3 humans of gpt-4", "x 1.5 y 2",
+             "only 3 humans of gpt-5", "x 3 y 2"]  # fmt: skip
+    assert cautions(pd.Series(notes), "machines") == (
+        'Caution: "at most 0.48 to 0.50: see b2" (2 of 5 machines), "x 1.5 to 3 y 2" (2 of 5 '
+        'machines), "only 3 humans of gpt-4" (1 of 5 machines); and 1 more remark in the table.'
+    )
+
+
 def test_levels_and_their_mean_are_told_apart() -> None:
     frame = experiment(2).to_table()
     both = pd.concat([frame.assign(dataset="s"), frame.assign(dataset="t")])
@@ -116,6 +149,7 @@ def test_levels_and_their_mean_are_told_apart() -> None:
         al.Trials.from_table(both), people="label", n_resamples=0, n_draws=0
     )
     assert "with 4 humans (means over 2 data sets) ranged" in scores.sentence()
+    assert "over 160 images in all, in each data set those of a condition on" in scores.sentence()
     assert "with 4 humans in t ranged" in scores.sentence(level="t")
     assert tabular(scores.to_latex(level=None))[0][0] == "level"
     assert scores.summary(level=None, as_="polars")["level"].unique().sort().to_list() == [

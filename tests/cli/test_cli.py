@@ -29,7 +29,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "out"
     assert main(["demo", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
-    assert "72 pairs; 0 with an undefined estimate." in printed
+    assert "24 pairs, 72 estimates; 0 with an undefined estimate." in printed
     assert (
         "! an observer never errs (or always): only the posterior has a spread (8 rows)" in printed
     )

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.cli import _shared, full_parser, main
+from alikely.cli import VERBS, _shared, full_parser, main
 from alikely.cli._keywords import IN_PYTHON, OPTIONS, option_of, worded
 from alikely.cli.margins import MARGIN_ROLES
 
@@ -36,13 +36,18 @@ DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
         al.planning.best_design, al.Trials.read,
     ),
     "choose": (al.planning.choose_images, al.Trials.read),
+    "report": (al.compare, al.benchmark_scores, al.report.make_report, al.Trials.read),
 }  # fmt: skip
 # What one step hands to the next, and what another option says.
 BETWEEN = {
     "spectrum": {"spectrum", "tree", "alignment", "labels", "delta", "model", "kind"},
     # The level of a test is what --ci-prob leaves; formula or simulation follow from the numbers.
     "plan": {"result", "components", "alpha", "method", "n_draws"},
+    "report": {"results", "remarks"},
 }
+# A report takes results that another verb has saved, with what is chosen there.
+SAVED = {"report": {"sampler": "compare", "prior": "compare", "bayes_factor": "compare",
+                    "cohort": "benchmark"}}  # fmt: skip
 
 
 def keywords(door: Callable[..., Any]) -> set[str]:
@@ -55,11 +60,18 @@ def keywords(door: Callable[..., Any]) -> set[str]:
 def test_every_keyword_is_reachable_or_left_to_python(verb: str) -> None:
     named = {"FILE", *full_parser().verb(verb).names()}
     asked = set().union(*map(keywords, DOORS[verb])) - BETWEEN.get(verb, set())
+    for name, other in SAVED.get(verb, {}).items():
+        assert option_of(name) in full_parser().verb(other).names()
+        asked.remove(name)
     if verb == "margins":
         # Columns of MARGINS, by one option; Python calls the column of classes `label`.
         asked -= {"label" if role == "class" else role for role in MARGIN_ROLES}
     unreachable = {name for name in asked if option_of(name) not in named}
     assert unreachable == asked & set(IN_PYTHON)
+
+
+def test_every_verb_that_reads_has_its_doors() -> None:
+    assert set(DOORS) == {*VERBS} - {"demo", "completion"}
 
 
 def test_the_tables_name_nothing_else() -> None:

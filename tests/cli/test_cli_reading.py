@@ -10,10 +10,10 @@ import pytest
 import alikely as al
 from alikely.cli import full_parser, main
 
-VERBS = ("compare", "benchmark", "margins", "spectrum", "report", "plan")
+VERBS = ("compare", "matrix", "benchmark", "margins", "spectrum", "report", "plan", "choose")
 OPTIONS = (
-    "columns", "classes", "na-values", "wide", "observers", "format", "pattern", "sep", "encoding",
-    "score", "filter",
+    "columns", "classes", "na-values", "wide", "observers", "kind", "format", "pattern", "sep",
+    "encoding", "score", "filter",
 )  # fmt: skip
 QUICK = ["--resamples", "20", "--draws", "20", "--pairs", "human-human"]
 
@@ -62,6 +62,11 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     arguments = ["compare", str(tmp_path / "wide.csv"), "--wide", *known]
     assert main([*arguments, "--observers", "human_1,human_2"]) == 0
     assert "human_1     human_2" in capsys.readouterr().out
+    kinds = ["--kind", "person=human_1", "--kind", "net=human_2", "--pairs", "person-net"]
+    assert main([*arguments, "--observers", "human_1,human_2", *kinds]) == 0
+    assert "\n1 pair; " in capsys.readouterr().out
+    assert main([*arguments, "--kind", "person=human_1"]) == 2
+    assert "--kind has no entry for observer 'human_2'" in capsys.readouterr().err
     assert main(arguments) == 2
     assert "'me' (column 'response', row 0 of 'column rater of" in capsys.readouterr().err
 
@@ -77,6 +82,9 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             "no column 'observer'.* such as --columns observer=su",
         ),
         (["--observers", "a,b"], "--observers names columns of a wide table; give --wide too"),
+        (["--kind", "human=a"], "--kind is of observers of a wide table; of others name a column"),
+        (["--wide", "--kind", "human"], "--kind expects KIND=NAME,..., such as human=anna,bert, g"),
+        (["--wide", "--kind", "a=x,y", "--kind", "b=y"], "--kind gives 'y' twice, as a and b"),
         (["--format", "csv"], "format must be auto, table, .*got 'csv'"),
         (["--pattern", "{a}_{b}.csv"], r"pattern .* fits none of 1 files; they are: trials.csv"),
         (["--sep", "tab"], "has one column"),

@@ -181,6 +181,10 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
     assert not trials.has_classes
     assert trials.data["correct"].values.tolist() == [[0, 1]]
     assert "answers are free text: correctness only" in trials.notes
+    # Answers that were repeated, of which a filter makes one, which is scored.
+    repeated = [sample | {"resps": [["it is 7", "8"]]} for sample in samples]
+    said = Trials.read(harness(tmp_path, repeated), filter="strict-match").notes
+    assert any("up to 2 answers to a question, of which" in note for note in said)
     samples[0]["exact_match"] = 0.5
     with pytest.raises(ValueError, match=r"exact_match of .*sample 0 is 0.5, neither 0 nor 1"):
         Trials.read(harness(tmp_path, samples), filter="strict-match")
@@ -363,6 +367,35 @@ def test_inspect_logs_of_other_questions_or_solvers(tmp_path: Path) -> None:
     assert Trials.read(tmp_path).observers == [
         "openai/net (generate)", "openai/net (chain_of_thought)",
     ]  # fmt: skip
+    # What differs between runs of a model tells them apart, and no more; at another task it is one.
+    written("a.json", one, model_args={"quant": 4, "device": "cuda"})
+    written("b.json", one, model_args={"quant": 8, "device": "cuda"})
+    written("c.json", one, model_args={"quant": 8}, task="gpqa")
+    trials = Trials.read(tmp_path)
+    assert trials.observers == ["openai/net (quant=4)", "openai/net (quant=8)"]
+    (tmp_path / "b.json").unlink()
+    assert Trials.read(tmp_path).observers == ["openai/net"]
+
+
+def test_inspect_questions_without_text(tmp_path: Path) -> None:
+    """Of messages their contents, whose marks are new in each run; of pictures the data's name."""
+
+    def written(name: str, content: Any, data: str = "arc") -> None:
+        message = {"id": name, "role": "user", "content": content}
+        log = header(samples=[scored(1, 1, "C", "B", input=[message])])
+        log["eval"] = log["eval"] | {"model": name, "dataset": {"name": data}}
+        (tmp_path / name).write_text(json.dumps(log))
+
+    written("a.json", "Which?")
+    written("b.json", "Which?", "arc-copy")
+    assert Trials.read(tmp_path).observers == ["a.json", "b.json"]
+    written("b.json", "Who?")
+    with pytest.raises(ValueError, match=r"one question in 'a\.json' and another in 'b\.json'"):
+        Trials.read(tmp_path)
+    for name, data in (("a.json", "arc"), ("b.json", "arc-hard")):
+        written(name, [{"type": "image", "image": "data:"}], data)
+    with pytest.raises(ValueError, match=r"one question in 'a\.json' and another in 'b\.json'"):
+        Trials.read(tmp_path)
 
 
 def test_several_scorers_of_inspect(tmp_path: Path) -> None:
@@ -428,20 +461,25 @@ def stat(name: str, mean: float, /, **perturbation: Any) -> dict[str, Any]:
     return {"name": named | ({"perturbation": perturbation} if perturbation else {}), "mean": mean}
 
 
-def helm(folder: Path, stats: list[Any], shown: list[Any] | None = None) -> Path:
-    references = [
-        {"output": {"text": "Rome"}, "tags": []},
-        {"output": {"text": "Paris"}, "tags": ["correct"]},
-    ]
+REFERENCES = [
+    {"output": {"text": "Rome"}, "tags": []},
+    {"output": {"text": "Paris"}, "tags": ["correct"]},
+]
+
+
+def helm(
+    folder: Path, stats: list[Any], shown: list[Any] | None = None, method: str = "", **more: Any
+) -> Path:
     folder.mkdir(exist_ok=True)
     contents = {
         "run_spec": {
             "name": "mmlu:subject=anatomy,method=joint,model=org_net",
-            "adapter_spec": {"model": "org/net"},
+            "adapter_spec": {"model": "org/net", "method": method},
         },
-        "instances": [{"id": name, "references": references} for name in ("id1", "id2")],
+        "instances": [{"id": name, "references": REFERENCES} for name in ("id1", "id2")],
         "per_instance_stats": stats,
         "display_predictions": shown or [],
+        **more,
     }
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -482,6 +520,75 @@ def test_helm(tmp_path: Path) -> None:
         ("org/net", "mmlu", "anatomy", "id2"): 0,
         ("org/net", "mmlu", "anatomy, typos", "id2"): 1,
     }
+
+
+def request(number: int | None, tokens: list[Any], **more: Any) -> dict[str, Any]:
+    """Of one instance, as `scenario_state.json` holds it."""
+    named = [{"text": text, "logprob": value, **top} for text, value, *top_ in tokens
+             for top in (top_ or [{}])]  # fmt: skip
+    state = {"instance": {"id": "id1", "references": REFERENCES}, "train_trial_index": 0,
+             "result": {"success": True, "completions": [{"tokens": named}]}, **more}  # fmt: skip
+    return state if number is None else state | {"reference_index": number}
+
+
+# The prompt is echoed; an option may have several tokens.
+APART = [
+    request(0, [("Q", -9.0), (" Ro", -1.0), ("me", -2.0)], request_mode="original"),
+    request(1, [("Q", -9.0), (" Paris", -0.5)], request_mode="original"),
+]
+ALONE = [
+    request(0, [("Answer:", -9.0), (" Ro", -2.0), ("me", -2.5)], request_mode="calibration"),
+    request(1, [("Answer:", -9.0), (" Paris", -0.25)], request_mode="calibration"),
+]
+TOP = {"top_logprobs": {" B": -0.25, "B": -4.0, " A": -1.5, "\n": -3.0}}
+
+
+@pytest.mark.parametrize(
+    ("method", "requests", "expected"),
+    [
+        ("multiple_choice_separate_original", APART, [-1.5, -0.5]),
+        ("multiple_choice_separate_calibrated", APART + ALONE, [1.5, -0.25]),
+        (
+            "multiple_choice_joint",
+            [request(None, [(" B", -0.25, TOP)], output_mapping={"A": "Rome", "B": "Paris"})],
+            [-1.5, -0.25],
+        ),
+    ],
+)
+def test_helm_keeps_probabilities(
+    tmp_path: Path, method: str, requests: list[Any], expected: list[float]
+) -> None:
+    """As HELM compares options: means over tokens, differences, letters; held to its own number."""
+    odds = np.exp(expected)
+    best = int(odds.argmax())
+    stats = [stat("exact_match", float(best)), stat("predicted_index", float(best))]
+    apart = "separate" in method
+    stats.append(stat("max_prob", odds.max() / odds.sum() if apart else odds.max()))
+    entry, state = of_instance("id1", *stats), {"scenario_state": {"request_states": requests}}
+    trials = Trials.read(helm(tmp_path / "run", [entry], method=method, **state))
+    p = trials.data["probability"].values[0, 0]
+    np.testing.assert_allclose(p, odds / odds.sum(), atol=1e-15)
+    # Not where HELM found another, an option is lacking, or the model gives no likelihoods.
+    few = {"scenario_state": {"request_states": requests[1:]}}
+    without = [Trials.read(helm(tmp_path / "part", [entry], method=method, **few))]
+    if apart:
+        entry["stats"].append(stat("max_prob", 0.9))
+        without.append(Trials.read(helm(tmp_path / "other", [entry], method=method, **state)))
+        entry["stats"].append(stat("max_prob", 0.5))
+        none = json.loads(json.dumps(state).replace('"logprob": -', '"logprob": 0, "was": -'))
+        without.append(Trials.read(helm(tmp_path / "none", [entry], method=method, **none)))
+        assert any("no probabilities, since not all options" in n for n in without[1].notes)
+    for trials in without:
+        assert "probability" not in trials.data
+        assert trials.data["correct"].values.tolist() == [[best]]
+
+
+def test_helm_takes_the_first_of_options_that_tie(tmp_path: Path) -> None:
+    tie = [of_instance(name, stat("exact_match", 0.5), stat("predicted_index", index))
+           for name, index in (("id1", 0.0), ("id2", 1.0))]  # fmt: skip
+    trials = Trials.read(helm(tmp_path, tie))
+    assert trials.data["correct"].values.tolist() == [[0, 1]]
+    assert any("2 answers of" in note and "tie with others" in note for note in trials.notes)
 
 
 def test_helm_scores(tmp_path: Path) -> None:
@@ -547,6 +654,10 @@ def test_lighteval_of_generated_text(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path, score="extractive_match")
     assert not trials.has_classes
     assert right(trials) == {("net", "gsm8k", "all", "0"): 0}
+    row["model_response"]["text"] = ["7", "8", "7"]
+    details(tmp_path / "net" / "d" / "details_gsm8k_2026-01-02T03-04-05.6.parquet", [row])
+    notes = Trials.read(tmp_path, score="extractive_match").notes
+    assert any("up to 3 answers to a question: one score is of all of them" in n for n in notes)
 
 
 def test_leaderboard(tmp_path: Path) -> None:

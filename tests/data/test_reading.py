@@ -369,6 +369,12 @@ def test_bad_wide_tables(options: dict[str, Any], message: str) -> None:
         Trials.from_wide(WIDE[["image", "truth"]])
 
 
+def test_wide_tables_without_truth_hold_right_and_wrong() -> None:
+    message = r"'cat' in row 0 of 'column label': without a column 'truth' .* by truth=, and those"
+    with pytest.raises(ValueError, match=message):
+        Trials.from_wide(WIDE.rename(columns={"truth": "label"}))
+
+
 def test_rows_of_wide_tables_are_named_by_column() -> None:
     with pytest.raises(ValueError, match=r"'cot' \(column 'response', row 1 of 'column net'\)"):
         Trials.from_wide(WIDE.assign(net=["cat", "cot"]))

@@ -102,7 +102,8 @@ CASES = [
     ),
     comp(
         "missing all answers",
-        "no column 'response'; the columns are observer, item; name yours,",
+        "no column 'response'; the columns are observer, item; name yours, such as --columns "
+        "response=answer",
         lines("observer,item", "a,1", "b,1"),
     ),
     comp(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import pickle
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -173,6 +174,30 @@ def test_fonts_are_embedded_as_fonts() -> None:
         # Type 42 is TrueType; Type 3 would be outlines, which publishers refuse.
         assert b"/FontFile2" in file.getvalue()
         assert b"/Type3" not in file.getvalue()
+
+
+@pytest.mark.slow
+def test_drawings_hold_their_letters_or_are_told_to_keep_text() -> None:
+    """SVG has no place for a font that all programs read: each letter's outline is in the file."""
+    figure = al.plot_width(gallery.widths(2), style="column").figure
+
+    def drawn() -> str:
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+    text = drawn()
+    used, held = (
+        set(re.findall(r'href="#(DejaVu[^"]+)"', text)),
+        set(re.findall(r'id="(\S+)"', text)),
+    )
+    assert len(used) > 10
+    assert used <= held
+    assert "<text" not in text
+    assert "font-family" not in text
+    # Whoever wants to change letters afterwards says so to matplotlib.
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        assert "<text" in drawn()
 
 
 def test_colours_are_those_made_for_the_colour_blind() -> None:

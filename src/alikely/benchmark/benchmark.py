@@ -54,6 +54,7 @@ SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "estimates": {
             "estimate": ("level", "system"),
             "n_humans": ("level",),
+            "n_humans_met": ("level",),
             "crowd": ("level",),
             "fewest_humans": ("level",),
             "n_images": ("level",),
@@ -86,9 +87,10 @@ class Benchmark(Tree):
     Attributes
     ----------
     data : xarray.DataTree
-        ``estimates``: ``estimate`` (level, system); ``n_humans, fewest_humans, crowd, n_images``
-        (level; all humans, the fewest in any data set or condition, the fewest that the bootstrap
-        draws together; images of a condition, on average);
+        ``estimates``: ``estimate`` (level, system); ``n_humans, n_humans_met, fewest_humans, crowd,
+        n_images`` (level; all humans, those of data sets or conditions with machines, the fewest in
+        any data set or condition, the fewest that the bootstrap draws together; images of a
+        condition, on average);
         ``undefined_entries, accuracy, accuracy_humans, accuracy_gap`` and what the metric has
         beside it, such as ``kappa_max`` (level, system: means over the entries of a score);
         consensus ceilings ``lower, lower_se, upper, upper_se`` (level); labels of the machines

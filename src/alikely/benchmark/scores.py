@@ -316,9 +316,11 @@ def _estimates(
     scores = by_level(layout, nested_scores(layout, value[None]))[0]
     every = [*layout.levels.values(), list(range(len(layout.parts)))]
     homes = [part.dataset if people == "dataset" else "" for part in layout.parts]
-    n_humans = [
-        len({(homes[d], name) for d in own for name in layout.parts[d].people}) for own in every
-    ]
+    # All humans, and those whom a machine was met by: some parts have humans alone.
+    n_humans, n_met = (
+        [len({(homes[d], name) for d in own for name in layout.parts[d].people}) for own in sets]
+        for sets in (every, [[d for d in own if len(layout.parts[d].machines)] for own in every])
+    )
     together = crowds(layout.parts, people)
     crowd = [
         min(
@@ -332,6 +334,7 @@ def _estimates(
     variables = {
         "estimate": (("level", "system"), scores),
         "n_humans": ("level", n_humans),
+        "n_humans_met": ("level", n_met),
         "fewest_humans": ("level", [*fewest, min(fewest)]),
         "crowd": ("level", crowd),
         "n_images": ("level", _images(trials, layout)),

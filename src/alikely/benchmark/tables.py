@@ -27,6 +27,7 @@ from alikely.stats.variance import two_factor_variance, variance_of_defined
 
 if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark
+    from alikely.benchmark.drawn import DrawnScores
 
 __all__ = [
     "ACCURACIES",
@@ -38,6 +39,7 @@ __all__ = [
     "few_notes",
     "human_notes",
     "level_table",
+    "levels_met",
     "moved_notes",
     "one_of",
     "prior_shift",
@@ -324,7 +326,8 @@ def _notes(
 ) -> list[str]:
     """What to know about the score of each system; `ceiled`, `bounded` as from `_ceiled`."""
     ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
-    shared = human_notes(scores, population, level)
+    crowd = [human_notes(scores, population, level, alone=alone) for alone in (False, True)]
+    shared: list[str] = []
     if ceiling <= 0:
         shared.append("the ceiling is not above 0: no share of it")
     if not bounded:
@@ -337,11 +340,12 @@ def _notes(
         shared.append("posterior takes an image of several conditions for several")
     if withheld := scores.data.attrs.get("posterior_withheld"):
         shared.append(withheld)
+    systems = scores.estimates["system"].values.tolist()
     notes = []
-    for share, holes, most in zip(
-        ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True
+    for name, share, holes, most in zip(
+        systems, ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True
     ):
-        own = list(shared)
+        own = [*crowd[name == HUMANS], *shared]
         if most < NARROW:
             own.append(f"the accuracies allow at most {most:.2f}: see al.benchmark.rank_by_metric")
         if holes:
@@ -352,12 +356,31 @@ def _notes(
     return notes
 
 
-def human_notes(scores: Benchmark, population: Population, level: str) -> list[str]:
-    """Whether there are enough humans to speak for others: nothing, or one note."""
+def levels_met(scores: Benchmark | DrawnScores) -> list[str]:
+    """Levels in which there are machines; others have humans alone."""
+    known = scores.estimates["estimate"].sel(level=scores.datasets, system=scores.models)
+    met = known.notnull().any("system").values
+    return [name for name, there in zip(scores.datasets, met, strict=True) if there]
+
+
+def human_notes(
+    scores: Benchmark, population: Population, level: str, *, alone: bool = False
+) -> list[str]:
+    """Whether there are enough humans to speak for others: nothing, or one note.
+
+    Parameters
+    ----------
+    scores : Benchmark
+    population, level
+        As in `alikely.benchmark.Benchmark.summary`.
+    alone : bool
+        Count also humans of data sets without machines, for scores among themselves.
+    """
     # A mean over data sets has the humans of all of them, but each must have enough.
-    n_humans, fewest = (
-        int(scores.estimates[name].sel(level=level)) for name in ("n_humans", "fewest_humans")
-    )
+    own = [] if alone or level != OVERALL else levels_met(scores)
+    parts = scores.estimates.sel(level=own or [level])
+    n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
+    fewest = int(parts["fewest_humans"].min())
     return [] if population == "images" else few_notes(fewest, n_humans)
 
 

@@ -13,7 +13,7 @@ from alikely._base.html import ROWS, html_of
 from alikely._base.names import listed
 from alikely._base.numbers import MISSING, counted, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
-from alikely.benchmark.tables import Population, one_of, schools_of
+from alikely.benchmark.tables import Population, levels_met, one_of, schools_of
 from alikely.benchmark.verdicts import EqualityTest
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
@@ -93,20 +93,24 @@ def benchmark_sentence(
     prob, kind = scores.interval_options(ci_prob, ci_kind)
     frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
     say = _Words(scores.metric, school, kind, prob, digits)
-    at = scores.estimates.sel(level=level)
-    n_humans, fewest = int(at["n_humans"]), int(at["fewest_humans"])
+    n_humans, fewest, n_images = _behind(scores, level)
     machines = frame[frame["system"].isin(scores.models)]
     parts = [say.scores(machines, counted(n_humans, "human"), _where(scores, level))]
-    humans = frame[(frame["system"] == HUMANS) & frame["estimate"].notna()]
-    for _, row in humans.iterrows():
+    known = frame[frame["estimate"].notna()].set_index("system")
+    # Of the humans just named: those whom machines were met by, where there are any.
+    for name in [name for name in (CEILING, HUMANS) if name in known.index][:1]:
+        row = known.loc[name]
         parts.append(
             f"Among themselves the humans reached {say.value(row['estimate'])}, "
             f"{say.interval(row)}."
         )
-    ground = f"over {counted(int(at['n_images']), 'image')} in a condition on average"
-    if level == OVERALL and len(scores.datasets) > 1:
+    ground = f"over {counted(n_images, 'image')}"
+    if level == OVERALL and len(levels_met(scores)) > 1:
         # Of all levels the number is their sum.
-        ground += ", summed over data sets,"
+        ground += " in all, in each data set those of a condition on average"
+        ground += "," if fewest < n_humans else ""
+    else:
+        ground += " in a condition on average"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
     method = _method(scores, school, population, kind)
@@ -248,8 +252,11 @@ def ceiling_sentence(
     zero = is_wide(scores.metric)
     row = scores.ceilings(population).set_index("level").loc[level]
     said = [number(row[name], digits, zero) for name in ("human_human", "human_human_se")]
+    n_humans = int(row["n_humans"])
+    n_met = _behind(scores, level)[0]
+    every = f" of all {len(scores.datasets)} data sets" if n_met < n_humans else ""
     text = (
-        f"The {counted(int(row['n_humans']), 'human')} reached {said[0]} among themselves "
+        f"The {counted(n_humans, 'human')}{every} reached {said[0]} among themselves "
         f"(standard error {said[1]})"
     )
     if not np.isnan(row["p_human_human"]):
@@ -270,12 +277,18 @@ def ceiling_sentence(
             number(value, digits, leading_zero=True)
             for value in (shares["ceiled"].min(), shares["ceiled"].max())
         )
-        whose = (
-            "none of their intervals holds" if not reached else f"{reached} of the intervals hold"
-        )
+        whose = f"{reached or 'none'} of their intervals hold{'' if reached > 1 else 's'}"
+        met = ""
+        if every:
+            ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
+            met = (
+                f" ({number(ceiling, digits, zero)}, of the {counted(n_met, 'human')} of data sets "
+                "with machines)"
+            )
         text += (
-            f" Shares of the ceiling ranged over {counted(len(shares), 'machine')} from {least} to "
-            f"{most}; {whose} 1 ({percent(prob)}, each alone, unadjusted for their number)."
+            f" Shares of the ceiling{met} ranged over {counted(len(shares), 'machine')} from "
+            f"{least} to {most}; {whose} 1 ({percent(prob)}, each alone, unadjusted for their "
+            "number)."
         )
     return text
 
@@ -444,9 +457,23 @@ def _where(scores: Benchmark | DrawnScores, level: str) -> str:
     n = len(scores.datasets)
     if n < 2:
         return ""
-    known = scores.estimates["estimate"].sel(level=scores.datasets, system=scores.models)
-    met = int(known.notnull().any("system").sum())
-    return f" (means over {n} data sets{f', {met} of them with machines' if met < n else ''})"
+    met = levels_met(scores)
+    if len(met) == n:
+        return f" (means over {n} data sets)"
+    if len(met) == 1:
+        return f" (in {met[0]}, the one of {n} data sets that has machines)"
+    return f" (means over those {len(met)} of {n} data sets that have machines)"
+
+
+def _behind(scores: Benchmark, level: str) -> tuple[int, int, int]:
+    """Humans behind the scores of machines, the fewest in any part, and images of a condition."""
+    at = scores.estimates.sel(level=level)
+    own = levels_met(scores) if level == OVERALL else []
+    if not own or len(own) == len(scores.datasets):
+        return int(at["n_humans"]), int(at["fewest_humans"]), int(at["n_images"])
+    parts = scores.estimates.sel(level=own)
+    images = int(parts["n_images"].sum())
+    return int(at["n_humans_met"]), int(parts["fewest_humans"].min()), images
 
 
 def _told(n: int, of: int, prob: float) -> str:

@@ -5,7 +5,7 @@ References
 .. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
    doi:10.1002/sim.8086
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 References
 ----------
-.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
    doi:10.1002/sim.8086
 .. [S04] Spearman (1904). The proof and measurement of association between two things.
    doi:10.2307/1412159
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def estimate_coverage(
       divergence, in bits, of the rows that the errors of this data set were drawn from;
       `alikely.simulate.error_rows` draws them anew for each. The truth of equal systems is 1, the
       end of the scale, which posterior draws do not reach and replicates hardly ever.
-    - Margins [AK25]_: strengths of items are normal, their answers those of signal detection
+    - Margins [AK24]_: strengths of items are normal, their answers those of signal detection
       [GS66]_ by people who are all alike. Analytic intervals and the bootstrap should contain the
       correlation over infinitely many items with as many answers to each, which noise attenuates
       [S04]_; the posterior should contain `rho`, the correlation of margins with strengths.

@@ -5,7 +5,7 @@ References
 .. [H79] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
    of Statistics 6, 65-70.
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

@@ -48,6 +48,12 @@ def add_reading_options(parser: Parser) -> None:
         help="with --wide: columns of observers (default: all that have no role)",
     )
     group.add_argument(
+        "--kind",
+        action="append",
+        metavar="KIND=NAME,...",
+        help="with --wide: kind of these observers, such as human=anna,bert (once for each kind)",
+    )
+    group.add_argument(
         "--format",
         default="auto",
         metavar="NAME",
@@ -84,6 +90,13 @@ def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trial
         if not wide:
             raise ValueError("--observers names columns of a wide table; give --wide too")
         wide = options.observers.split(",")
+    if options.kind:
+        if not wide:
+            raise ValueError(
+                "--kind is of observers of a wide table; of others name a column, "
+                "--columns kind=NAME"
+            )
+        columns["kind"] = _kinds(options.kind)
     with step(f"reading {_what(path)}"):
         trials = al.Trials.read(
             path,
@@ -105,6 +118,20 @@ def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trial
     LOG.info("%s", " ".join(str(trials).split()))
     options.notes = trials.notes  # printed below whatever the verb prints
     return trials
+
+
+def _kinds(given: list[str]) -> dict[str, str]:
+    """Kind of each observer, of ``kind=name,name`` for each kind."""
+    found: dict[str, str] = {}
+    for text in given:
+        kind, equal, names = text.partition("=")
+        if not (kind and equal and names):
+            raise ValueError(f"--kind expects KIND=NAME,..., such as human=anna,bert, got {text!r}")
+        for name in names.split(","):
+            if name in found:
+                raise ValueError(f"--kind gives {name!r} twice, as {found[name]} and {kind}")
+            found[name] = kind
+    return found
 
 
 def _what(path: Any) -> str:

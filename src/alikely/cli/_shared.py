@@ -47,7 +47,9 @@ def report(
         frame["n_errors"] = frame["n_errors_a"] + frame["n_errors_b"]
     _table(frame, ci_prob, metric).show()
     n_undefined = int(frame["estimate"].isna().sum())
-    print(f"\n{counted(len(frame), 'pair')}; {n_undefined} with an undefined estimate.")
+    n_pairs = len(frame[["observer_a", "observer_b"]].drop_duplicates())
+    several = f", {len(frame):,} estimates" if n_pairs < len(frame) else ""
+    print(f"\n{counted(n_pairs, 'pair')}{several}; {n_undefined} with an undefined estimate.")
     with step("means of machines"):
         means = machine_means(result, {} if trials is None else _kinds(trials))
     if means is not None:

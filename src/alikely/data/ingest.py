@@ -24,8 +24,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-# A code as a table prints it that holds floats where it should hold whole numbers.
 TWICE = "twice"
+# How a column of another name is named, in messages.
+EXAMPLES = {
+    "observer": "observer='subject'", "item": "item='stimulus'", "truth": "truth='label'",
+    "response": "response='answer'",
+}  # fmt: skip
+# A code as a table prints it that holds floats where it should hold whole numbers.
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
 
 
@@ -273,7 +278,8 @@ class Source:
                 )
                 raise ValueError(
                     f"no column {name!r}; the columns are {listed(frame.columns)}; "
-                    f"name yours by keyword, such as observer='subject'{other}"
+                    f"name yours by keyword, such as {EXAMPLES.get(name, EXAMPLES['observer'])}"
+                    f"{other}"
                     f"{nearest(name, frame.columns)}"
                 )
             yield _as_array(frame, name, self._place(number))

@@ -146,7 +146,16 @@ def wide_trials(
         )
     long = long_tables(tables, names=names, observers=observers, kind=kind, **roles)
     source = open_tables(long.tables, names=long.names, missing=missing)
-    return _noted(_aligned(source, other), [*notes, *long.notes])
+    try:
+        data = _aligned(source, other)
+    except ValueError as error:
+        if "column 'correct'" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: without a column 'truth' answers are 0 and 1; name the column of right "
+            "answers by truth=, and those of observers by observers=[...] if there are others"
+        ) from None
+    return _noted(data, [*notes, *long.notes])
 
 
 def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:

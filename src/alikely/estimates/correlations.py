@@ -7,7 +7,7 @@ References
 .. [SB99] Snijders, Borgatti (1999). Non-parametric standard errors and tests for network
    statistics. Connections 22(2), 161-170.
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

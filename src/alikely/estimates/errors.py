@@ -137,7 +137,7 @@ def misclassification_agreement(
     References
     ----------
     .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-       decision-making systems. doi:10.1609/aaai.v39i26.34974
+       decision-making systems. doi:10.48550/arXiv.2409.13919
 
     Examples
     --------
@@ -288,7 +288,7 @@ def error_similarity(
     References
     ----------
     .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-       decision-making systems. doi:10.1609/aaai.v39i26.34974
+       decision-making systems. doi:10.48550/arXiv.2409.13919
 
     Examples
     --------

@@ -71,7 +71,7 @@ def decision_margin_consistency(
 
     Do two systems find the same items easy? A machine's margin of an item is its score for the true
     class above that for the best other one; a group of observers shows how easy an item is by its
-    share of right answers. The estimate is their correlation over items [AK25]_, which the noise of
+    share of right answers. The estimate is their correlation over items [AK24]_, which the noise of
     single answers attenuates; beside it stands the correlation freed of that noise.
 
     Parameters
@@ -188,7 +188,7 @@ def decision_margin_consistency(
 
     References
     ----------
-    .. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 
     Examples
     --------

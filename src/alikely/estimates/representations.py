@@ -5,7 +5,7 @@ References
 .. [K19] Kornblith, Norouzi, Lee, Hinton (2019). Similarity of neural network representations
    revisited. doi:10.48550/arXiv.1905.00414
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "chosen_interval",
     "interval_words",
     "is_wide",
+    "merged_remarks",
     "method_words",
     "pair_words",
     "place_words",
@@ -36,6 +38,8 @@ __all__ = [
 ]
 
 PLACES = ("dataset", "condition")
+# A number of its own, not one in a name.
+NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w-]|[.,]\d)")
 # So many remarks a sentence names; the table has all.
 MOST_NOTES = 3
 CHAINS = " by Markov chains"
@@ -260,18 +264,50 @@ def cautions(notes: pd.Series, what: str) -> str:
     'Caution: "few errors" (2 of 3 pairs), "wide" (1 of 3 pairs).'
     """
     remarks = notes.str.split("; ").explode()
-    counts = remarks[remarks != ""].value_counts(sort=False)
-    counts = counts.sort_values(ascending=False, kind="stable")
-    if not len(counts):
+    counts = merged_remarks(remarks[remarks != ""].value_counts(sort=False).to_dict())
+    counts = dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+    if not counts:
         return ""
     share = "" if len(notes) == 1 else f" of {len(notes):,} {what}"
     said = [
         f'"{remark}"' + (f" ({n:,}{share})" if share else "")
-        for remark, n in counts.head(MOST_NOTES).items()
+        for remark, n in list(counts.items())[:MOST_NOTES]
     ]
     left = len(counts) - len(said)
     more = f"; and {counted(left, 'more remark')} in the table" if left else ""
     return f"Caution: {', '.join(said)}{more}."
+
+
+def merged_remarks(counts: Mapping[str, int]) -> dict[str, int]:
+    """Remarks that differ in numbers alone made one, from the least number to the greatest.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Of how many rows each remark is.
+
+    Returns
+    -------
+    dict of str to int
+
+    Examples
+    --------
+    >>> merged_remarks({"at most 0.4: see b2": 1, "wide": 2, "at most 0.25: see b2": 3})
+    {'at most 0.25 to 0.4: see b2': 4, 'wide': 2}
+    """
+    alike: dict[str, list[str]] = {}
+    for remark in counts:
+        alike.setdefault(NUMBER.sub("#", remark), []).append(remark)
+    found = {}
+    for remarks in alike.values():
+        ends = []
+        for values in zip(*map(NUMBER.findall, remarks), strict=True):
+            least, most = min(values, key=float), max(values, key=float)
+            ends.append(least if float(least) == float(most) else f"{least} to {most}")
+        parts = NUMBER.split(remarks[0])
+        text = "".join(part + end for part, end in zip(parts, [*ends, ""], strict=True))
+        found[text] = sum(counts[remark] for remark in remarks)
+    return found
 
 
 def capital(text: str) -> str:

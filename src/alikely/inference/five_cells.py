@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [CF37] Cornish, Fisher (1937). Moments and cumulants in the specification of distributions.
+.. [CF38] Cornish, Fisher (1938). Moments and cumulants in the specification of distributions.
    doi:10.2307/1400905
 """
 
@@ -40,7 +40,7 @@ def option_limits(
     The posterior is the Dirichlet of five cells of `option_draws`. It is that of four independent
     beta variables: whether the first is right, whether the second is where the first is or is not,
     and whether joint errors are the same. Their logits have exact cumulants; Gauss-Hermite nodes of
-    each, placed by the expansion of Cornish and Fisher [CF37]_, give four moments of Fisher's z of
+    each, placed by the expansion of Cornish and Fisher [CF38]_, give four moments of Fisher's z of
     kappa_p, and the same expansion its quantiles. Pairs with fewer than 5 in a cell have 40,000
     draws instead.
 

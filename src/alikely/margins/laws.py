@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [GH69] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
+.. [GW69] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
    doi:10.1090/S0025-5718-69-99647-1
 .. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
 .. [NS82] Naylor, Smith (1982). Applications of a method for the efficient computation of posterior

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
    success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
@@ -92,7 +92,7 @@ def decision_margins(
         1,000 classes to 16: `alikely.datasets.sixteen_categories`.
     how : {"mean", "mean_probability", "max", "logsumexp"}
         Score of a coarse category. Two rules are published: the mean of its classes' logits, with
-        which margins were introduced [AK25]_, and the mean of their probabilities [G21]_, here as
+        which margins were introduced [AK24]_, and the mean of their probabilities [G21]_, here as
         its log, so that margins are differences of logits still. Or the largest logit, or the log
         of the summed probability.
     unmapped : {"error", "ignore"}

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [G68] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
+.. [GW69] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
    doi:10.1090/S0025-5718-69-99647-1
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [H95] Hautus (1995). Corrections for extreme proportions and their biasing effects on estimated
@@ -45,7 +45,7 @@ def check_task(m: int, link: str = "m_afc") -> None:
 
 @functools.lru_cache(maxsize=64)
 def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [G68]_.
+    """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [GW69]_.
 
     Parameters
     ----------

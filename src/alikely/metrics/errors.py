@@ -8,7 +8,7 @@ References
    doi:10.1037/h0028106
 .. [L91] Lin (1991). Divergence measures based on the Shannon entropy. doi:10.1109/18.61115
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations
@@ -566,6 +566,6 @@ MISCLASSIFICATION_AGREEMENT = register(
         beside=("n_joint_errors", "expected"),
         distinct=distinct_agreement,
         all_pairs=all_label_pairs,
-        sources=("10.1609/aaai.v39i26.34974",),
+        sources=("10.48550/arXiv.2409.13919",),
     )
 )

@@ -2,15 +2,13 @@
 
 References
 ----------
-.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [BW00] Bonett, Wright (2000). Sample size requirements for estimating Pearson, Kendall and
    Spearman correlations. doi:10.1007/BF02294183
 .. [C10] Croux, Dehon (2010). Influence functions of the Spearman and Kendall correlation measures.
    doi:10.1007/s10260-010-0142-z
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
    success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
-.. [G68] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
-   doi:10.1090/S0025-5718-69-99647-1
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [HL56] Hodges, Lehmann (1956). The efficiency of some nonparametric competitors of the t-test.
    doi:10.1214/aoms/1177728261
@@ -177,7 +175,7 @@ def coarse_scores(
     coarse : sequence of str
         Categories in the order wanted; fine classes of others take no part.
     how : {"mean", "mean_probability", "max", "logsumexp"}
-        Mean of the logits, which is the rule of [AK25]_; log of the mean probability, whose order
+        Mean of the logits, which is the rule of [AK24]_; log of the mean probability, whose order
         is the decision of [G21]_; the largest logit; or log of the summed probability.
 
     Returns
@@ -498,7 +496,7 @@ def margin_metric(method: Method = "pearson") -> Metric:
         draws="margins",
         posterior_label="noise-free",
         options={"method": method},
-        sources=("AlvarezKonkle2025",),
+        sources=("AlvarezKonkle2024",),
         module=__name__,
     )
 

@@ -12,7 +12,7 @@ References
 .. [S12] Song, Smola, Gretton, Bedo, Borgwardt (2012). Feature selection via dependence
    maximization. Journal of Machine Learning Research 13, 1393-1434. doi:10.48550/arXiv.0709.1103
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

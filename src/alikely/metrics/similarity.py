@@ -3,7 +3,7 @@
 References
 ----------
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def error_similarity_metric(
             "model_high",
         ),
         draws="rows",
-        sources=("10.1609/aaai.v39i26.34974",),
+        sources=("10.48550/arXiv.2409.13919",),
         options={"alpha": alpha, "mixture": mixture, "base": base},
     )
 

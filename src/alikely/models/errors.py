@@ -7,7 +7,7 @@ References
 .. [M62] Mosimann (1962). On the compound multinomial distribution, the multivariate beta
    distribution, and correlations among proportions. doi:10.1093/biomet/49.1-2.65
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

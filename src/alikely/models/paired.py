@@ -5,7 +5,7 @@ References
 .. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models.
    doi:10.1214/06-BA117A
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
-   decision-making systems. doi:10.1609/aaai.v39i26.34974
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ accuracy of that item.
 
 References
 ----------
-.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [C52] Chernoff (1952). A measure of asymptotic efficiency for tests of a hypothesis based on the
    sum of observations. doi:10.1214/aoms/1177729330
 .. [F21] Fisher (1921). On the "probable error" of a coefficient of correlation deduced from a small
@@ -68,7 +68,7 @@ def item_precision(
 ) -> pd.DataFrame:
     """How far the observed share of right answers to an item may lie from its accuracy.
 
-    For an accuracy of .75, [AK25]_ print 47.3 %, 44.6 % and 4 % outside with 10, 20 and 300
+    For an accuracy of .75, [AK24]_ print 47.3 %, 44.6 % and 4 % outside with 10, 20 and 300
     answers, from simulations.
 
     Parameters
@@ -264,7 +264,7 @@ def participants_for_reliability(
 ) -> pd.DataFrame:
     """Fewest participants whose mean accuracies of items are reliable.
 
-    [AK25]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
+    [AK24]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
     needed if items make 9.6 to 18.3 % of the variance of single answers: at a mean of .75, with a
     standard deviation of .134 to .185. Items that differ more need fewer participants.
 

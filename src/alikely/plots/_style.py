@@ -256,6 +256,8 @@ def key_outside(
     labels = [str(handle.get_label()) for handle in shown]
     longest = max(len(line) for label in labels for line in label.split("\n"))
     columns = max(1, min(3, len(shown), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
+    # What stands under a heading stays under it.
+    columns = 1 if any(label.startswith("\n") for label in labels) else columns
     lines = [label.count("\n") + 1 for label in labels]
     height = max(sum(lines[k::columns]) for k in range(columns)) + (1 if title else 0)
     figure.legend(

@@ -66,7 +66,7 @@ class _Line(NamedTuple):
 def plot_consistency(
     frame: pd.DataFrame, ax: Sequence[Axes] | NDArray[np.object_] | None = None
 ) -> NDArray[np.object_]:
-    """Draw error consistency and decision-margin consistency against accuracy [AK25]_.
+    """Draw error consistency and decision-margin consistency against accuracy [AK24]_.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def plot_consistency(
 
     References
     ----------
-    .. [AK25] Alvarez, Konkle (2025). Decision-margin consistency. Figure 2.
+    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency. Figure 2.
 
     Examples
     --------

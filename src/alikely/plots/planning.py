@@ -5,7 +5,7 @@ References
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
-.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def plot_power(
 def plot_item_precision(
     table: pd.DataFrame, tolerance: float = 0.05, axes: tuple[Axes, Axes] | None = None
 ) -> tuple[Axes, Axes]:
-    """Draw how well answers pin down one item's accuracy, after Figure 3 of [AK25]_.
+    """Draw how well answers pin down one item's accuracy, after Figure 3 of [AK24]_.
 
     Parameters
     ----------

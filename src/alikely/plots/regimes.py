@@ -256,7 +256,8 @@ def plot_radar(
     ax.set_rlabel_position(float(np.degrees(angle[1] / 2)))
     ax.tick_params(axis="y", labelsize=7, labelcolor="0.35")
     ax.yaxis.set_major_locator(MaxNLocator(2 if in_column() else 5))
-    names = [textwrap.fill(name, 12 if in_column() else 24) for name in spokes.columns]
+    letters = 12 if in_column() else 24
+    names = [textwrap.fill(name, letters, break_long_words=False) for name in spokes.columns]
     ax.set_xticks(angle, names, fontsize=8)
     for label, theta in zip(ax.get_xticklabels(), angle, strict=True):
         side = np.sin(theta)

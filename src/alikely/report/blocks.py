@@ -13,7 +13,7 @@ from markupsafe import Markup
 from alikely._base.frames import ordered
 from alikely._base.numbers import counted
 from alikely.estimates.latex import printed
-from alikely.estimates.sentences import capital
+from alikely.estimates.sentences import capital, merged_remarks
 from alikely.plots.vector import svg_of
 
 __all__ = [
@@ -298,7 +298,7 @@ def warnings_of(sections: Sequence[Section]) -> list[str]:
     for section in sections:
         for table in section.blocks:
             if isinstance(table, Table):
-                for remark, n in table.remarks.items():
+                for remark, n in merged_remarks(table.remarks).items():
                     where = f"{n:,} of {counted(table.n_rows, 'row')}: {section.title}"
                     found.setdefault(remark, f"{capital(remark)} ({where}).")
     return list(found.values())

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [AK25] Alvarez, Konkle (2025). Decision-margin consistency.
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 """
 
@@ -228,7 +228,7 @@ def detection_experiment(
     """Answers of noisy observers to items of shared strength, and margins of machines [GS66]_.
 
     The defaults agree with themselves (kappa .54) and with each other (.31) as much as the 45
-    people of a 16-alternative experiment with 160 images [AK25]_; at an accuracy of .49. With its
+    people of a 16-alternative experiment with 160 images [AK24]_; at an accuracy of .49. With its
     accuracy of .80 and its design, where each saw one of two lists of 80 images twice::
 
         detection_experiment(n_lists=2, strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)

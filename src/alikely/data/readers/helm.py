@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,18 @@ from alikely.data.readers._reader import (
 __all__ = ["READER"]
 
 SPEC, STATS, SHOWN = "run_spec.json", "per_instance_stats.json", "display_predictions.json"
-INSTANCES = "instances.json"
+INSTANCES, STATE = "instances.json", "scenario_state.json"
+# Adapters of options: each asked for apart, with its question or without as well; or by its letter.
+METHODS = (
+    "multiple_choice_separate_original", "multiple_choice_separate_calibrated",
+    "multiple_choice_joint",
+)  # fmt: skip
+ORIGINAL, ALONE = "original", "calibration"
+# Stats of the answer's position and of its probability.
+INDEX, TOP = "predicted_index", "max_prob"
+# Of options asked for apart HELM writes the largest probability; ours is of the same numbers, but
+# for rounding. Of letters it writes that of the answer among all texts, which is another number.
+SAME = 1e-6
 # Stats of right and wrong answers.
 SCORES = (
     "exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match",
@@ -44,11 +56,11 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     rows: list[dict[str, Any]] = []
     for run in runs.values():
         if SPEC in run:
-            rows += _rows(run, choice)
+            rows += _rows(run, choice, notes)
     return log_of_rows(rows, f"{sum(SPEC in run for run in runs.values())} runs", notes)
 
 
-def _rows(run: dict[str, File], choice: Choice) -> list[dict[str, Any]]:
+def _rows(run: dict[str, File], choice: Choice, notes: list[str]) -> list[dict[str, Any]]:
     place = repr(run[SPEC].name)
     if STATS not in run:
         raise ValueError(f"beside {place} there is no {STATS}, which holds the scores")
@@ -61,7 +73,8 @@ def _rows(run: dict[str, File], choice: Choice) -> list[dict[str, Any]]:
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
     predicted = {_key(entry): entry for entry in shown}
     references = {_key(entry, "id"): entry.get("references") or [] for entry in instances}
-    rows = []
+    asked = _requests(run, str(spec["adapter_spec"].get("method")))
+    rows, tied = [], 0
     for entry in stats:
         where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
         kind = (entry.get("perturbation") or {}).get("name")
@@ -70,6 +83,13 @@ def _rows(run: dict[str, File], choice: Choice) -> list[dict[str, Any]]:
             continue  # the worst or the unperturbed case of another entry
         there = [score for score in SCORES if score in values]
         score = chosen("stat", "score", choice.score, there, place)
+        answer = _answer(
+            references.get(_key(entry)[:2], []), predicted.get(_key(entry), {}), values.get(INDEX)
+        )
+        value = values[score]
+        if answer and INDEX in values and 0 < value < 1:
+            # Of options that tie HELM counts a share; its answer is the first of them.
+            tied, value = tied + 1, int(answer["response"] == answer["truth"])
         rows.append(
             {
                 "observer": observer,
@@ -78,14 +98,15 @@ def _rows(run: dict[str, File], choice: Choice) -> list[dict[str, Any]]:
                 "condition": f"{subject}, {kind}" if kind else subject,
                 "item": str(field(entry, "instance_id", place=where)),
                 "repeat": int(entry.get("train_trial_index", 0)),
-                "correct": right(values[score], f"{score} of {where}"),
-                **_answer(
-                    references.get(_key(entry)[:2], []),
-                    predicted.get(_key(entry), {}),
-                    values.get("predicted_index"),
-                ),
+                "correct": right(value, f"{score} of {where}"),
+                **answer,
+                **_logits(asked.get(_key(entry), []), answer.get("response"), values.get(TOP)),
             }
         )
+    if asked and not any("logits" in row for row in rows):
+        notes.append(f"{place}: no probabilities, since not all options have log likelihoods")
+    if tied:
+        notes.append(f"{tied} answers of {place} tie with others: the first of them is taken")
     return rows
 
 
@@ -125,6 +146,82 @@ def _answer(
     elif letter is not None and ord(letter) - ord("A") < len(texts):
         given = ord(letter) - ord("A")
     return {"truth": str(true[0]), "response": None if given is None else str(given)}
+
+
+def _requests(run: dict[str, File], method: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Requests of each entry, where their tokens may say how probable options were."""
+    if STATE not in run or method not in METHODS:
+        return {}
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for request in json.loads(run[STATE].read()).get("request_states") or []:
+        instance = request.get("instance") or {}
+        entry = {"instance_id": instance.get("id"), "perturbation": instance.get("perturbation")}
+        entry["train_trial_index"] = request.get("train_trial_index", 0)
+        found.setdefault(_key(entry), []).append(request)
+    return found
+
+
+def _logits(
+    requests: Sequence[dict[str, Any]], response: str | None, top: float | None
+) -> dict[str, Any]:
+    """Log likelihoods of options as HELM compares them; nothing where they are not all there.
+
+    `top` is the largest probability that HELM itself found, of options asked for apart.
+    """
+    if not requests:
+        return {}
+    apart = requests[0].get("reference_index") is not None
+    found = _of_options(requests) if apart else _of_letters(requests[0], response)
+    # Models that give no likelihoods have 0 for all of them.
+    if len(found) < 2 or not all(map(math.isfinite, found)) or not any(found):
+        return {}
+    own = 1 / sum(math.exp(value - max(found)) for value in found)
+    # Else an option was taken to have other tokens than it had there.
+    if apart and top is not None and abs(own - top) > SAME:
+        return {}
+    return {"logits": found}
+
+
+def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
+    """Of each option asked for apart: a mean over its tokens, or freed of its own likelihood."""
+    references = (requests[0].get("instance") or {}).get("references") or []
+    ends: dict[tuple[int, str], list[float]] = {}
+    for request in requests:
+        number = int(request["reference_index"])
+        text = str(field(references, number, "output", "text", place="a request")).strip()
+        written, own = "", []
+        # The prompt is echoed, and ends in the option.
+        for token in reversed(_tokens(request)):
+            written = token["text"] + written
+            own.append(float(token["logprob"]))
+            if written.strip() == text:
+                ends[number, request.get("request_mode") or ORIGINAL] = own
+                break
+    modes = {request.get("request_mode") or ORIGINAL for request in requests}
+    if len(ends) < len(references) * len(modes):
+        return []
+    if modes == {ORIGINAL}:
+        return [sum(own) / len(own) for own in (ends[i, ORIGINAL] for i in range(len(references)))]
+    return [sum(ends[i, ORIGINAL]) - sum(ends[i, ALONE]) for i in range(len(references))]
+
+
+def _of_letters(request: dict[str, Any], response: str | None) -> list[float]:
+    """Of the letters of all options, at the answer's letter, where others were kept beside it."""
+    letters = sorted(request.get("output_mapping") or {})
+    for token in _tokens(request):
+        if response is None or option(token["text"]) != chr(ord("A") + int(response)):
+            continue
+        # The likeliest of several ways to write a letter stands last.
+        top = sorted((token.get("top_logprobs") or {}).items(), key=lambda pair: pair[1])
+        best = {option(text): value for text, value in top}
+        return [best[letter] for letter in letters] if set(letters) <= set(best) else []
+    return []
+
+
+def _tokens(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Tokens of the first completion."""
+    completions = (request.get("result") or {}).get("completions") or [{}]
+    return completions[0].get("tokens") or []
 
 
 READER = Reader("helm", "runs of HELM", recognises, read)

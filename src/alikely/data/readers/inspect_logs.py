@@ -49,24 +49,57 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     logs = [file for file in files if file.suffix in (".eval", ".json")]
     note_unread(files, logs, notes)
     asked = Questions()
-    solvers: dict[tuple[str, str], list[str]] = {}
-    parts = []
+    parts, ways = [], list[dict[str, str]]()
     for file in logs:
         header, samples = _opened(file)
-        part = _rows(file, header, samples, choice, notes, asked)
-        solver = str(header["eval"].get("solver") or "")
-        for row in part[:1]:
-            solvers.setdefault((row["observer"], row["dataset"]), []).append(solver)
-        parts.append((solver, part))
-    # One model with several solvers is several observers.
-    several = {model for (model, _), used in solvers.items() if len(set(used)) > 1}
+        parts.append(_rows(file, header, samples, choice, notes, asked))
+        ways.append(_way(header["eval"]))
+    # One model that was run in several ways at one task is several observers.
+    runs = [(*of, way) for part, way in zip(parts, ways, strict=True) for of in _first(part)]
     rows = []
-    for solver, part in parts:
-        for row in part:
-            if solver and row["observer"] in several:
-                row["observer"] += f" ({solver})"
-            rows.append(row)
+    for part, way in zip(parts, ways, strict=True):
+        told = "".join(_told_by(observer, way, runs) for observer, _ in _first(part))
+        rows += [row | {"observer": row["observer"] + told} for row in part]
     return log_of_rows(rows, f"{len(logs)} logs", notes)
+
+
+def _way(evaluation: dict[str, Any]) -> dict[str, str]:
+    """How a model was run: its solver, and arguments of its own."""
+    solver, given = evaluation.get("solver"), evaluation.get("model_args") or {}
+    way = {"": str(solver)} if solver else {}
+    return way | {f"{name}=": str(value) for name, value in sorted(given.items())}
+
+
+def _first(part: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Observer and data set of a log, unless nothing of it is left."""
+    return [(row["observer"], row["dataset"]) for row in part[:1]]
+
+
+def _told_by(
+    observer: str, way: dict[str, str], runs: Sequence[tuple[str, str, dict[str, str]]]
+) -> str:
+    """What tells this way of running a model from the others at a task of its; mostly nothing."""
+    of_task: dict[str, list[dict[str, str]]] = {}
+    for name, task, other in runs:
+        if name == observer:
+            of_task.setdefault(task, []).append(other)
+    differ = {
+        key
+        for others in of_task.values()
+        for key in set().union(*others)
+        if len({other.get(key) for other in others}) > 1
+    }
+    told = ", ".join(key + way[key] for key in way if key in differ)
+    return f" ({told})" if told else ""
+
+
+def _question(sample: dict[str, Any], data: str) -> str:
+    """The beginning of what was asked, or the name of the data set where there is no text."""
+    asked = sample.get("input")
+    if isinstance(asked, list):
+        contents = [one.get("content") for one in asked if isinstance(one, dict)]
+        asked = " ".join(text for text in contents if isinstance(text, str))
+    return str(asked or data)[:SAME_TEXT].strip()
 
 
 def _rows(
@@ -86,6 +119,7 @@ def _rows(
         )
     model = str(field(header, "eval", "model", place=place))
     task = str(field(header, "eval", "task", place=place))
+    data = str((header["eval"].get("dataset") or {}).get("name") or "")
     complete = [sample for sample in samples if not sample.get("error")]
     if len(complete) < len(samples):
         notes.append(
@@ -102,8 +136,7 @@ def _rows(
             unscored += 1
             continue
         item = str(field(sample, "id", place=where))
-        if isinstance(text := sample.get("input"), str):
-            asked.check((task, item), text[:SAME_TEXT].strip(), place)
+        asked.check((task, item), _question(sample, data), place)
         answer = option(score.get("answer"))
         logits = _logits(sample, answer)
         target = sample.get("target")

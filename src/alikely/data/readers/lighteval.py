@@ -45,18 +45,18 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     results = [file for file in files if file.base.startswith("results_")]
     note_unread(files, [*details, *results], notes)
     asked = Questions()
-    rows = [row for file in details for row in _rows(file, choice, asked)]
+    rows = [row for file in details for row in _rows(file, choice, asked, notes)]
     return log_of_rows(rows, f"{len(details)} files of details", notes)
 
 
-def _rows(file: File, choice: Choice, asked: Questions) -> list[dict[str, Any]]:
+def _rows(file: File, choice: Choice, asked: Questions, notes: list[str]) -> list[dict[str, Any]]:
     place = repr(file.name)
     match = NAME.fullmatch(file.base)
     # {out}/details/{model_name}/{date}/file: the name of a model may be several folders.
     parts = file.path.absolute().parent.parts
     above = parts[parts.index("details") + 1 :] if "details" in parts else parts[-2:]
     observer = "/".join(above[:-1]) or above[-1]
-    rows = []
+    rows, most = [], 1
     for number, raw in enumerate(pyarrow.parquet.read_table(io.BytesIO(file.read())).to_pylist()):
         where = f"{place}, row {number}"
         sample = {name.strip("_"): value for name, value in raw.items()}
@@ -76,6 +76,11 @@ def _rows(file: File, choice: Choice, asked: Questions) -> list[dict[str, Any]]:
             }
         )
         asked.check((rows[-1]["dataset"], rows[-1]["item"]), doc.get("query"), place)
+        # Of options each has a text of its own.
+        texts = [] if "truth" in rows[-1] else (sample["model_response"] or {}).get("text") or []
+        most = max(most, len(texts))
+    if most > 1:
+        notes.append(f"{place} has up to {most} answers to a question: one score is of all of them")
     return rows
 
 

@@ -107,7 +107,18 @@ def _rows(
         }
         asked.check((task, str(row["item"])), sample.get("doc_hash"), place)
         rows.append(row | _answer(sample, score, where))
+    if (most := max(map(_repeats, samples), default=1)) > 1:
+        notes.append(
+            f"{place} has up to {most} answers to a question, of which the filter makes one: only "
+            "that is scored"
+        )
     return rows
+
+
+def _repeats(sample: dict[str, Any]) -> int:
+    """How often a question was answered; of options each has a request of its own."""
+    found = sample.get("resps") or [[]]
+    return len(found[0]) if isinstance(found[0], list) else 1
 
 
 def _scores(sample: dict[str, Any]) -> list[str]:
