@@ -83,5 +83,11 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "with_options" in capsys.readouterr().err
     assert main([*plain, "--n-options", "4"]) == 0
     assert "kappa_p_discrete" in capsys.readouterr().out
+    # The support of branches, and means of groups, ask for the answers again.
+    known = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-options", "4"]
+    assert main([*known, "--resamples", "5", "--by-family", "family"]) == 0
+    out = capsys.readouterr().out
+    assert "branches of the tree have a support" in out
+    assert "mean kappa_p of answers within groups" in out
     assert main([*plain, "--n-options", "four"]) == 2
     assert "--n-options must be a whole number or classes" in capsys.readouterr().err

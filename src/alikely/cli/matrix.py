@@ -41,8 +41,9 @@ def add_options(parser: Parser) -> None:
         "--metric",
         default="ec",
         metavar="NAME",
-        help="ec (default), copying, normalised, any other metric of correctness by name, one of "
-        "your own as module:ATTRIBUTE",
+        help="ec (default), copying, normalised, any other metric of correctness by name, MA, "
+        "kappa_p, kappa_p_discrete, option_correlation, same_wrong_answer, one of your own as "
+        "module:ATTRIBUTE",
     )
     parser.add_argument(
         "--by",
