@@ -91,3 +91,16 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "mean kappa_p of answers within groups" in out
     assert main([*plain, "--n-options", "four"]) == 2
     assert "--n-options must be a whole number or classes" in capsys.readouterr().err
+
+
+def test_who_is_sent_to_a_posterior_is_told_where_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "few.parquet"
+    al.simulate.leaderboard(4, 2, 60, rng=1).to_table().to_parquet(path)
+    plain = ["matrix", str(path), "--n-options", "4", "--resamples", "0", "--metric"]
+    for metric, none in (("same_wrong_answer", True), ("kappa_p_discrete", False)):
+        assert main([*plain, metric]) == 0
+        out = capsys.readouterr().out
+        assert "trust the posterior only" in out or not none
+        assert ("this matrix has no posterior; alikely compare has" in out) == none

@@ -186,6 +186,8 @@ def _pair_table(result: MatrixResult, top: int) -> Table:
     if n_rows > top:
         table.say(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
     table.say(*note_lines(frame["note"]))
+    if not posterior and frame["note"].str.contains("posterior").any():
+        table.say("this matrix has no posterior; alikely compare has that of fewer pairs")
     return table
 
 
