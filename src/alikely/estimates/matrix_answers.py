@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.data.conditions import nested_labels
@@ -123,10 +124,17 @@ def said_by(result: MatrixResult) -> list[dict[str, xr.Variable]]:
     at = [trials.observers.index(name) for name in result.observers]
     if at == list(range(len(trials.observers))):
         return everywhere
-    return [
-        {name: v.isel(observer=at) if "observer" in v.dims else v for name, v in said.items()}
-        for said in everywhere
-    ]
+    return [{name: _of(variable, at) for name, variable in said.items()} for said in everywhere]
+
+
+def _of(variable: xr.Variable, observers: Sequence[int] | NDArray[np.intp]) -> xr.Variable:
+    return variable.isel(observer=observers) if "observer" in variable.dims else variable
+
+
+def _data(said: Mapping[str, xr.Variable], observers: NDArray[np.intp]) -> dict[str, Any]:
+    """Arrays of some observers; of all as they are, also where they lie on disk."""
+    everyone = len(observers) == said["response"].sizes["observer"]
+    return {name: (v if everyone else _of(v, observers)).data for name, v in said.items()}
 
 
 def influences(result: MatrixResult, weights: Sequence[Floats]) -> list[Floats]:
@@ -145,25 +153,39 @@ def influences(result: MatrixResult, weights: Sequence[Floats]) -> list[Floats]:
     """
     metric, (first, second) = result.metric, result.ends()
     n, packed = len(result.observers), result.answers()
-    out = []
-    if metric.all_influences is not None:
-        for said, given in zip(said_by(result), weights, strict=True):
-            square = np.zeros((len(given), n, n))
-            square[:, first, second] = given
-            out.append(metric.all_influences({name: v.data for name, v in said.items()}, square))
-        return out
+    said = [None] * len(packed) if metric.all_influences is None else said_by(result)
     cells = result.estimates["cells"].values.reshape(len(packed), -1, 4).astype(np.float64)
-    for part, counts, given in zip(packed, cells, weights, strict=True):
-        slopes = np.where(counts > 0, metric.influence(counts), 0.0)
-        slopes /= np.maximum(counts.sum(axis=1), 1)[:, None]
-        correct = part.unpacked(np.arange(n))
-        sums = []
-        for row in given:
-            used = row != 0
-            weighted = slopes[used] * row[used, None]
-            sums.append(combined_influence(correct, first[used], second[used], weighted))
-        out.append(np.stack(sums))
+    out = []
+    for part, counts, own, given in zip(packed, cells, said, weights, strict=True):
+        psi = np.zeros((len(given), part.n_trials))
+        for rows, used in _by_observers(given, first, second, n):
+            pair = np.flatnonzero((given[rows] != 0).any(axis=0))
+            i, j = (np.searchsorted(used, ends[pair]) for ends in (first, second))
+            if own is not None and metric.all_influences is not None:
+                square = np.zeros((len(rows), len(used), len(used)))
+                square[:, i, j] = given[rows][:, pair]
+                psi[rows] = metric.all_influences(_data(own, used), square)
+                continue
+            correct, of_pair = part.unpacked(used), counts[pair]
+            slopes = np.where(of_pair > 0, metric.influence(of_pair), 0.0)
+            slopes /= np.maximum(of_pair.sum(axis=1), 1)[:, None]
+            for row in rows:
+                psi[row] = combined_influence(correct, i, j, slopes * given[row, pair, None])
+        out.append(psi)
     return out
+
+
+def _by_observers(
+    weights: Floats, first: NDArray[np.intp], second: NDArray[np.intp], n: int
+) -> list[tuple[list[int], NDArray[np.intp]]]:
+    """Sums over pairs of the same observers, with these: sums of few are done with few."""
+    found: dict[bytes, list[int]] = {}
+    for row, given in enumerate(weights):
+        used = np.zeros(n, dtype=bool)
+        used[first[given != 0]] = used[second[given != 0]] = True
+        if used.any():
+            found.setdefault(used.tobytes(), []).append(row)
+    return [(rows, np.flatnonzero(np.frombuffer(key, bool))) for key, rows in found.items()]
 
 
 def _packed_in_slices(correct: xr.DataArray) -> Packed:
