@@ -386,8 +386,12 @@ def _of_all(
 def _chosen(name: str, answers: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Probabilities or answers, right options, and numbers of options."""
     if name not in answers or "n_options" not in answers:
-        way = "with_probabilities" if name == "probability" else "with_options"
-        raise ValueError(f"these trials do not say their options; see Trials.{way}")
+        ways = {
+            "probability": "how probable each option is: see Trials.with_probabilities, or read "
+            "logs that have log likelihoods of options",
+            "response": "how many options there were: see Trials.with_options, or --n-options",
+        }
+        raise ValueError(f"these trials do not say {ways[name]}")
     return answers[name], answers["truth"], answers["n_options"]
 
 
