@@ -12,7 +12,10 @@ from alikely.benchmark import judges
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
 
-METRICS = ["kappa_p", "kappa_p_discrete", "misclassification_agreement"]
+METRICS = [
+    *(pytest.param(m, marks=pytest.mark.slow) for m in ("kappa_p", "kappa_p_discrete")),
+    "misclassification_agreement",
+]
 N_OPTIONS = 4
 # Accuracy of a judge.
 JUDGE = 0.7

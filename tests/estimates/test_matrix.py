@@ -196,8 +196,11 @@ def board_of_options(missing: bool = False) -> al.Trials:
 OPTIONS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]
 
 
-@pytest.mark.parametrize("metric", [*OPTIONS, "misclassification_agreement"])
-@pytest.mark.parametrize("by", ["condition", None])
+@pytest.mark.parametrize(
+    "metric",
+    [*(pytest.param(m, marks=pytest.mark.slow) for m in OPTIONS), "misclassification_agreement"],
+)
+@pytest.mark.parametrize("by", ["condition", pytest.param(None, marks=pytest.mark.slow)])
 def test_sums_of_other_metrics_are_those_of_tables(
     metric: str, by: str | None, tmp_path: Path
 ) -> None:
