@@ -73,7 +73,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="at least one judge"):
         judge(matrix, {})
     directed = al.matrix(al.load_example(), "copy_probability", by=None)
-    with pytest.raises(ValueError, match="symmetric"):
+    with pytest.raises(ValueError, match="directed"):
         judge(directed, {"human_1": {}})
 
 

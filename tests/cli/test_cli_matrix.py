@@ -83,5 +83,24 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "with_options" in capsys.readouterr().err
     assert main([*plain, "--n-options", "4"]) == 0
     assert "kappa_p_discrete" in capsys.readouterr().out
+    # The support of branches, and means of groups, ask for the answers again.
+    known = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-options", "4"]
+    assert main([*known, "--resamples", "5", "--by-family", "family"]) == 0
+    out = capsys.readouterr().out
+    assert "branches of the tree have a support" in out
+    assert "mean kappa_p of answers within groups" in out
     assert main([*plain, "--n-options", "four"]) == 2
     assert "--n-options must be a whole number or classes" in capsys.readouterr().err
+
+
+def test_who_is_sent_to_a_posterior_is_told_where_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "few.parquet"
+    al.simulate.leaderboard(4, 2, 60, rng=1).to_table().to_parquet(path)
+    plain = ["matrix", str(path), "--n-options", "4", "--resamples", "0", "--metric"]
+    for metric, none in (("same_wrong_answer", True), ("kappa_p_discrete", False)):
+        assert main([*plain, metric]) == 0
+        out = capsys.readouterr().out
+        assert "trust the posterior only" in out or not none
+        assert ("this matrix has no posterior; alikely compare has" in out) == none

@@ -65,10 +65,7 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
     shown = ["estimate", "se", "n_joint_errors", "analytic_ci95_lb", "analytic_ci95_ub"]
     pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-9)
     assert result["estimate"].values[1, 0, 0] == 1
-    names = trials.observers
-    with pytest.raises(ValueError, match="metrics of correctness; analyse"):
-        result.mean(names)
-    assert len(result.nearest(names[0], 3)) == 3
+    assert len(result.nearest(trials.observers[0], 3)) == 3
     with pytest.raises(TypeError, match="give Trials"):
         al.matrix(trials.data["correct"], "MA")
 
@@ -176,6 +173,109 @@ def test_differences_and_means_are_those_of_tables(
     assert between["n_pairs"] == 6
 
 
+def board_of_options(missing: bool = False) -> al.Trials:
+    """Eight models in two families, two conditions, three or four options."""
+    rng = np.random.default_rng(1)
+    n_options = np.tile([3, 4], 75)
+    liked = rng.normal(size=(8, 150, 4)) + 1.5 * np.repeat(rng.normal(size=(2, 150, 4)), 4, axis=0)
+    truth = rng.integers(0, n_options)
+    liked[:, np.arange(150), truth] += 1
+    liked[:, np.arange(4) >= n_options[:, None]] = -np.inf
+    p = np.exp(liked) / np.exp(liked).sum(axis=2, keepdims=True)
+    letters = np.array(list("ABCD"))
+    chosen = letters[p.argmax(axis=2)].astype(object)
+    if missing:
+        chosen[0, :40] = chosen[1, 30:60] = None
+        p[0, :40] = p[1, 30:60] = np.nan
+    trials = al.Trials.from_arrays(
+        chosen, letters[truth], classes=list("ABCD"), condition=np.repeat(["x", "y"], 75).tolist()
+    )
+    return trials.with_probabilities(p, n_options=n_options)
+
+
+OPTIONS = ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [*(pytest.param(m, marks=pytest.mark.slow) for m in OPTIONS), "misclassification_agreement"],
+)
+@pytest.mark.parametrize("by", ["condition", pytest.param(None, marks=pytest.mark.slow)])
+def test_sums_of_other_metrics_are_those_of_tables(
+    metric: str, by: str | None, tmp_path: Path
+) -> None:
+    trials = board_of_options(missing=True)
+    matrix = al.matrix(trials, metric, by, no_response="drop")
+    table = al.compare(trials, metric, by=by, no_response="drop", n_resamples=0, n_draws=0)
+    names = trials.observers
+    expected, found = al.mean(table).loc["analytic"], matrix.mean(names)
+    for name in ("estimate", "se"):
+        assert found[name] == pytest.approx(expected[name], rel=1e-9)
+    pairs = [{"observer_a": names[0], "observer_b": names[k]} for k in (1, 5)]
+    expected = al.difference(table, *pairs).loc["analytic"]
+    found = matrix.difference((names[1], names[0]), (names[0], names[5]))
+    for name in ("estimate", "se"):
+        assert found[name] == pytest.approx(expected[name], rel=1e-9)
+    # A file holds right and wrong answers alone.
+    matrix.save(tmp_path / "m.nc")
+    again = MatrixResult.load(tmp_path / "m.nc")
+    with pytest.raises(ValueError, match=r"result\.with_trials\(trials\) adds them"):
+        again.mean(names)
+    part = again.with_trials(trials).select(names[::-2], matrix.places[-1:] if by else None)
+    other = matrix.select(names[::-2], matrix.places[-1:] if by else None)
+    pd.testing.assert_series_equal(part.mean(names[1::4]), other.mean(names[1::4]))
+    turned = (trials.data["correct"].values[:, ::-1] == 1).astype(int)
+    others = al.Trials.from_correct(turned, observers=names)
+    with pytest.raises(ValueError, match="are not those of the matrix"):
+        again.with_trials(others)
+    with pytest.raises(ValueError, match="no observers"):
+        again.with_trials(trials.select(observer=names[1:]))
+
+
+@pytest.mark.parametrize("metric", [*OPTIONS, "misclassification_agreement"])
+@pytest.mark.filterwarnings("error")
+def test_models_on_other_questions_are_told(metric: str) -> None:
+    trials = board_of_options()
+    codes, p = trials.data["response"].values.copy(), trials.data["probability"].values.copy()
+    said = np.array(list("ABCD"), dtype=object)[codes]
+    said[0, :75] = said[1, 75:] = None
+    p[0, :75] = p[1, 75:] = np.nan
+    truth = np.array(list("ABCD"))[trials.data["truth"].values]
+    apart = al.Trials.from_arrays(said, truth, classes=list("ABCD")).with_probabilities(
+        p, n_options=np.tile([3, 4], 75)
+    )
+    matrix = al.matrix(apart, metric, no_response="drop")
+    row = matrix.to_frame().iloc[-1]
+    assert (row["observer_a"], row["observer_b"]) == tuple(apart.observers[:2])
+    assert np.isnan(row["estimate"])
+    assert (row["n_trials"], row["note"]) == (0, "no common trials")
+    assert row.get("n_joint_errors", 0) == 0
+    assert "1 entry undefined" in repr(matrix)
+    mean = matrix.mean(apart.observers)
+    assert (mean["n_pairs"], np.isfinite(mean["se"])) == (27, True)
+
+
+def test_undefined_entries_have_their_reason() -> None:
+    truth = np.array(list("ABAB") * 10)
+    said = np.array([truth, truth, np.where(truth == "A", "B", "A"), ["C"] * 40, ["C"] * 40])
+    trials = al.Trials.from_arrays(said, truth, classes=list("ABC")).with_options(3)
+    for metric, both in (("kappa_p_discrete", "both are always right"), ("MA", "no joint error")):
+        notes = al.matrix(trials, metric).to_frame().set_index(["observer_a", "observer_b"])["note"]
+        assert both in notes[tuple(trials.observers[:2])]
+    assert "one and the same wrong label" in notes[tuple(trials.observers[3:])]
+
+
+def test_more_pairs_than_memory_holds_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALIKELY_MEMORY", "40GB")
+    correct = xr.DataArray(np.ones((30_000, 3), dtype=np.int8), dims=("observer", "trial"))
+    said = r"^30,000 observers, 449,985,000 pairs: 67 GB of memory, and 40 GB may be used; choose"
+    with pytest.raises(MemoryError, match=said):
+        al.matrix(correct)
+    monkeypatch.setenv("ALIKELY_MEMORY", "10kB")
+    with pytest.raises(MemoryError, match=r"^8 observers, 28 pairs x 2 places: 70 kB"):
+        al.matrix(board_of_options(), "kappa_p")
+
+
 def test_squares(by_condition: MatrixResult) -> None:
     square = by_condition["estimate"]
     assert square.dims == ("condition", "observer", "observer_other")
@@ -251,7 +351,7 @@ def test_files(by_condition: MatrixResult, tmp_path: Path) -> None:
 
 
 def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alikely.estimates.all_pairs.SLICE", 640)
+    monkeypatch.setattr("alikely.estimates.matrix_answers.SLICE", 640)
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
     array = correct.where(correct != -1, 0).chunk(trial=100)

@@ -291,6 +291,14 @@ def test_every_kind_of_result_comes_back_from_its_file(
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_a_page_names_the_schools_that_a_matrix_has(trials: al.Trials) -> None:
+    for metric, there in (("error_consistency", True), ("misclassification_agreement", False)):
+        text = Page(al.matrix(trials, metric, by=None).report().html).text
+        assert ("posterior limits come from the counts alone" in text) == there
+        assert ("Analytic and posterior intervals side by side" in text) == there
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_scores_of_joint_draws() -> None:
     several = al.load_example().select(condition=["blur", "noise"])
     some = al.benchmark.scores_of(

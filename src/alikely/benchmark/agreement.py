@@ -27,7 +27,7 @@ from alikely._base.numbers import counted, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.steps import step
 from alikely.estimates import MatrixResult
-from alikely.inference.combined import combined_influence
+from alikely.estimates.matrix_answers import influences
 from alikely.stats.intervals import bound_columns, check_interval, interval, percent
 from alikely.stats.mixed import MixedDraws, PairDesign, coefficient_weights, mixed_draws
 
@@ -467,17 +467,9 @@ def _shared_errors(matrix: MatrixResult, design: PairDesign, drawn: MixedDraws) 
     """Root of what the dependence of errors adds to the covariance of coefficients."""
     scales = np.exp(np.log(drawn.scales).mean(axis=0))
     weights = coefficient_weights(design, scales)
-    answers, everyone = matrix.answers(), np.arange(len(matrix.observers))
-    cells = matrix.estimates["cells"].values.reshape(len(answers), -1, 4).astype(np.float64)
-    first, second = np.triu_indices(len(everyone), k=1)
+    n_places = len(matrix.places)
     total = np.zeros((len(weights),) * 2)
-    for packed, counts in zip(answers, cells, strict=True):
-        slopes = np.where(counts > 0, matrix.metric.influence(counts), 0.0)
-        slopes /= (counts.sum(axis=1) * len(answers))[:, None]
-        correct = packed.unpacked(everyone)
-        influence = np.stack(
-            [combined_influence(correct, first, second, slopes * w[:, None]) for w in weights]
-        )
+    for influence in influences(matrix, [weights / n_places] * n_places):
         total += influence @ influence.T
     extra = total - (weights * design.se**2) @ weights.T
     unit = np.sqrt(np.diag(total)) + 1e-300

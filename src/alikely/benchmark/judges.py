@@ -22,6 +22,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.estimates import MatrixResult
+from alikely.estimates.matrix_answers import influences
 from alikely.stats.intervals import bound_names
 
 __all__ = ["judge_agreement", "partial_correlation"]
@@ -48,7 +49,7 @@ def judge_agreement(
     Parameters
     ----------
     matrix : MatrixResult
-        As from `alikely.matrix`, of a symmetric metric of correctness; holds judges and candidates.
+        As from `alikely.matrix`, of a symmetric metric; holds judges and candidates.
     scores : mapping of str to (mapping of str to float)
         Judge to its score of each candidate, any scale, of other work than these questions: scores
         of the same answers share their noise, which is then taken out wrongly. A judge's score of
@@ -68,7 +69,7 @@ def judge_agreement(
     ------
     ValueError
         If a judge or candidate is not in the matrix, scores are not finite, there are fewer than 6
-        candidates, or the metric is none of correctness, or directed.
+        candidates, or the metric is directed.
 
     Notes
     -----
@@ -91,10 +92,10 @@ def judge_agreement(
     19
     """
     metric = of_type(matrix, MatrixResult, "make one with al.matrix").metric
-    if not metric.symmetric or metric.all_pairs is not None:
+    if not metric.symmetric:
         raise ValueError(
-            f"judges are compared by symmetric metrics of correctness, and {metric.name} is none; "
-            "take error_consistency"
+            f"judges are compared by metrics to which the order does not matter, and {metric.name} "
+            "is directed; take error_consistency"
         )
     prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
     rows = [_of_judge(matrix, judge, dict(given), prob) for judge, given in scores.items()]
@@ -201,27 +202,22 @@ def _known(
     part = matrix.select(everyone)
     n_places = len(part.places)
     # Pairs of the first observer come first.
-    cells = part.estimates["cells"].values.reshape(n_places, -1, 4)[:, : len(candidates)]
-    counts = cells.astype(np.float64)
-    value = part.metric.value(counts)
-    slopes = np.where(counts > 0, part.metric.influence(counts), 0.0)
-    slopes /= np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-    accuracy, influences = [], []
-    for place, packed in enumerate(part.answers()):
-        answers = packed.unpacked(np.arange(len(everyone)))
-        right, shown = answers[1:] == 1, answers[1:] >= 0
+    n = len(candidates)
+    value = part.estimates["estimate"].values.reshape(n_places, -1)[:, :n]
+    each = np.eye(n, part.estimates.sizes["pair"])
+    of_agreement = influences(part, [each * np.isfinite(row)[:, None] for row in value])
+    accuracy, both = [], []
+    for agreement, packed in zip(of_agreement, part.answers(), strict=True):
+        answers = packed.unpacked(np.arange(1, n + 1))
+        right, shown = answers == 1, answers >= 0
         n_shown = np.maximum(shown.sum(axis=1, keepdims=True), 1)
         mean = right.sum(axis=1, keepdims=True) / n_shown
         accuracy.append(mean[:, 0])
-        of_accuracy = np.where(shown, right - mean, 0.0) / n_shown
-        common = shown & (answers[:1] >= 0)
-        cell = 2 * (answers[:1] == 0) + (answers[1:] == 0)
-        of_agreement = np.take_along_axis(slopes[place], cell, axis=1)
-        influences.append(np.stack([np.where(common, of_agreement, 0.0), of_accuracy]))
+        both.append(np.stack([agreement, np.where(shown, right - mean, 0.0) / n_shown]))
     return (
         value.mean(axis=0),
         np.mean(accuracy, axis=0),
-        np.concatenate(influences, axis=2) / n_places,
+        np.concatenate(both, axis=2) / n_places,
     )
 
 

@@ -11,10 +11,12 @@ References
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 
@@ -27,6 +29,7 @@ from alikely._base.size import check_total
 from alikely._base.steps import step
 from alikely.data.packed import Packed, all_cells, pack
 from alikely.estimates import MatrixResult
+from alikely.estimates.matrix_answers import said_by
 from alikely.metrics import Metric
 
 __all__ = ["Families", "block_means", "families"]
@@ -188,8 +191,9 @@ def families(
     Raises
     ------
     ValueError
-        If the metric is not symmetric, some pairs are undefined, or more than 5 % of replicates
-        leave pairs undefined.
+        If the metric is not symmetric, some pairs are undefined, more than 5 % of replicates leave
+        pairs undefined, or the matrix, of answers or probabilities, comes from a file and has not
+        been given its trials (`MatrixResult.with_trials`).
 
     Notes
     -----
@@ -214,7 +218,6 @@ def families(
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be 0 or more, got {n_resamples}")
     check_total({"n_resamples": n_resamples})
-    packed = matrix.answers()
     metric, names = matrix.metric, matrix.observers
     estimates = matrix.estimates["estimate"].values
     value = estimates.reshape(-1, estimates.shape[-1]).mean(axis=0)
@@ -230,6 +233,7 @@ def families(
         linkage = hierarchy.optimal_leaf_ordering(linkage, _distances(metric, value))
     if not n_resamples:
         return Families(linkage, names, np.full(len(linkage), np.nan), metric, 0)
+    answers: Sequence[Any] = matrix.answers() if metric.all_pairs is None else said_by(matrix)
     seed = seed_sequence(rng)
     keys = np.random.default_rng(seed.spawn(1)[0]).integers(
         0, np.iinfo(np.int64).max, len(names), dtype=np.uint64
@@ -237,7 +241,7 @@ def families(
     own = _marks(linkage, keys)
     starts = range(0, n_resamples, REPLICATES)
     jobs = [
-        (packed, metric, keys, own, min(REPLICATES, n_resamples - start), child)
+        (answers, metric, keys, own, min(REPLICATES, n_resamples - start), child)
         for start, child in zip(starts, seed.spawn(len(starts)), strict=True)
     ]
     with step(f"{n_resamples:,} trees"):
@@ -325,7 +329,7 @@ def _marks(linkage: Floats, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _found(
-    packed: Sequence[Packed],
+    places: Sequence[Any],
     metric: Metric,
     keys: NDArray[np.uint64],
     own: NDArray[np.uint64],
@@ -334,19 +338,41 @@ def _found(
 ) -> NDArray[np.int64]:
     """In how many replicates each branch is found, and how many have no tree."""
     rng = np.random.default_rng(seed)
-    everyone = np.arange(len(keys))
-    answers = [part.unpacked(everyone) for part in packed]
+    draw = _of_cells if metric.all_pairs is None else _of_answers
     times = np.zeros(len(own) + 1, dtype=np.int64)
+    given = [draw(of_place, metric, len(keys)) for of_place in places]
     for _ in range(n_replicates):
-        values = []
-        for of_place in answers:
-            chosen = rng.integers(0, of_place.shape[1], of_place.shape[1])
-            cells = all_cells(pack(of_place[:, chosen]))
-            values.append(metric.value(cells.astype(np.float64)))
-        value = np.mean(values, axis=0)
+        value = np.mean([replicate(rng) for replicate in given], axis=0)
         if np.isnan(value).any():
             times[-1] += 1
             continue
         tree = hierarchy.linkage(_distances(metric, value), "average")
         times[:-1] += np.isin(own, _marks(tree, keys))
     return times
+
+
+def _of_cells(packed: Packed, metric: Metric, n: int) -> Callable[[np.random.Generator], Floats]:
+    """Estimates of all pairs from trials drawn anew, of a metric of correctness."""
+    answers = packed.unpacked(np.arange(n))
+
+    def replicate(rng: np.random.Generator) -> Floats:
+        chosen = rng.integers(0, answers.shape[1], answers.shape[1])
+        return metric.value(all_cells(pack(answers[:, chosen])).astype(np.float64))
+
+    return replicate
+
+
+def _of_answers(
+    said: Mapping[str, xr.Variable], metric: Metric, n: int
+) -> Callable[[np.random.Generator], Floats]:
+    """The same of a metric that has a way of its own to all pairs."""
+    assert metric.all_pairs is not None
+    all_pairs, above = metric.all_pairs, np.triu_indices(n, k=1)
+    n_trials = said["truth"].sizes["trial"]
+
+    def replicate(rng: np.random.Generator) -> Floats:
+        chosen = rng.integers(0, n_trials, n_trials)
+        found = all_pairs({name: v.isel(trial=chosen).data for name, v in said.items()})
+        return np.asarray(found["estimate"][above])
+
+    return replicate

@@ -41,8 +41,9 @@ def add_options(parser: Parser) -> None:
         "--metric",
         default="ec",
         metavar="NAME",
-        help="ec (default), copying, normalised, any other metric of correctness by name, one of "
-        "your own as module:ATTRIBUTE",
+        help="ec (default), copying, normalised, any other metric of correctness by name, MA, "
+        "kappa_p, kappa_p_discrete, option_correlation, same_wrong_answer, one of your own as "
+        "module:ATTRIBUTE",
     )
     parser.add_argument(
         "--by",
@@ -185,6 +186,8 @@ def _pair_table(result: MatrixResult, top: int) -> Table:
     if n_rows > top:
         table.say(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
     table.say(*note_lines(frame["note"]))
+    if not posterior and frame["note"].str.contains("posterior").any():
+        table.say("this matrix has no posterior; alikely compare has that of fewer pairs")
     return table
 
 

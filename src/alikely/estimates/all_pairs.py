@@ -13,13 +13,12 @@ import alikely
 from alikely._base.arrays import Floats
 from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
+from alikely._base.size import check_memory
 from alikely._base.steps import step
-from alikely.data.conditions import nested_labels
-from alikely.data.inclusion import refuse_inclusion
-from alikely.data.packed import Packed, all_cells, pack
-from alikely.data.repeats import presented, recurring
-from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
+from alikely.data.packed import Packed, all_cells
+from alikely.data.tables import By
 from alikely.data.trials import Trials
+from alikely.estimates.matrix_answers import answers_of, said_of
 from alikely.estimates.matrix_result import ORDERS, MatrixResult
 from alikely.estimates.matrix_rows import POSTERIOR
 from alikely.inference.cell_limits import posterior_limits
@@ -32,11 +31,12 @@ from alikely.stats.multiplicity import adjusted_p_values
 __all__ = ["matrix"]
 
 School = Literal["analytic", "posterior"]
+# Bytes that an entry takes at most, measured of 1,500 observers: cells, estimate, error, limits and
+# test; of metrics that are not of correctness whole squares of sums and of what is made of them.
+BYTES = 150
+BYTES_OF_SQUARES = 1_250
 # Pairs that one job works on: 30 MB of numbers.
 BLOCK = 250_000
-# Numbers of a slice of a chunked array that is read at a time.
-SLICE = 50_000_000
-WORD = 64
 # Pairs that one job takes limits of kappa_p of.
 FEW = 20_000
 # Cells of a pair turned round.
@@ -95,6 +95,8 @@ def matrix(
     ------
     TypeError
         If `trials` is neither.
+    MemoryError
+        If memory does not hold so many pairs, before any is counted.
     ValueError
         If there are fewer than two observers, items come back, the metric has no way to all pairs,
         or an option is invalid.
@@ -131,11 +133,12 @@ def matrix(
             f"cluster must be 'trial' or None, got {cluster!r}; see compare for others"
         )
     with step("answers as bits"):
-        names, parts, places = _answers(trials, by, no_response, cluster)
-        said = _said(trials, found, by, no_response) if found.all_pairs is not None else []
+        names, parts, places = answers_of(trials, by, no_response, cluster)
+        said = said_of(trials, found, by, no_response) if found.all_pairs is not None else []
     n = len(names)
     if n < 2:
         raise ValueError(f"a matrix needs at least 2 observers, got {n}")
+    _check_size(found, n, len(parts))
     made = []
     for k, packed in enumerate(parts):
         of = f" ({k + 1} of {len(parts)})" if len(parts) > 1 else ""
@@ -143,7 +146,7 @@ def matrix(
             cells = all_cells(packed)
         with step(f"estimates of {len(cells):,} pairs{of}"):
             if found.all_pairs is not None:
-                given = dict(found.all_pairs(said[k]))
+                given = dict(found.all_pairs({name: v.data for name, v in said[k].items()}))
                 limits = _option_limits(given, "posterior" in intervals, ci_prob)
                 variables = _of_matrices(cells, found, given) | limits
             else:
@@ -169,82 +172,20 @@ def matrix(
         "alikely_version": alikely.__version__,
         **found.options,
     }
-    return MatrixResult(tree)
+    return MatrixResult(tree, trials if isinstance(trials, Trials) else None)
 
 
-def _answers(
-    trials: Any, by: By, no_response: Literal["error", "drop"], cluster: str | None
-) -> tuple[list[str], list[Packed], xr.DataArray | None]:
-    """Names of observers, their answers in bits place by place, and the places' labels."""
-    if isinstance(trials, xr.DataArray):
-        named = "observer" in trials.coords
-        n = trials.sizes.get("observer", 0)
-        labels = (
-            trials["observer"].values.tolist() if named else [f"observer_{k}" for k in range(n)]
-        )
-        return [str(name) for name in labels], [_packed_in_slices(trials)], None
-    if not isinstance(trials, Trials):
-        raise TypeError(
-            f"expected Trials or a DataArray, got {type(trials).__name__}; make trials with "
-            "Trials.read or Trials.from_table"
-        )
-    data = trials.data
-    refuse_inclusion(data, "matrix")
-    correct = correctness(data["correct"].values, no_response)
-    if cluster is None:
-        again = presented(data) is not None or (by != "condition" and recurring(data).shared)
-        if again:
-            raise ValueError(
-                "items came back, and their answers are not independent: compare(trials, pairs) "
-                "takes items as units; cluster='trial' takes every answer for a trial of its own"
-            )
-    group, labels = groups_of_trials(data, by)
-    parts = [pack(correct[:, group == g]) for g in range(len(labels))]
-    names = [str(name) for name in data["observer"].values.tolist()]
-    if by is None or len(labels) == 1:
-        return names, parts, None
-    of_dataset, of_condition = (labels[name].to_numpy(object) for name in ("dataset", "condition"))
-    if by == "dataset":
-        shown = of_dataset.tolist()
-    elif len(set(of_dataset.tolist())) > 1:
-        shown = nested_labels(of_dataset, of_condition)
-    else:
-        shown = of_condition.tolist()
-    places = xr.DataArray(
-        shown,
-        dims=by,
-        name=by,
-        coords={by: shown, "of_dataset": (by, of_dataset), "of_condition": (by, of_condition)},
+def _check_size(metric: Metric, n: int, n_places: int) -> None:
+    """Refuse matrices that memory does not hold, before any pair is counted."""
+    n_pairs = n * (n - 1) // 2
+    orders = 1 if metric.symmetric else len(ORDERS)
+    each = BYTES * orders if metric.all_pairs is None else BYTES_OF_SQUARES
+    check_memory(
+        float(n_pairs) * n_places * each,
+        f"{n:,} observers, {n_pairs:,} pairs" + (f" x {n_places} places" * (n_places > 1)),
+        "choose observers with trials.select(observer=[...]), pool with by=None, or take sets of "
+        "observers one after the other",
     )
-    return names, parts, places
-
-
-def _said(
-    trials: Any, metric: Metric, by: By, no_response: Literal["error", "drop"]
-) -> list[dict[str, Any]]:
-    """What observers answered, place by place, for metrics that are not of correctness."""
-    if not isinstance(trials, Trials):
-        raise TypeError(
-            "an array of right and wrong answers serves metrics of correctness; give Trials for "
-            f"{metric.name}"
-        )
-    data = trials.data
-    said = answers(data, correctness(data["correct"].values, no_response))
-    classes = said.pop("class")
-    variables = {name: xr.Variable(*given) for name, given in said.items()}
-    if metric.labels == "options":
-        variables |= option_variables(data, classes)
-    group, labels = groups_of_trials(data, by)
-    if len(labels) == 1:
-        # As they are: what is on disk stays there.
-        return [{name: variable.data for name, variable in variables.items()}]
-    return [
-        {
-            name: variable.isel(trial=np.flatnonzero(group == g)).data
-            for name, variable in variables.items()
-        }
-        for g in range(len(labels))
-    ]
 
 
 def _own_cells(packed: Packed) -> Floats:
@@ -283,31 +224,6 @@ def _option_limits(found: dict[str, NDArray[Any]], wanted: bool, ci_prob: float)
     for part, found_here in zip(blocks, in_parallel(option_limits, jobs), strict=True):
         limits[part] = found_here
     return {name: ("pair", limits[:, k]) for k, name in enumerate(POSTERIOR)}
-
-
-def _packed_in_slices(correct: xr.DataArray) -> Packed:
-    """Bits of an array that need not fit into memory."""
-    if set(correct.dims) != {"observer", "trial"}:
-        raise ValueError(f"answers must have dims (observer, trial), got {correct.dims}")
-    ordered = correct.transpose("observer", "trial")
-    n_observers, n_trials = ordered.shape
-    step = max(WORD, SLICE // max(n_observers, 1) // WORD * WORD)
-    parts = []
-    for start in range(0, max(n_trials, 1), step):
-        part = np.asarray(ordered.isel(trial=slice(start, start + step)).values)
-        with np.errstate(invalid="ignore"):
-            whole = part.astype(np.int8, copy=False)
-        other = whole is not part and (whole != part).any()
-        if other or (whole.size and (whole.min() < -1 or whole.max() > 1)):
-            known = (part == 1) | (part == 0) | (part == -1)
-            raise ValueError(
-                f"answers must be 1 (right), 0 (wrong) or -1 (left out), got {part[~known][0]:g}"
-            )
-        parts.append(pack(whole))
-    right = np.concatenate([part.right for part in parts], axis=1)
-    if all(part.shown is None for part in parts):
-        return Packed(right, None, n_trials)
-    return Packed(right, np.concatenate([part.shown_bits() for part in parts], axis=1), n_trials)
 
 
 def _of_pairs(

@@ -16,13 +16,16 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from alikely._base.checks import of_type
 from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
 from alikely._base.html import html_of
-from alikely._base.names import nearest
+from alikely._base.names import listed, nearest
 from alikely._base.numbers import counted
 from alikely.data.packed import Packed
+from alikely.data.trials import Trials
 from alikely.estimates.latex import printed
+from alikely.estimates.matrix_answers import answers_of
 from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
 from alikely.metrics.metric import analytic_interval
@@ -35,6 +38,8 @@ MOST_ROWS = 1_000_000
 # Names of the dims of places, the first of which is there or not.
 PLACES = ("condition", "dataset")
 ORDERS = ("a, b", "b, a")
+# Variables that are no matrices to look at.
+HIDDEN = ("cells", "own", "why")
 PAIRS = ("pair",)
 
 
@@ -50,6 +55,8 @@ class MatrixResult(Tree):
         where trials are kept apart by these, and ``order`` ("a, b" and "b, a") of metrics to
         which the order matters. Group ``answers``: the answers as bits, for standard errors of
         differences and means.
+    trials : Trials or None
+        What it is of, as `alikely.matrix` was given it; no file holds it (`with_trials`).
 
     Examples
     --------
@@ -60,6 +67,8 @@ class MatrixResult(Tree):
     >>> result["estimate"].sel(observer="model_1", observer_other="model_2").round(3).item()
     0.58
     """
+
+    trials: Trials | None = dataclasses.field(default=None, compare=False)
 
     SCHEMA = MappingProxyType(
         {
@@ -83,6 +92,42 @@ class MatrixResult(Tree):
         """Names of the conditions or data sets; one empty name where trials are pooled."""
         place = self.place
         return [str(name) for name in self.estimates[place].values.tolist()] if place else [""]
+
+    def with_trials(self, trials: Trials) -> MatrixResult:
+        """The same matrix, as from a file, with the trials that it is of.
+
+        Differences, means, families and the like need them of metrics that are not of correctness.
+
+        Parameters
+        ----------
+        trials : Trials
+            Those that `alikely.matrix` was given; further observers are left alone.
+
+        Returns
+        -------
+        MatrixResult
+
+        Raises
+        ------
+        ValueError
+            If these are other trials: observers are missing, or right and wrong answers differ.
+        """
+        of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
+        if missing := [name for name in self.observers if name not in trials.observers]:
+            raise ValueError(f"these trials have no observers {listed(missing)} of the matrix")
+        by: Any = self.place or None
+        _, parts, places = answers_of(trials, by, self.data.attrs["no_response"], "trial")
+        known = [""] if places is None else places.values.tolist()
+        at = [trials.observers.index(name) for name in self.observers]
+        for name, own in zip(self.places, self.answers(), strict=True):
+            other = parts[known.index(name)] if name in known else None
+            if other is None or not np.array_equal(other.right[at], own.right):
+                where = f" in {name}" if name else ""
+                raise ValueError(
+                    f"right and wrong answers of these trials{where} are not those of the matrix; "
+                    "give the trials that it was made of"
+                )
+        return MatrixResult(self.data, trials)
 
     def __repr__(self) -> str:
         n, n_pairs = len(self.observers), self.estimates.sizes["pair"]
@@ -127,7 +172,7 @@ class MatrixResult(Tree):
             If there is no such variable.
         """
         estimates = self.estimates
-        known = [str(v) for v in estimates.data_vars if v not in ("cells", "own")] + ["n_trials"]
+        known = [str(v) for v in estimates.data_vars if v not in HIDDEN] + ["n_trials"]
         if name not in known:
             raise KeyError(
                 f"no {name!r} in this matrix; it has {', '.join(known)}{nearest(name, known)}"
@@ -309,7 +354,7 @@ class MatrixResult(Tree):
             answers = answers.isel(observer=at)
         tree = xr.DataTree.from_dict({"estimates": estimates, "answers": answers})
         tree.attrs = dict(self.data.attrs)
-        return MatrixResult(tree)
+        return MatrixResult(tree, self.trials)
 
     def difference(
         self, first: tuple[str, str], second: tuple[str, str], *, ci_prob: float | None = None

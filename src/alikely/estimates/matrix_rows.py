@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely.estimates.matrix_answers import influences
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.inference.combined import combined_influence
 from alikely.metrics import Metric, consistency
@@ -89,7 +90,7 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
     bounds = limits.get("posterior", np.zeros((len(flat), 2)))
     frame["note"] = joined(
         [
-            np.where(defined, "", _reasons(metric, counts)),
+            np.where(defined, "", _reasons(estimates, metric, counts, flat)),
             scarcity(
                 metric, {"cells": counts, "n_trials": frame["n_trials"].to_numpy()}, se, defined
             ),
@@ -112,11 +113,15 @@ def _left_out(
     return np.where(used < n_trials, np.array(texts, dtype=object), "")
 
 
-def _reasons(metric: Metric, counts: Floats) -> NDArray[Any]:
-    """Why entries have no estimate, where cells tell."""
+def _reasons(
+    estimates: xr.Dataset, metric: Metric, counts: Floats, flat: NDArray[np.intp]
+) -> NDArray[Any]:
+    """Why entries have no estimate."""
     if metric.all_pairs is None:
         return metric.reason(counts)
-    return np.full(len(counts), "undefined", dtype=object)
+    texts = np.array(["", *metric.whys, "undefined"], dtype=object)
+    why = estimates["why"].values.ravel()[flat] if "why" in estimates else -1
+    return np.where(counts.sum(axis=1) == 0, "no common trials", texts[why])
 
 
 def _where(estimates: xr.Dataset, place: NDArray[np.intp] | None, n_rows: int) -> dict[str, Any]:
@@ -156,20 +161,23 @@ def combined(
     Raises
     ------
     ValueError
-        If the metric is none of correctness.
+        If the metric is none of correctness, and has no influences, or the trials are not there.
     """
     metric = result.metric
-    if metric.all_pairs is not None:
-        raise ValueError(
-            f"differences and means within a matrix are of metrics of correctness; analyse "
-            f"these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
-        )
     ends, weight = np.array(list(weights), dtype=np.intp), np.array(list(weights.values()))
-    used, local = np.unique(ends, return_inverse=True)
-    parts = [
-        _weighted(metric, counts, weight, packed.unpacked(used), local.reshape(ends.shape))
-        for packed, counts in zip(result.answers(), _counts(result, ends), strict=True)
-    ]
+    if metric.all_pairs is not None and (metric.all_influences is None or not metric.symmetric):
+        raise ValueError(
+            f"differences and means within a matrix need influences, which {metric.name} has not; "
+            f"analyse these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
+        )
+    if metric.all_pairs is not None:
+        parts = _from_matrices(result, ends, weight)
+    else:
+        used, local = np.unique(ends, return_inverse=True)
+        parts = [
+            _weighted(metric, counts, weight, packed.unpacked(used), local.reshape(ends.shape))
+            for packed, counts in zip(result.answers(), _counts(result, ends), strict=True)
+        ]
     defined = [part for part in parts if part.n_pairs]
     if against is None:
         against = np.nan if metric.independent is None else metric.independent
@@ -224,14 +232,39 @@ def _weighted(
 ) -> _Sum:
     """Weighted sum of entries; a mean is over those that are defined."""
     value = metric.value(counts)
-    defined = np.isfinite(value)
-    if (weight < 0).any() and not defined.all():
+    weight = _of_defined(weight, np.isfinite(value))
+    used = weight != 0
+    if not used.any():
         return _Sum(np.nan, np.nan, 0)
-    if not defined.any():
-        return _Sum(np.nan, np.nan, 0)
-    counts, value, ends = counts[defined], value[defined], ends[defined]
-    weight = weight[defined] * (weight.sum() / weight[defined].sum() if not defined.all() else 1)
+    counts, value, ends, weight = counts[used], value[used], ends[used], weight[used]
     slopes = np.where(counts > 0, metric.influence(counts), 0.0)
     slopes *= (weight / counts.sum(axis=1))[:, None]
     influence = combined_influence(answers, ends[:, 0], ends[:, 1], slopes)
-    return _Sum(float(weight @ value), float(np.linalg.norm(influence)), int(defined.sum()))
+    return _Sum(float(weight @ value), float(np.linalg.norm(influence)), int(used.sum()))
+
+
+def _from_matrices(result: MatrixResult, ends: NDArray[np.intp], weight: Floats) -> list[_Sum]:
+    """Weighted sums of entries that are not of correctness, place by place."""
+    n, (low, high) = len(result.observers), np.sort(ends, axis=1).T
+    pair = low * n - low * (low + 1) // 2 + high - low - 1
+    grid = result.estimates["estimate"].values
+    values = grid.reshape(-1, grid.shape[-1])[:, pair]
+    kept = [_of_defined(weight, np.isfinite(row)) for row in values]
+    full = np.zeros((len(kept), 1, grid.shape[-1]))
+    full[:, 0, pair] = kept
+    return [
+        _Sum(
+            float(own @ np.where(own != 0, row, 0.0)),
+            float(np.linalg.norm(psi)),
+            int(np.count_nonzero(own)),
+        )
+        for own, row, psi in zip(kept, values, influences(result, list(full)), strict=True)
+    ]
+
+
+def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:
+    """Weights of the entries that are defined: a mean is over these, a difference needs both."""
+    if not defined.any() or ((weight < 0).any() and not defined.all()):
+        return np.zeros(len(weight))
+    kept = np.where(defined, weight, 0.0)
+    return kept if defined.all() else kept * (weight.sum() / kept.sum())

@@ -22,7 +22,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
 from alikely.metrics.distinct import distinct_agreement
-from alikely.metrics.label_matrices import all_label_pairs
+from alikely.metrics.label_matrices import all_label_influences, all_label_pairs
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
@@ -566,6 +566,8 @@ MISCLASSIFICATION_AGREEMENT = register(
         beside=("n_joint_errors", "expected"),
         distinct=distinct_agreement,
         all_pairs=all_label_pairs,
+        all_influences=all_label_influences,
+        whys=("no joint error", "one and the same wrong label throughout"),
         sources=("10.48550/arXiv.2409.13919",),
     )
 )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics.cells import divide
 
-__all__ = ["LabelMatrices", "all_label_pairs", "label_matrices"]
+__all__ = ["LabelMatrices", "all_label_influences", "all_label_pairs", "label_matrices"]
 
 
 class LabelMatrices(NamedTuple):
@@ -101,7 +101,63 @@ def label_matrices(response: NDArray[Any], truth: NDArray[Any]) -> LabelMatrices
 def all_label_pairs(answers: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
     """The same from ``response`` and ``truth``, as registries of metrics want it."""
     found = label_matrices(np.asarray(answers["response"]), np.asarray(answers["truth"]))
-    return found._asdict()
+    why = np.where(np.isfinite(found.estimate), 0, np.where(found.n_joint_errors > 0, 2, 1))
+    return found._asdict() | {"why": why.astype(np.int8)}
+
+
+def all_label_influences(answers: Mapping[str, Any], weights: Floats) -> Floats:
+    """Influence of every trial on weighted sums of entries of `label_matrices`.
+
+    An error adds to one pair what its two labels say, so that the sum over pairs is a quadratic
+    form for each label.
+
+    Parameters
+    ----------
+    answers : mapping
+        ``response`` (observer, trial) and ``truth`` (trial), as in `label_matrices`.
+    weights : ndarray, shape (sum, observer, observer)
+        Of entries, the first observer by row; 0 of those that are undefined.
+
+    Returns
+    -------
+    ndarray, shape (sum, trial)
+        The variance of the sum is the sum of squares.
+
+    Examples
+    --------
+    >>> answers = {"response": np.array([[1, 2, 1, 0, 2], [1, 2, 0, 0, 1]])}
+    >>> answers["truth"] = np.array([0, 0, 2, 1, 0])
+    >>> psi = all_label_influences(answers, np.array([[[0, 1], [0, 0]]]))
+    >>> bool(np.isclose(np.linalg.norm(psi), label_matrices(**answers).se[0, 1]))
+    True
+    """
+    response, truth = np.asarray(answers["response"]), np.asarray(answers["truth"])
+    wrong = (response >= 0) & (response != truth)
+    labels = [k for k in np.unique(response).tolist() if k >= 0]
+    masks = {k: (wrong & (response == k)).astype(np.float32) for k in labels}
+    everyone = wrong.astype(np.float32)
+    joint = _product(everyone, everyone)
+    share = {k: divide(_product(masks[k], everyone), joint) for k in labels}
+    expected = sum((share[k] * share[k].T for k in labels), np.zeros_like(joint))
+    observed = divide(sum(_product(masks[k], masks[k]) for k in labels), joint)
+    rest = divide(1 - observed, 1 - expected)
+    rest, expected, observed = (np.nan_to_num(part) for part in (rest, expected, observed))
+    out = []
+    for square in weights:
+        scaled = np.where(square != 0, divide(square, joint * (1 - expected)), 0.0)
+        psi = _form(everyone, scaled * (2 * rest * expected - observed), everyone)
+        for k in labels:
+            of_row, of_column = (np.nan_to_num(part) for part in (share[k], share[k].T))
+            psi += _form(masks[k], scaled, masks[k])
+            psi -= _form(masks[k], scaled * rest * of_column, everyone)
+            psi -= _form(everyone, scaled * rest * of_row, masks[k])
+        out.append(psi)
+    return np.stack(out)
+
+
+def _form(one: Any, weights: Floats, other: Any) -> Floats:
+    """Sum over pairs of products of what both gave, weighted, for each trial."""
+    return np.asarray(np.einsum("nq,nq->q", one, weights @ other))
 
 
 def _product(one: NDArray[np.float32], other: NDArray[np.float32]) -> Floats:

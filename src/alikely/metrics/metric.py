@@ -154,8 +154,14 @@ class Metric:
         Of metrics that are not of correctness: answers of many observers, as
         `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
         ``se`` and what stands beside them, for `alikely.matrix`; ``n_used`` where they rest on
-        fewer trials than both observers answered. With `limits` of ``"options"`` also ``chosen``
-        (pair, 5), counts as `alikely.inference.option_limits` takes them, and ``n_options`` (pair).
+        fewer trials than both observers answered; ``why``, 0 where there is an estimate, else 1 and
+        more of `whys`. With `limits` of ``"options"`` also ``chosen`` (pair, 5), counts as
+        `alikely.inference.option_limits` takes them, and ``n_options`` (pair).
+    all_influences : callable, optional
+        Beside `all_pairs`: the same answers and weights (sum, observer, observer) of entries to
+        the influence of each trial on weighted sums (sum, trial).
+    whys : tuple of str
+        Beside `all_pairs`: why entries have no estimate.
     crosses_repeats : bool
         Whether it is of single answers where items came back, every answer of one observer
         meeting every answer of the other. If not, items that come back are refused, and it lists
@@ -198,6 +204,8 @@ class Metric:
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     distinct: Callable[..., Floats] | None = None
     all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
+    all_influences: Callable[..., Floats] | None = None
+    whys: tuple[str, ...] = ()
     crosses_repeats: bool = BY_COUNTS
     options: Mapping[str, Any] = NONE
     sources: tuple[str, ...] = ()

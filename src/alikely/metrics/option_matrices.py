@@ -29,7 +29,7 @@ from alikely.metrics.options import (
     same_wrong,
 )
 
-__all__ = ["CapaMatrices", "capa_matrices", "same_wrong_answers"]
+__all__ = ["CapaMatrices", "capa_matrices", "influences_of_sums", "same_wrong_answers"]
 
 # Numbers held at a time, of a block of questions.
 CHUNK = 4_000_000
@@ -211,6 +211,86 @@ def same_wrong_answers(
         share = divide(sums["o"] - sums["ab"], np.where(both_wrong > 1e-9, both_wrong, 0.0))
         found[int(k)] = both_wrong, share, 1 / (k - 1)
     return found
+
+
+def influences_of_sums(
+    values: ArrayLike,
+    truth: ArrayLike,
+    n_options: ArrayLike | None,
+    slopes: Callable[[OptionSums], OptionSums],
+    weights: Floats,
+) -> Floats:
+    """Influence of every question on weighted sums of entries.
+
+    A question's influence on one pair is a sum of products of what both gave, so that the sum over
+    pairs is a few quadratic forms: no matrix of pairs by pairs is needed.
+
+    Parameters
+    ----------
+    values, truth, n_options : array_like
+        As in `capa_matrices`.
+    slopes : callable
+        Derivatives of an entry by its sums, such as `kappa_p_slopes`.
+    weights : ndarray, shape (sum, observer, observer)
+        Of entries, the first observer by row; 0 of those that are undefined.
+
+    Returns
+    -------
+    ndarray, shape (sum, question)
+        The variance of the sum is the sum of squares.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As from `capa_matrices`.
+
+    Examples
+    --------
+    >>> from alikely.metrics.options import kappa_p_slopes
+    >>> answers, truth = [[0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 1]], [0, 1, 2, 3, 2, 3]
+    >>> psi = influences_of_sums(answers, truth, 4, kappa_p_slopes, np.array([[[0, 1], [0, 0]]]))
+    >>> bool(np.isclose(np.linalg.norm(psi), capa_matrices(answers, truth, 4).se[0, 1]))
+    True
+    """
+    array, right, options = _checked(values, truth, n_options)
+    sums = _Sums(len(array))
+    for block in _blocks(array, right, options):
+        _add_first(sums, block)
+    slope = slopes(_first_sums(sums))
+    by = [
+        OptionSums(*(np.where(square != 0, square * part, 0.0) for part in slope))
+        for square in weights
+    ]
+    parts = [
+        np.stack([_influences(block, of_sum) for of_sum in by])
+        for block in _blocks(array, right, options)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def _influences(block: _Block, by: OptionSums) -> Floats:
+    """Weighted sum over pairs of the influence of each question of a block."""
+    n, right, own = len(block.p), block.right, block.own
+    shown = np.ones(right.shape) if block.shown is None else block.shown
+    p = block.p.reshape(n, -1).astype(np.float64, copy=False)
+    of_options = _form(p, by.same, p).reshape(-1, block.p.shape[2]).sum(axis=1)
+    return np.asarray(
+        of_options
+        + _form(shown, by.number, shown)
+        + _form(right, by.right_a, shown)
+        + _form(shown, by.right_b, right)
+        + _form(own, by.self_a, shown)
+        + _form(shown, by.self_b, own)
+        + _form(shown, by.chance, shown) * block.f
+        + _form(right, by.both_right, right)
+    )
+
+
+def _form(one: Floats, weights: Floats, other: Floats) -> Floats:
+    """Sum over pairs of products of what both gave, weighted, for each question."""
+    if not weights.any():
+        return np.zeros(one.shape[1])
+    return np.asarray(np.einsum("nq,nq->q", one, weights @ other))
 
 
 class _Block(NamedTuple):

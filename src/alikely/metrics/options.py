@@ -310,11 +310,12 @@ def same_wrong_slopes(sums: OptionSums) -> OptionSums:
 def _reason(value: Any, other: str) -> Any:
     def reason(sums: OptionSums) -> NDArray[Any]:
         defined = np.isfinite(value(sums))
-        return np.select([np.asarray(sums.number) == 0, defined], ["no common question", ""], other)
+        return np.select([np.asarray(sums.number) == 0, defined], [NOTHING, ""], other)
 
     return reason
 
 
+NOTHING = "no common question"
 BESIDE = (
     "agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_se",
     "same_wrong_chance",
@@ -333,6 +334,8 @@ def _metric(
     **more: Any,
 ) -> Metric:
     value, slopes, other = functions
+    if "all_pairs" in more:
+        more |= {"all_influences": _influences_of_all(counts, slopes), "whys": (NOTHING, other)}
     return register(
         Metric(
             name,
@@ -358,10 +361,7 @@ def _of_all(
     def all_pairs(answers: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
         from alikely.metrics.option_matrices import capa_matrices
 
-        if name not in answers or "n_options" not in answers:
-            way = "with_probabilities" if name == "probability" else "with_options"
-            raise ValueError(f"these trials do not say their options; see Trials.{way}")
-        matrices = capa_matrices(answers[name], answers["truth"], answers["n_options"])
+        matrices = capa_matrices(*_chosen(name, answers))
         found = matrices._asdict()
         shown = {name: name for name in BESIDE}
         shown |= {"agreement": "observed", "chance_agreement": "expected"}
@@ -373,11 +373,38 @@ def _of_all(
             counted |= {"chosen": chosen, "n_options": 1 + divide(1.0, matrices.chance[i, j])}
         if estimate == "same_wrong":
             n, right = found["n_questions"], found["right"]
-            both_wrong = n * (1 - right - right.T + found["both_right"])
+            both_wrong = np.where(n > 0, n * (1 - right - right.T + found["both_right"]), 0.0)
             counted["n_joint_errors"] = np.rint(both_wrong).astype(np.int64)
-        return {"estimate": found[estimate], "se": found[se], **beside, **counted}
+        value = found[estimate]
+        why = np.where(np.isfinite(value), 0, np.where(found["n_questions"] > 0, 2, 1))
+        counted["why"] = why.astype(np.int8)
+        return {"estimate": value, "se": found[se], **beside, **counted}
 
     return all_pairs
+
+
+def _chosen(name: str, answers: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Probabilities or answers, right options, and numbers of options."""
+    if name not in answers or "n_options" not in answers:
+        ways = {
+            "probability": "how probable each option is: see Trials.with_probabilities, or read "
+            "logs that have log likelihoods of options",
+            "response": "how many options there were: see Trials.with_options, or --n-options",
+        }
+        raise ValueError(f"these trials do not say {ways[name]}")
+    return answers[name], answers["truth"], answers["n_options"]
+
+
+def _influences_of_all(counts: str, slopes: Callable[..., OptionSums]) -> Callable[..., Floats]:
+    """Influences on weighted sums of entries, of probabilities or answers."""
+
+    def all_influences(answers: Mapping[str, Any], weights: Floats) -> Floats:
+        from alikely.metrics.option_matrices import influences_of_sums
+
+        name = "probability" if counts == "probabilities" else "response"
+        return influences_of_sums(*_chosen(name, answers), slopes, weights)
+
+    return all_influences
 
 
 _KAPPA = (kappa_p, kappa_p_slopes, ALWAYS)

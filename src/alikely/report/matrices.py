@@ -57,7 +57,7 @@ def matrix_sections(matrix: MatrixResult, trials: Trials | None) -> list[Section
     low = matrix.to_frame(top=20, lowest=True)
     apart = [name for name in ("dataset", "condition") if top[name].nunique() == 1]
     blocks: list[Block] = [
-        Text("Analytic and posterior intervals side by side; a matrix has no bootstrap of pairs."),
+        Text(_schools(matrix)),
         table_of(
             top.drop(columns=apart),
             "Most alike first."
@@ -77,6 +77,13 @@ def matrix_sections(matrix: MatrixResult, trials: Trials | None) -> list[Section
             Section("Families", attempted("Families.", lambda: _families(matrix, trials)))
         )
     return sections
+
+
+def _schools(matrix: MatrixResult) -> str:
+    """Which intervals there are, and where the others would be."""
+    if "posterior_lower" in matrix.estimates:
+        return "Analytic and posterior intervals side by side; a matrix has no bootstrap of pairs."
+    return "Analytic intervals; the posterior and the bootstrap of single pairs are al.compare's."
 
 
 def _families(matrix: MatrixResult, trials: Trials | None) -> list[Block]:

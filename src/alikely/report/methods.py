@@ -262,10 +262,12 @@ def _of_scores(scores: Benchmark) -> str:
 def _of_matrix(matrix: MatrixResult) -> str:
     n = len(matrix.observers)
     where = f" within each {matrix.place}" if matrix.place else ""
+    posterior = "posterior_lower" in matrix.estimates
+    limits = "; posterior limits come from the counts alone, without draws" if posterior else ""
     return (
         f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
         f"observers was computed{where}.{_missing(matrix.data.attrs)} Standard errors are "
-        "of influence functions; posterior limits come from the counts alone, without draws."
+        f"of influence functions{limits}."
     )
 
 
