@@ -45,6 +45,7 @@ def populations(
     return xr.Dataset(
         {name: (("population", "pair"), value) for name, value in values.items()}
         | {
+            "observed": ("pair", np.full(n_pairs, np.nan)),
             "furthest": ("pair", np.full(n_pairs, 0.5)),
             "order": (("sample", "pair"), score.argsort(axis=0).argsort(axis=0)),
         },
@@ -62,7 +63,8 @@ def test_limits_of_means_hold_where_those_of_pairs_do_not_average(apart: float) 
     n_means, size = 100, 6
     made = populations(n_means * size, rng, apart)
     estimate = 1 - (apart + BIAS + SD * rng.standard_normal(n_means * size))
-    found = mean_draws(made, estimate, lambda x: x.reshape(len(x), n_means, size).mean(axis=2))
+    made["observed"][:] = estimate
+    found = mean_draws(made, lambda x: x.reshape(len(x), n_means, size).mean(axis=2))
     assert found.values.shape == (N_DRAWS, n_means)
     low, high = ends(found.values)
     # Single precision of what is kept leaves 1 as it is; four standard errors below .95.
@@ -82,7 +84,8 @@ def width(n_pairs: int, **kind: float | bool) -> float:
     made = populations(n_pairs, rng, **kind)  # type: ignore[arg-type]
     # Nothing that widens.
     made["posterior"][:] = 0.9
-    found = mean_draws(made, np.full(n_pairs, 1 - 0.1 - BIAS), lambda x: x.mean(axis=1))
+    made["observed"][:] = 1 - 0.1 - BIAS
+    found = mean_draws(made, lambda x: x.mean(axis=1))
     low, high = ends(found.values)
     return float(high - low)
 
@@ -103,15 +106,15 @@ def test_a_pair_without_errors_leaves_its_means_undefined() -> None:
     made = populations(4, np.random.default_rng(3))
     for name in ("true", "estimate", "again", "posterior", "in_frequent", "in_few"):
         made[name][:, 1] = np.nan
-    estimate = np.array([0.9, np.nan, 0.9, 0.9])
+    made["observed"][:] = [0.9, np.nan, 0.9, 0.9]
     weights = np.array([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]).T
 
     def combine(x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.stack([x[:, :2].mean(axis=1), x[:, 2:].mean(axis=1)], axis=1)
 
-    found = mean_draws(made, estimate, combine)
+    found = mean_draws(made, combine)
     assert np.isnan(found.values[:, 0]).all()
     assert np.isfinite(found.values[:, 1]).all()
-    alone = mean_draws(made.isel(pair=[2, 3]), estimate[2:], lambda x: x @ weights[2:, 1])
+    alone = mean_draws(made.isel(pair=[2, 3]), lambda x: x @ weights[2:, 1])
     assert alone.values.shape == (N_DRAWS,)
     assert ends(alone.values) == pytest.approx(ends(found.values[:, 1]), abs=SD / 4)

@@ -406,8 +406,8 @@ def test_means_of_similarity_have_limits_of_their_own() -> None:
     alone = al.contrast(result, weights).loc["posterior", ends]
     np.testing.assert_allclose(alone.astype(float), of_pairs[0])
     populations = result.data["populations"].to_dataset()
-    estimate = result.estimates["estimate"].values
-    drawn = al.errors.mean_draws(populations, estimate, lambda x: x.mean(axis=1))
+    np.testing.assert_allclose(populations["observed"], result.estimates["estimate"])
+    drawn = al.errors.mean_draws(populations, lambda x: x.mean(axis=1))
     mean = al.mean(result).loc["posterior"]
     np.testing.assert_allclose(
         mean[ends].astype(float), np.quantile(drawn.values, [0.025, 0.975]), atol=1e-6

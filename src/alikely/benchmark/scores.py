@@ -55,12 +55,12 @@ from alikely.benchmark.nesting import (
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
-from alikely.data.repeats import NO_ROWS, presented, refuse_repeats
+from alikely.data.repeats import presented, refuse_repeats
 from alikely.data.trials import Trials
 from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
-from alikely.errors.paired_draws import paired_row_draws
+from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
 from alikely.estimates.doors import check_numbers
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
@@ -206,10 +206,7 @@ def benchmark_scores(
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
         drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
-    # The posterior of rows lists an item answer by answer.
-    withheld = NO_ROWS if estimand.draws == "rows" and table.attrs["repeats"] == "crossed" else ""
-    if INCLUSION in table:
-        withheld = CHOSEN.format(SPEAKS[table.attrs["population"]])
+    withheld = CHOSEN.format(SPEAKS[table.attrs["population"]]) if INCLUSION in table else ""
     if n_draws and estimand.draws in DRAWN and not withheld:
         groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed, shown)
     if cohort:
@@ -491,11 +488,15 @@ def _of_rows(
     _images: NDArray[np.intp],
 ) -> Floats:
     """Scores with limits of their own: those of entries do not average."""
-    populations = paired_row_draws(table, n_draws, metric, seed).populations
-    value = estimate(table, metric)["estimate"].values
-    return mean_draws(
-        populations, value, lambda values: by_level(layout, nested_scores(layout, values))
-    ).values
+    if table.attrs["repeats"] == "crossed":
+        as_many = CHOICES * -(-n_draws // CHOICES)
+        drawn = single_answer_draws(table, as_many, metric, seed)
+    else:
+        drawn = paired_row_draws(table, n_draws, metric, seed)
+    found = mean_draws(
+        drawn.populations, lambda values: by_level(layout, nested_scores(layout, values))
+    )
+    return found.values[:n_draws]
 
 
 # Ways of drawing the scores of all systems together, by what entries are drawn of.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from alikely.data.blocks import LEFT_OUT, blocks
 
 __all__ = [
-    "NO_ROWS",
     "ONE_ANSWER",
     "Presented",
     "Recurring",
@@ -25,10 +24,6 @@ __all__ = [
 PLACE = ["dataset", "condition", "item"]
 # Of results of errors by class, whose model takes one answer of an observer to an item.
 ONE_ANSWER = "several answers to an item: posterior of one answer to each, no test of equal rows"
-NO_ROWS = (
-    "several answers to an item: no posterior of means of error similarity; choose one answer to "
-    "each with select(repeat=...)"
-)
 # Of labels that come back, at most this share has several truths by mistake; numbers have more.
 FEW = 0.05
 

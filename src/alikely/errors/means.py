@@ -42,17 +42,14 @@ class MeanDraws(NamedTuple):
     bounded: Floats
 
 
-def mean_draws(
-    populations: xr.Dataset, estimate: NDArray[np.floating], combine: Combine
-) -> MeanDraws:
+def mean_draws(populations: xr.Dataset, combine: Combine) -> MeanDraws:
     """Draws of means over pairs, whose quantiles are limits of these means.
 
     Parameters
     ----------
     populations : xarray.Dataset
-        As from `alikely.errors.paired_row_draws`.
-    estimate : ndarray, shape (pair,)
-        Of the metric, from the data.
+        As from `alikely.errors.paired_row_draws`; with a dim ``choice``, the draws of each follow
+        one another.
     combine : callable
         From values of pairs, (n, pair), to means of them, (n, ...).
 
@@ -66,8 +63,7 @@ def mean_draws(
     >>> trials = al.load_example().select(condition="noise", kind="human")
     >>> result = al.error_similarity(trials, n_resamples=0, n_draws=400, n_permutations=0, rng=1)
     >>> populations = result.data["populations"].to_dataset()
-    >>> estimate = result.estimates["estimate"].values
-    >>> mean_draws(populations, estimate, lambda values: values.mean(axis=1)).values.shape
+    >>> mean_draws(populations, lambda values: values.mean(axis=1)).values.shape
     (400,)
 
     Notes
@@ -76,6 +72,15 @@ def mean_draws(
     hangs together as estimates do over items; what estimates of populations of the same divergence
     differ by is taken for the same in all pairs, as a bias would be.
     """
+    if "choice" in populations.dims:
+        each = [
+            mean_draws(populations.isel(choice=at), combine)
+            for at in range(populations.sizes["choice"])
+        ]
+        return MeanDraws(
+            np.concatenate([one.values for one in each]),
+            np.mean([one.bounded for one in each], axis=0),
+        )
     equal = float(populations.attrs["equal"])
 
     def of(name: str) -> Floats:
@@ -86,7 +91,7 @@ def mean_draws(
         return out.reshape(len(out), -1)
 
     true, seen, again = (equal - of(name) for name in ("true", "estimate", "again"))
-    observed = equal - np.asarray(estimate, dtype=np.float64)[None]
+    observed = equal - of("observed")[None]
     shape = combine(observed).shape[1:]
     order = populations["order"].values
     n_draws = len(order)

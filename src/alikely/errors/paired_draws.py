@@ -75,8 +75,9 @@ class PairedDraws(NamedTuple):
         ``true`` similarity of populations near by, ``estimate`` from a data set of each, ``again``
         from another one (NaN for every other population), the draw of the ``posterior`` that it is
         near to, ``in_frequent`` and ``in_few``, how far these are from what was observed. Dims
-        (sample, pair): ``order`` of the draws, from the most similar. Dim pair: ``furthest``,
-        similarity of rows without a common label. Attribute ``equal``: that of equal rows.
+        (sample, pair): ``order`` of the draws, from the most similar. Dim pair: ``observed``
+        similarity, and ``furthest``, that of rows without a common label. Attribute ``equal``:
+        that of equal rows. Dim choice, of all: where items came back.
     """
 
     values: NDArray[np.float32]
@@ -210,8 +211,8 @@ def single_answer_draws(
     Returns
     -------
     PairedDraws
-        Without ``populations``: draws of means are made from the data of one choice. The chains of
-        ``model`` are those of all choices, ``r_hat`` is the largest, ``bounded`` the mean.
+        The chains of ``model`` are those of all choices, ``r_hat`` is the largest, ``bounded`` the
+        mean; ``populations`` are those of each choice.
     """
     found = []
     for seed in seed_sequence(rng).spawn(CHOICES):
@@ -224,7 +225,7 @@ def single_answer_draws(
         model,
         np.stack([each.r_hat for each in found]).max(axis=0),
         np.stack([each.bounded for each in found]).mean(axis=0),
-        xr.Dataset(),
+        xr.concat([each.populations for each in found], dim="choice"),
     )
 
 
@@ -239,6 +240,7 @@ def _no_populations(table: xr.Dataset, n_draws: int) -> xr.Dataset:
             for name in OF_POPULATIONS
         }
         | {
+            "observed": ("pair", np.full(n_pairs, np.nan)),
             "furthest": ("pair", np.full(n_pairs, np.nan)),
             "order": (("sample", "pair"), np.zeros((n_draws, n_pairs), dtype=kind)),
         },
@@ -260,6 +262,7 @@ def _keep_populations(
     like = made.in_frequent - seen.in_frequent, made.in_few - seen.in_few
     for name, values in zip(OF_POPULATIONS, (*similar, *like), strict=True):
         populations[name].values[:, at_pairs] = values
+    populations["observed"].values[at_pairs] = errors.error_similarity(seen.estimate)
     populations["furthest"].values[at_pairs] = errors.error_similarity(found.value[:, -1])
 
 

@@ -24,7 +24,6 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.repeats import NO_ROWS
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.chosen import starved
@@ -285,8 +284,8 @@ def contrast(
     for school in ("bootstrap", "posterior"):
         if school not in result.data.children:
             continue
-        if school == "posterior" and (missed := _no_draws(result, part, w)):
-            rows[school] = {"note": missed}
+        if school == "posterior" and not _draws_belong_together(result, part):
+            rows[school] = {"note": TOGETHER}
             continue
         if school == "posterior" and POPULATIONS in result.data.children:
             draws, unbounded = _of_populations(result, chosen, w, (1 + ci_prob) / 2)
@@ -567,7 +566,6 @@ def _of_populations(
     """
     one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
     populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
-    estimate = result.estimates["estimate"].values[chosen]
     draws, note = np.zeros(len(one_by_one)), ""
     for side in (1, -1):
         there = np.flatnonzero(side * weights > 0)
@@ -577,19 +575,11 @@ def _of_populations(
             continue
         share = part / part.sum()
         here = populations.isel(pair=there)
-        found = mean_draws(here, estimate[there], functools.partial(np.dot, b=share))
+        found = mean_draws(here, functools.partial(np.dot, b=share))
         draws += side * part.sum() * found.values
         if found.bounded < sure:
             note = UNBOUNDED
     return draws, note
-
-
-def _no_draws(result: Result, part: xr.Dataset, weights: Floats) -> str:
-    """Why there are no posterior draws of a contrast, or of a mean of two; empty if there are."""
-    if not _draws_belong_together(result, part):
-        return TOGETHER
-    crossed = result.metric.draws == "rows" and part.attrs.get("repeats") == "crossed"
-    return NO_ROWS if crossed and max((weights > 0).sum(), (weights < 0).sum()) > 1 else ""
 
 
 def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:
