@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.contrasts import pairwise_differences
@@ -148,6 +149,7 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
             )
         group = dict(zip(names, trials.data[between].values.astype(str).tolist(), strict=True))
     else:
+        of_type(between, Mapping, "give a label of the observers, or the group of each by name")
         missing = [name for name in names if name not in between]
         if missing:
             raise ValueError(f"observer {missing[0]!r} has no group; give one for every observer")

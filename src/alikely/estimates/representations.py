@@ -22,6 +22,8 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_memory
+from alikely.estimates.doors import check_numbers
 from alikely.metrics.representations import (
     checked_representation,
     cka,
@@ -34,6 +36,9 @@ from alikely.metrics.representations import (
 from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
 
 __all__ = ["representation_similarity"]
+
+# How often items stand in replicates: whole numbers and floats.
+BYTES_OF_WEIGHT = 16
 
 Similarity = Literal["debiased_cka", "cka", "soc", "soce"]
 
@@ -115,11 +120,17 @@ def representation_similarity(
     [0.5, 0.1, 0.0]
     """
     check_interval(ci_prob, ci_kind)
+    check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
     pair = _pair_of(metric, truth)
     arrays = _checked(representations)
     n = len(next(iter(arrays.values())))
+    check_memory(
+        BYTES_OF_WEIGHT * n * n_resamples,
+        f"{n:,} items x {n_resamples:,} replicates",
+        "ask for fewer n_resamples",
+    )
     generator = np.random.default_rng(seed_sequence(rng))
     weights = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
     reach = stats.norm.ppf((1 + ci_prob) / 2)
@@ -154,6 +165,11 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
             f"{type(representations).__name__}"
         )
     arrays = {str(n): checked_representation(v, repr(n)) for n, v in representations.items()}
+    if len(arrays) < len(representations):
+        raise ValueError(
+            "representations must have different names as text, got "
+            + listed([repr(name) for name in representations])
+        )
     if len(arrays) < 2:
         raise ValueError(f"representations must be of at least two systems, got {len(arrays)}")
     sizes = {name: len(array) for name, array in arrays.items()}

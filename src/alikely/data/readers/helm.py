@@ -13,6 +13,7 @@ from alikely.data.readers._reader import (
     Reader,
     chosen,
     field,
+    label,
     log_of_rows,
     option,
     right,
@@ -55,8 +56,8 @@ def _rows(run: dict[str, File], choice: Choice) -> list[dict[str, Any]]:
     spec, stats = json.loads(run[SPEC].read()), json.loads(run[STATS].read())
     shown = json.loads(run[SHOWN].read()) if SHOWN in run else []
     instances = json.loads(run[INSTANCES].read()) if INSTANCES in run else []
-    observer = str(field(spec, "adapter_spec", "model", place=place))
-    name = str(field(spec, "name", place=place))
+    observer = label(spec, "adapter_spec", "model", place=place)
+    name = label(spec, "name", place=place)
     scenario, _, arguments = name.partition(":")
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
     predicted = {_key(entry): entry for entry in shown}
@@ -76,7 +77,7 @@ def _rows(run: dict[str, File], choice: Choice) -> list[dict[str, Any]]:
                 "kind": "model",
                 "dataset": scenario,
                 "condition": f"{subject}, {kind}" if kind else subject,
-                "item": str(field(entry, "instance_id", place=where)),
+                "item": label(entry, "instance_id", place=where),
                 "repeat": int(entry.get("train_trial_index", 0)),
                 "correct": right(values[score], f"{score} of {where}"),
                 **_answer(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from alikely.data.files import File
+from alikely.data.files import UNPACKING, File, unreadable
 from alikely.data.readers._reader import (
     Choice,
     Log,
@@ -19,6 +19,7 @@ from alikely.data.readers._reader import (
     Reader,
     chosen,
     field,
+    label,
     log_of_rows,
     note_unread,
     option,
@@ -28,6 +29,7 @@ __all__ = ["READER"]
 
 VERSIONS = (1, 2)
 ZSTD = 93
+ENCRYPTED = 1  # the first of the flags of a member
 # Summaries cut long questions short: letters by which two are told apart.
 SAME_TEXT = 200
 LOCAL_HEADER = 30  # bytes, before the name and the extra field
@@ -84,8 +86,8 @@ def _rows(
             f"{place} is an Inspect log of version {version!r}; known are versions 1 and 2: write "
             "it anew with 'inspect log convert', or read a table of it"
         )
-    model = str(field(header, "eval", "model", place=place))
-    task = str(field(header, "eval", "task", place=place))
+    model = label(header, "eval", "model", place=place)
+    task = label(header, "eval", "task", place=place)
     complete = [sample for sample in samples if not sample.get("error")]
     if len(complete) < len(samples):
         notes.append(
@@ -101,7 +103,7 @@ def _rows(
         if value is None or (isinstance(value, float) and math.isnan(value)):
             unscored += 1
             continue
-        item = str(field(sample, "id", place=where))
+        item = label(sample, "id", place=where)
         if isinstance(text := sample.get("input"), str):
             asked.check((task, item), text[:SAME_TEXT].strip(), place)
         answer = option(score.get("answer"))
@@ -115,7 +117,7 @@ def _rows(
                 "dataset": task,
                 "condition": str((sample.get("metadata") or {}).get("subject") or "all"),
                 "item": item,
-                "repeat": int(sample.get("epoch", 1)),
+                "repeat": _epoch(sample.get("epoch", 1), where),
                 "correct": _right(value, where),
                 "truth": option(target),
                 "response": answer,
@@ -125,6 +127,12 @@ def _rows(
     if unscored:
         notes.append(f"{unscored} samples of {place} have no score: left out")
     return rows
+
+
+def _epoch(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"the epoch of {where} is {value!r}; expected a whole number")
+    return value
 
 
 def _right(value: Any, where: str) -> int | None:
@@ -165,7 +173,8 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The log without samples, and its samples."""
     if file.suffix == ".json":
         whole = json.loads(file.read())
-        return whole, field(whole, "samples", place=repr(file.name)) or []
+        samples = field(whole, "samples", place=repr(file.name)) or []
+        return whole, _samples(file, samples)
     if file.member:
         raise ValueError(f"{file.name!r} stands in another archive; unpack that first")
     try:
@@ -177,18 +186,36 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     "Inspect"
                 )
             header = json.loads(_member(file, archive, members["header.json"]))
+            field(header, "eval", "model", place=repr(file.name))
             if "summaries.json" in members and not _asked_for_logprobs(header):
-                return header, json.loads(_member(file, archive, members["summaries.json"]))
+                found = json.loads(_member(file, archive, members["summaries.json"]))
+                return header, _samples(file, found)
             names = sorted(name for name in members if name.startswith("samples/"))
-            return header, [json.loads(_member(file, archive, members[name])) for name in names]
-    except (zipfile.BadZipFile, json.JSONDecodeError) as error:
-        raise ValueError(f"{file.name!r} cannot be read as an Inspect log: {error}") from None
+            # All are held at once, and few bytes may unpack to many.
+            file.check_size(sum(members[name].file_size for name in names))
+            read = [json.loads(_member(file, archive, members[name])) for name in names]
+            return header, _samples(file, read)
+    except (*UNPACKING, pa.ArrowInvalid, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(unreadable(file, error)) from None
+
+
+def _samples(file: File, found: Any) -> list[dict[str, Any]]:
+    """Samples, if each has fields."""
+    if not isinstance(found, list) or not all(isinstance(sample, dict) for sample in found):
+        raise ValueError(
+            f"the samples of {file.name!r} are no list of objects with fields: a version of this "
+            "log that is not known; make a table of it and read that (format='table')"
+        )
+    return found
 
 
 def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """A member, also one packed by Zstandard, which zipfile knows from Python 3.14 on only."""
+    file.check_size(entry.file_size)
     if entry.compress_type != ZSTD:
         return archive.read(entry)
+    if entry.flag_bits & ENCRYPTED:
+        raise ValueError(f"{file.name!r} is encrypted; unpack it with its password first")
     if not pa.Codec.is_available("zstd"):
         raise ValueError(f"{file.name!r} is packed by Zstandard: install a pyarrow that has zstd")
     with file.path.open("rb") as stream:
@@ -197,7 +224,10 @@ def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
         stream.seek(name + extra, 1)
         packed = stream.read(entry.compress_size)
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as unpacked:
-        return unpacked.read()
+        content = bytes(unpacked.read(entry.file_size + 1))
+    if len(content) != entry.file_size:
+        raise zipfile.BadZipFile(f"{entry.filename} is not of the size that it is said to have")
+    return content
 
 
 READER = Reader("inspect", "Inspect logs", recognises, read)
