@@ -99,8 +99,8 @@ def judge_agreement(
     prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
     if not all(hasattr(given, "items") for given in [scores, *getattr(scores, "values", list)()]):
         raise TypeError(
-            "scores must map judges to scores of candidates, such as {'judge': {'model': 0.5}}, got "
-            f"{type(scores).__name__}"
+            "scores must map judges to scores of candidates, such as {'judge': {'model': 0.5}}; "
+            f"got {type(scores).__name__}"
         )
     rows = [_of_judge(matrix, judge, dict(given), prob) for judge, given in scores.items()]
     if not rows:

@@ -23,7 +23,16 @@ import pyarrow.parquet
 from alikely._base.names import listed
 from alikely._base.size import check_memory, memory_limit
 
-__all__ = ["UNPACKING", "File", "Paths", "find_files", "read_file", "read_table", "unreadable"]
+__all__ = [
+    "TABLE_COPIES",
+    "UNPACKING",
+    "File",
+    "Paths",
+    "find_files",
+    "read_file",
+    "read_table",
+    "unreadable",
+]
 
 type Paths = str | Path | Sequence[str | Path]
 
@@ -38,7 +47,7 @@ SPLIT = "give it in parts, or as parquet"
 HEAD = 65_536  # bytes that hold the first line
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
-# What archives end in: damaged ones, and with a password or packed in an unknown way (RuntimeError).
+# What damaged archives end in; with a password, or packed in an unknown way, in a RuntimeError.
 UNPACKING = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from alikely.data.files import UNPACKING, File, unreadable
+from alikely._base.size import memory_limit
+from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
 from alikely.data.readers._reader import (
     Choice,
     Log,
@@ -191,9 +192,14 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                 found = json.loads(_member(file, archive, members["summaries.json"]))
                 return header, _samples(file, found)
             names = sorted(name for name in members if name.startswith("samples/"))
-            # All are held at once, and few bytes may unpack to many.
+            # All are held at once: by what they are said to be, and by what they are.
             file.check_size(sum(members[name].file_size for name in names))
-            read = [json.loads(_member(file, archive, members[name])) for name in names]
+            read, n_bytes = [], 0
+            for name in names:
+                content = _member(file, archive, members[name])
+                n_bytes += len(content)
+                file.check_size(n_bytes)
+                read.append(json.loads(content))
             return header, _samples(file, read)
     except (*UNPACKING, pa.ArrowInvalid, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(unreadable(file, error)) from None
@@ -224,9 +230,9 @@ def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
         stream.seek(name + extra, 1)
         packed = stream.read(entry.compress_size)
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as unpacked:
-        content = bytes(unpacked.read(entry.file_size + 1))
-    if len(content) != entry.file_size:
-        raise zipfile.BadZipFile(f"{entry.filename} is not of the size that it is said to have")
+        # Few bytes may unpack to many: read until it is too much.
+        content = bytes(unpacked.read(memory_limit() // TABLE_COPIES + 1))
+    file.check_size(len(content))
     return content
 
 
