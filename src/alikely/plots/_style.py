@@ -100,7 +100,6 @@ DRAWN = {
     "DataFrame": "give the table that this plot is of, see its docstring",
     "Dataset": "make one with al.difficulty_spectrum",
     "DataArray": "give the array that this plot is of, see its docstring",
-    "StimulusPlan": "make one with al.planning.choose_images",
     "DataTree": "give the tree of a fit",
     "None": "leave it out",
 }
