@@ -80,7 +80,7 @@ def representation_similarity(
         Linear centred kernel alignment, without or with its bias upwards; similarity of
         confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``, on all items or on those
         that both get wrong; rank or linear correlation of the dissimilarities of all pairs of items
-        (RDMs, of ``1 - r`` over units), by rsatoolbox, which ``pip install 'alikely[rsa]'`` brings.
+        (RDMs, of ``1 - r`` over units), by rsatoolbox, if that is installed (extra ``rsa``).
     truth : array_like of int, shape (item,), optional
         Number of the true class of each item; for SOCE.
     dataset, condition : str
@@ -239,7 +239,7 @@ def _of_rdms(comparison: str) -> Callable[[ArrayLike | None], Callable[[Floats, 
         except ImportError as error:
             raise ImportError(
                 f"metrics of RDMs need rsatoolbox, and it is not there ({error}); pip install "
-                "'alikely[rsa]', or take debiased_cka"
+                "rsatoolbox, or take debiased_cka"
             ) from None
 
         def rdm(array: Floats) -> Floats:
