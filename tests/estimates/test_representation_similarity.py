@@ -119,7 +119,7 @@ def test_rdms_without_spread_are_undefined() -> None:
 def test_rdms_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rsatoolbox", None)
     monkeypatch.setitem(sys.modules, "rsatoolbox.data", None)
-    with pytest.raises(ImportError, match="need rsatoolbox, .*; pip install rsatoolbox"):
+    with pytest.raises(ImportError, match=r"need rsatoolbox, .*; pip install rsatoolbox"):
         representation_similarity(nets(), "rdm_spearman")
 
 
