@@ -72,9 +72,16 @@ def test_printed_numbers_are_judged_by_their_digits() -> None:
 
 @pytest.mark.parametrize(
     ("printed", "ours", "same"),
-    [(".93", "0.925", True), (".92", "0.925", True), (".93", "0.9249", False),
-     ("0", "1e-320", True), ("0", "1e-300", False), ("4.1e-24", "4.13e-24", True), ("4.1e-24", "4.2e-24", False)],
-)  # fmt: skip
+    [
+        (".93", "0.925", True),
+        (".92", "0.925", True),
+        (".93", "0.9249", False),
+        ("0", "1e-320", True),
+        ("0", "1e-300", False),
+        ("4.1e-24", "4.13e-24", True),
+        ("4.1e-24", "4.2e-24", False),
+    ],
+)
 def test_digits(printed: str, ours: str, same: bool) -> None:
     assert printed_numbers.matched(printed, ours) is same
 
