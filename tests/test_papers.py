@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
 import papers
 import printed_numbers
 import pytest
@@ -56,6 +58,29 @@ def test_notebooks_are_executed_and_small(file: Path) -> None:
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     kinds = {output["output_type"] for cell in cells for output in cell["outputs"]}
     assert "error" not in kinds
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_notebook_runs_without_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what it lacks, and finds again what needs no data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda: plt.close("all"))
+    names: dict[str, Any] = {"display": lambda *_, **__: None}
+    for cell in json.loads((FOLDER / "klein2025.ipynb").read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert "shared/data/model_vs_human is not here: the example shows the path" in (
+        capsys.readouterr().out
+    )
+    found = {row["item"]: row for row in names["verdicts"]}
+    assert set(found) == {"Figure 3", "Figure 5", "Figure 6", "Figure 7"}
+    for row in papers.rows():
+        if row["paper"] == "K25" and row["item"] in found:
+            own = found[row["item"]]
+            assert {name: row[name] for name in own} == own
 
 
 def test_printed_numbers_are_judged_by_their_digits() -> None:
