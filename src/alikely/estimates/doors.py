@@ -207,10 +207,14 @@ def _check_size(trials: Any, metric: Metric, ask: Ask) -> int:
 
 
 def _foretell(table: xr.Dataset, metric: Metric, kind: Kind, ask: Ask, cluster: str | None) -> None:
-    """Tell the log how long the work will take, where that is minutes: by a few of the entries."""
+    """Tell the log how long the work will take, where that is minutes: by a few of the entries.
+
+    Not of chains, of margins, and of sweeps that a folder may keep, which are done in many pieces.
+    """
     n = table.sizes["pair"]
     numbers = OF_ENTRY + ask.n_resamples + ask.n_draws + ask.n_null
-    if is_silent() or ask.sampler == "nuts" or n * numbers < MUCH or n < 2 * TRIED[-1]:
+    in_pieces = ask.sampler == "nuts" or metric.counts == "margins" or "folder" in kind.options
+    if in_pieces or is_silent() or n * numbers < MUCH or n < 2 * TRIED[-1]:
         return
     tried, spent, each = 0, 0.0, 0.0
     for size in TRIED:

@@ -33,8 +33,8 @@ __all__ = [
     "bootstrap_counts",
 ]
 
-# Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: of four times as
-# many the rows of 1,000 classes take twice as long, since they come from memory each time.
+# Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: with four times
+# as many the rows of 1,000 classes take twice as long, since they come from memory each time.
 CHUNK = 4_000_000
 FEWER = "choose fewer pairs or a smaller n_resamples"
 
