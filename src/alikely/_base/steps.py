@@ -22,7 +22,7 @@ __all__ = [
 
 LOG = logging.getLogger("alikely")
 # Seconds from which on it is said how long something will take; by pieces that took so many.
-LONG, SURE = 60.0, 1.0
+LONG, SURE = 60.0, 5.0
 
 
 class Watcher(Protocol):

@@ -47,7 +47,7 @@ BYTES_OF_ENTRY = 600
 NULL_COPIES = 2
 # Numbers to work out, from which on it is tried how long they take, and what an entry without any
 # counts; on how many entries it is tried, and the seconds after which the first of these suffice.
-MUCH, OF_ENTRY, TRIED, PLENTY = 50_000_000, 100, (8, 40), 2.0
+MUCH, OF_ENTRY, TRIED, PLENTY = 50_000_000, 100, (20, 200), 2.0
 # A model that its user gave no name.
 OWN = "own"
 
