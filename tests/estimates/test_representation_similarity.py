@@ -96,15 +96,15 @@ def test_correlations_of_rdms(metric: str) -> None:
             assert row["se"] == pytest.approx(0, abs=1e-12)
     rng = np.random.default_rng(3)
     values, errors = [], []
-    for _ in range(100):
+    for _ in range(50):
         x = rng.normal(size=(60, 8))
         found = representation_similarity(
             {"x": x, "y": x + rng.normal(size=x.shape)}, metric, n_resamples=2, rng=1
         ).iloc[0]
         values.append(found[metric])
         errors.append(found["se"])
-    # The spread of 100 values is off by 7 %; the jackknife is above it, by more than 0 on average.
-    assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1, abs=4 * 0.07)
+    # The spread of 50 values is off by 10 %, the mean of their errors by much less.
+    assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1, abs=4 * 0.1)
 
 
 @pytest.mark.slow
