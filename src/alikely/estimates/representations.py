@@ -116,9 +116,9 @@ def representation_similarity(
     form is biased upwards, by about units over items, and its replicates, of fewer different items,
     are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
     items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
-    .98 by the bootstrap and .90 by `se` in 400 (mean .34). Intervals of RDMs of such systems are
-    rather wide: linear, .98 by `se` (jackknife) and .99 by the bootstrap in 200 data sets; rank, .99
-    and 1.00 in 100. Where items differ in all units alike, or not at all, they are undefined.
+    .98 by the bootstrap and .90 by `se` in 400 (mean .34). Those of RDMs of such systems are rather
+    wide: of linear correlations .98 by `se` (a jackknife) and .99 by the bootstrap in 200 data sets,
+    of rank correlations .99 and 1.00 in 100.
 
     Examples
     --------
