@@ -117,7 +117,7 @@ def representation_similarity(
     are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
     items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
     .98 by the bootstrap and .90 by `se` in 400 (mean .34). Those of RDMs of such systems are rather
-    wide: of linear correlations .98 by `se` (a jackknife) and .99 by the bootstrap in 200 data sets,
+    wide: of linear correlations .98 by `se` (a jackknife) and .99 by the bootstrap in 200 sets,
     of rank correlations .99 and 1.00 in 100.
 
     Examples
