@@ -312,7 +312,7 @@ CASES = [
     v("families of None", "results must be a list", lambda: al.estimates.family_scores(None, {})),
     v(
         "groups of None",
-        "expected Mapping, got NoneType",
+        "between must be a label of the observers, .*; got NoneType",
         lambda: al.benchmark.group_scores(t(), None),
     ),
     v(

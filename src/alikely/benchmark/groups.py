@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.contrasts import pairwise_differences
@@ -96,7 +95,7 @@ def group_scores(
     Raises
     ------
     TypeError
-        If `trials` is none.
+        If `trials` is none, or `between` neither.
     ValueError
         If there are no such labels, an observer has none, there are fewer than two groups or no
         group of two, the metric is directed, or as in `alikely.compare`.
@@ -149,7 +148,11 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
             )
         group = dict(zip(names, trials.data[between].values.astype(str).tolist(), strict=True))
     else:
-        of_type(between, Mapping, "give a label of the observers, or the group of each by name")
+        if not isinstance(between, Mapping):
+            raise TypeError(
+                f"between must be a label of the observers, or the group of each by name; got "
+                f"{type(between).__name__}"
+            )
         missing = [name for name in names if name not in between]
         if missing:
             raise ValueError(f"observer {missing[0]!r} has no group; give one for every observer")
