@@ -34,15 +34,20 @@ VERBS: dict[str, list[str]] = {
     "benchmark": ["t.csv", *QUICK],
     "spectrum": ["t.csv", "--reference", "clean"],
     "plan": ["--accuracy", ".8", ".8", "--ec", ".3", "--trials", "40"],
+    "choose": ["t.csv", "--images", "16"],
+    "report": ["r.nc"],
 }
+# Of verbs that write one file, with a picture beside it.
+ONE_FILE = {"choose": "p.csv", "report": "r.html"}
 DISK = 150_000
 EXTRA = 200_000_000
 
 
 def asked(verb: str, out: Path, seed: int = 1, *more: str) -> list[str]:
     """Arguments of a verb, on one core."""
+    place = str(out / ONE_FILE.get(verb, ""))
     return [
-        verb, *VERBS[verb], "--out", str(out), "--seed", str(seed), "--quiet", "--jobs", "1", *more,
+        verb, *VERBS[verb], "--out", place, "--seed", str(seed), "--quiet", "--jobs", "1", *more,
     ]  # fmt: skip
 
 
@@ -150,6 +155,7 @@ def all_of(moments: int) -> dict[str, Any]:
     """Everything, of every verb."""
     Path("t.csv").write_text(worlds.text())
     Path("m.csv").write_text(worlds.text(worlds.margins()))
+    worlds.result().save("r.nc")
     report: dict[str, Any] = {"disk": {}, "killed": {}, "SIGINT": {}, "SIGTERM": {}}
     rng = random.Random(1)
     for verb in VERBS:

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-VERBS = ("demo", "compare", "matrix", "margins", "benchmark", "spectrum", "plan")
+VERBS = (
+    "demo", "compare", "matrix", "margins", "benchmark", "spectrum", "plan", "choose", "report",
+)  # fmt: skip
 KILLS = os.environ.get("ALIKELY_KILLS", "2")
 pytestmark = [
     pytest.mark.slow,

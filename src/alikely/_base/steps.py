@@ -8,9 +8,21 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-__all__ = ["LOG", "Watcher", "is_silent", "own_bar", "step", "tracked", "watched_by"]
+__all__ = [
+    "LOG",
+    "LONG",
+    "Watcher",
+    "duration",
+    "is_silent",
+    "own_bar",
+    "step",
+    "tracked",
+    "watched_by",
+]
 
 LOG = logging.getLogger("alikely")
+# Seconds from which on it is said how long something will take; by pieces that took so many.
+LONG, SURE = 60.0, 5.0
 
 
 class Watcher(Protocol):
@@ -33,6 +45,9 @@ class Watcher(Protocol):
 
 # One for the process: work may be done by other threads, which have contexts of their own.
 _watchers: list[Watcher] = []
+# Steps that are under way, the innermost last, and those that are known to take long.
+_steps: list[str] = []
+_told: set[str] = set()
 
 
 @contextlib.contextmanager
@@ -74,9 +89,12 @@ def step(what: str) -> Iterator[None]:
     told = list(_watchers)
     for watcher in told:
         watcher.begin(what)
+    _steps.append(what)
     try:
         yield
     finally:
+        _steps.remove(what)
+        _told.discard(what)
         for watcher in told:
             watcher.end()
     LOG.info("%s: %.1f s", what, time.perf_counter() - began)
@@ -85,12 +103,41 @@ def step(what: str) -> Iterator[None]:
 def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
     """The same pieces; whoever watches is told how many there have been.
 
+    Where nobody watches, the log is told once in a step if the rest will take minutes.
+
     Examples
     --------
     >>> list(tracked("ab", 2))
     ['a', 'b']
     """
+    began = time.perf_counter()
     for done, piece in enumerate(pieces, start=1):
         for watcher in _watchers:
             watcher.advance(done, total)
+        if done > 1 and not _watchers:
+            _foretell(time.perf_counter() - began, done, total)
         yield piece
+
+
+def _foretell(seconds: float, done: int, total: int) -> None:
+    """Say how long the rest will take, by the pieces that are done."""
+    what = _steps[-1] if _steps else "work"
+    left = seconds / done * (total - done)
+    if seconds < SURE or left < LONG or what in _told:
+        return
+    if _steps:
+        _told.add(what)
+    LOG.warning("%s: %s of %s done, about %s to come", what, done, total, duration(left))
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Examples
+    --------
+    >>> duration(42), duration(840), duration(30_000)
+    ('42 s', '14 min', '8 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.0f} h"

@@ -95,7 +95,7 @@ def group_scores(
     Raises
     ------
     TypeError
-        If `trials` is none.
+        If `trials` is none, or `between` neither.
     ValueError
         If there are no such labels, an observer has none, there are fewer than two groups or no
         group of two, the metric is directed, or as in `alikely.compare`.
@@ -148,6 +148,11 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
             )
         group = dict(zip(names, trials.data[between].values.astype(str).tolist(), strict=True))
     else:
+        if not isinstance(between, Mapping):
+            raise TypeError(
+                f"between must be a label of the observers, or the group of each by name; got "
+                f"{type(between).__name__}"
+            )
         missing = [name for name in names if name not in between]
         if missing:
             raise ValueError(f"observer {missing[0]!r} has no group; give one for every observer")

@@ -98,6 +98,11 @@ def judge_agreement(
             "is directed; take error_consistency"
         )
     prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
+    if not all(hasattr(given, "items") for given in [scores, *getattr(scores, "values", list)()]):
+        raise TypeError(
+            "scores must map judges to scores of candidates, such as {'judge': {'model': 0.5}}; "
+            f"got {type(scores).__name__}"
+        )
     rows = [_of_judge(matrix, judge, dict(given), prob) for judge, given in scores.items()]
     if not rows:
         raise ValueError("scores must have at least one judge, got none")

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 
+from alikely._base.steps import duration
+
 # Steps that are over by then show nothing; where nobody looks on, a line now and then.
 PATIENCE, PAUSE, TICK = 5.0, 30.0, 0.2  # seconds
 # Of fewer pieces of work than this nothing is foretold.
@@ -119,12 +121,8 @@ class Pieces:
         """How much is done and to come."""
         left = self.left()
         if left is None or self.done == self.total:
-            return f"{_seconds(time.monotonic() - self.began)} so far"
-        return f"{self.done:,} of {self.total:,}, about {_seconds(left)} left"
-
-
-def _seconds(number: float) -> str:
-    return f"{number:.0f} s" if number < 100 else f"{number / 60:.0f} min"
+            return f"{duration(time.monotonic() - self.began)} so far"
+        return f"{self.done:,} of {self.total:,}, about {duration(left)} left"
 
 
 # Is sent the step to show, or None for nothing.

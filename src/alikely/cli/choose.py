@@ -6,6 +6,8 @@ import argparse
 import textwrap
 from pathlib import Path
 
+import narwhals as nw
+
 import alikely as al
 from alikely._base.steps import step
 from alikely.cli._keywords import worded
@@ -13,6 +15,7 @@ from alikely.cli._options import Parser, add_running_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
 from alikely.cli._tables import Column, Table, number
+from alikely.data.files import read_file
 
 DESCRIPTION = (
     "Choose the images that tell most about machines and people, by the answers that machines "
@@ -135,12 +138,10 @@ def _machines(text: str, trials: al.Trials) -> str | list[str]:
 def _shown(path: str | None) -> list[str]:
     if path is None:
         return []
-    import pandas as pd
-
-    table = pd.read_csv(path, dtype=str)
-    if "item" not in table:
+    table = nw.from_native(read_file(path), eager_only=True)
+    if "item" not in table.columns:
         raise ValueError(f"{path} needs a column item, of images that people saw already")
-    return table["item"].dropna().tolist()
+    return [str(item) for item in table["item"].drop_nulls().to_list()]
 
 
 def _table(plan: al.planning.StimulusPlan) -> Table:

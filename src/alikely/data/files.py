@@ -23,7 +23,16 @@ import pyarrow.parquet
 from alikely._base.names import listed
 from alikely._base.size import check_memory, memory_limit
 
-__all__ = ["File", "Paths", "find_files", "read_file", "read_table", "unreadable"]
+__all__ = [
+    "TABLE_COPIES",
+    "UNPACKING",
+    "File",
+    "Paths",
+    "find_files",
+    "read_file",
+    "read_table",
+    "unreadable",
+]
 
 type Paths = str | Path | Sequence[str | Path]
 
@@ -38,6 +47,8 @@ SPLIT = "give it in parts, or as parquet"
 HEAD = 65_536  # bytes that hold the first line
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
+# What damaged archives end in; with a password, or packed in an unknown way, in a RuntimeError.
+UNPACKING = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError)
 
 
 class File(NamedTuple):
@@ -90,21 +101,20 @@ class File(NamedTuple):
         try:
             if self.member:
                 with zipfile.ZipFile(self.path) as archive:
-                    self._check_size(archive.getinfo(self.member).file_size)
+                    self.check_size(archive.getinfo(self.member).file_size)
                     raw = archive.read(self.member)
             else:
-                self._check_size(self.path.stat().st_size)
+                self.check_size(self.path.stat().st_size)
                 raw = self.path.read_bytes()
             if raw and (self.member or self.path.name).lower().endswith(".gz"):
                 raw = self._unpacked(raw)
-        # An archive with a password is a RuntimeError.
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+        except UNPACKING as error:
             raise ValueError(unreadable(self, error)) from None
         if not raw:
             raise ValueError(f"{self.name!r} is an empty file")
         return raw
 
-    def _check_size(self, n_bytes: int) -> None:
+    def check_size(self, n_bytes: int) -> None:
         """Refuse what memory does not hold with the table that is made of it (`MemoryError`)."""
         check_memory(TABLE_COPIES * n_bytes, f"{self.name!r}, a table of", SPLIT)
 
@@ -114,7 +124,7 @@ class File(NamedTuple):
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
             content = stream.read(most + 1)
         if len(content) > most:
-            self._check_size(len(content))
+            self.check_size(len(content))
         return content
 
     def columns(self) -> list[str]:
@@ -355,11 +365,9 @@ def unreadable(file: File, error: Exception) -> str:
     """Say that a file is not what its name says, and why."""
     kind = file.suffix.lstrip(".") or "text"
     reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-    return (
-        f"{file.name!r} cannot be read as a {kind} file: {reason}; mend it or make it again"
-        if ";" not in reason
-        else f"{file.name!r} cannot be read as a {kind} file: {reason}"
-    )
+    what = {"eval": "an Inspect log", "arrow": "an arrow file"}.get(kind, f"a {kind} file")
+    said = f"{file.name!r} cannot be read as {what}: {reason}"
+    return said if ";" in reason else f"{said}; mend it or make it again"
 
 
 def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | None) -> pa.Table:

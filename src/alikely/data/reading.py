@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from alikely.data.ingest import Source, open_tables
 from alikely.data.parquet import ParquetTable, open_table
 from alikely.data.patterns import fields_of_names
 from alikely.data.probabilities import with_probabilities
-from alikely.data.readers import Choice, Reader, readers
+from alikely.data.readers import Choice, Log, Reader, readers
 from alikely.data.wide import long_tables
 
 __all__ = ["NA_VALUES", "ROLES", "read_trials", "wide_trials"]
@@ -30,6 +31,8 @@ TRIAL_ROLES = ("item", "condition", "dataset", "repeat")
 ROLES = (
     "observer", "item", "response", "truth", "correct", "condition", "dataset", "repeat", "kind",
 )  # fmt: skip
+# What the code of a reader ends in where a log has other fields: any may be anything.
+MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
 
 def read_trials(
@@ -62,7 +65,10 @@ def read_trials(
         names = [file.name for file in files]
         missing = NA_VALUES if na_values is None else na_values
     else:
-        log = reader.read(files, Choice(score, filter, columns))
+        for name, given in (("score", score), ("filter", filter)):
+            if given is not None and not isinstance(given, str):
+                raise TypeError(f"{name} must be the name of one, got {type(given).__name__}")
+        log = _log(reader, files, Choice(score, filter, columns))
         tables, names = log.tables, log.names
         notes += [f"read as {reader.title}", *log.notes]
         columns = {**log.columns, **columns}
@@ -87,6 +93,19 @@ def read_trials(
     if reader is not None and log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
+
+
+def _log(reader: Reader, files: Sequence[File], choice: Choice) -> Log:
+    """The log; one whose fields are others than its reader knows is refused (`ValueError`)."""
+    try:
+        return reader.read(files, choice)
+    except (*MALFORMED, json.JSONDecodeError, UnicodeDecodeError) as error:
+        names = listed([repr(file.name) for file in files], most=3)
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise ValueError(
+            f"{names} cannot be read as {reader.title}: its fields are not as they should be "
+            f"({what}); mend it, or make a table of it and read that (format='table')"
+        ) from error
 
 
 def _read_all(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -20,8 +21,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from alikely import simulate
+from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely.data.columns import PEOPLE
+from alikely.data.files import UNPACKING, File, unreadable
 from alikely.data.readers.model_vs_human import image_name, normalise_condition
 from alikely.data.trials import Trials
 
@@ -56,6 +59,8 @@ HUMAN_DIGESTS: dict[str, str] = {
 }
 
 COLUMNS = ("dataset", "condition", "image", "observer", "kind", "truth", "response")
+# Of the csv files of the toolbox.
+RAW = ("subj", "object_response", "category", "condition", "imagename")
 
 
 def simulate_example() -> Trials:
@@ -221,21 +226,39 @@ def _from_archive(path: Path, datasets: str | Sequence[str] | None) -> pa.Table:
             named = [
                 (parts[-2], name)
                 for name in sorted(archive.namelist())
-                if name.endswith(".csv") and "raw-data" in (parts := name.split("/"))[:-2]
+                if _is_raw(name) and "raw-data" in (parts := name.split("/"))[:-2]
             ]
             wanted = _wanted({dataset for dataset, _ in named}, datasets, str(path))
             parts_read = [
-                _read_raw(archive.read(name), dataset)
+                _read_raw(_member(archive, file), file, dataset)
                 for dataset, name in named
                 if dataset in wanted
+                for file in [File(f"{path.name}/{name}", path, name)]
             ]
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, zlib.error):
         path.unlink()
         raise ValueError(
             "the download is no zip archive and was removed; try again, or get the data by other "
             "means and pass folder="
         ) from None
     return pa.concat_tables(parts_read)
+
+
+def _is_raw(name: str) -> bool:
+    """Whether it is a table, and not what a Mac keeps beside one."""
+    parts = name.split("/")
+    return name.endswith(".csv") and not parts[-1].startswith(".") and "__MACOSX" not in parts
+
+
+def _member(archive: zipfile.ZipFile, file: File) -> bytes:
+    """A member of an archive that is open, if memory holds it."""
+    file.check_size(archive.getinfo(file.member).file_size)
+    try:
+        return archive.read(file.member)
+    except (zipfile.BadZipFile, zlib.error):
+        raise  # damaged: the whole of it must come again
+    except UNPACKING as error:
+        raise ValueError(unreadable(file, error)) from None
 
 
 def _from_folder(folder: Path, datasets: str | Sequence[str] | None) -> pa.Table:
@@ -250,12 +273,13 @@ def _from_folder(folder: Path, datasets: str | Sequence[str] | None) -> pa.Table
         table = table.filter(pc.is_in(table["dataset"], pa.array(sorted(wanted))))
         return _with_normal_conditions(table)
     root = folder / "raw-data" if (folder / "raw-data").is_dir() else folder
-    files = sorted(root.glob("*/*.csv"))
+    files = sorted(file for file in root.glob("*/*.csv") if _is_raw(file.name))
     wanted = _wanted({file.parent.name for file in files}, datasets, str(folder))
     return pa.concat_tables(
-        _read_raw(file.read_bytes(), file.parent.name)
+        _read_raw(own.read(), own, file.parent.name)
         for file in files
         if file.parent.name in wanted
+        for own in [File(str(file), file)]
     )
 
 
@@ -267,9 +291,11 @@ def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -
         )
     if datasets is None:
         return found
-    wanted = {datasets} if isinstance(datasets, str) else set(datasets)
+    wanted = {datasets} if isinstance(datasets, str) else set(entries("datasets", datasets))
+    if not wanted:
+        raise ValueError(f"datasets names none; there are: {listed(sorted(found))}")
     if not wanted <= found:
-        lacking = min(wanted - found)
+        lacking = min(wanted - found, key=str)
         raise ValueError(
             f"no data set {lacking!r} in {place!r}; there are: {listed(sorted(found))}"
             f"{nearest(lacking, found)}"
@@ -277,17 +303,27 @@ def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -
     return wanted
 
 
-def _read_raw(content: bytes, dataset: str) -> pa.Table:
+def _read_raw(content: bytes, file: File, dataset: str) -> pa.Table:
     """One csv file of the toolbox, in the columns of this module."""
-    raw = pyarrow.csv.read_csv(
-        pa.BufferReader(content),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(
-                ("subj", "object_response", "category", "condition", "imagename"), pa.string()
+    try:
+        raw = pyarrow.csv.read_csv(
+            pa.BufferReader(content),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(RAW, pa.string()), strings_can_be_null=False
             ),
-            strings_can_be_null=False,
-        ),
-    )
+        )
+    except pa.ArrowInvalid as error:
+        raise ValueError(unreadable(file, error)) from None
+    lacking = [name for name in RAW if name not in raw.column_names]
+    if lacking:
+        raise ValueError(
+            f"{file.name!r} has no column {lacking[0]!r}; the csv files of model-vs-human have "
+            f"{', '.join(RAW)}, and this one {listed(raw.column_names)}"
+        )
+    if not len(raw):
+        raise ValueError(
+            f"{file.name!r} has names of columns and no rows; get it anew or remove it"
+        )
     observer, response = raw["subj"], raw["object_response"]
     human = pc.starts_with(observer, "subject-")
     return _with_normal_conditions(

@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.checks import entries
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
@@ -163,6 +164,7 @@ def matched(results: Sequence[Values]) -> tuple[pd.DataFrame, list[str]]:
     >>> len(frame), names
     (135, ['error_consistency', 'cka'])
     """
+    results = entries("results", results, "[one, other]")
     if len(results) < 2:
         raise ValueError(f"results must be at least two, of different metrics; got {len(results)}")
     tables = [_table(result) for result in results]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 import alikely
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import FLOAT32, check_memory, check_total
-from alikely._base.steps import step
+from alikely._base.steps import LOG, LONG, duration, is_silent, step
 from alikely.data.pairs import Pairs
 from alikely.data.sizes import n_entries
 from alikely.data.tables import By
@@ -38,9 +39,15 @@ __all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers", "model_n
 
 # Of more pairs tables take minutes, and replicates gigabytes.
 MANY = 20_000
+MATRIX = (
+    "{:,} pairs: al.matrix(trials) has estimates, errors, limits and tests of so many in seconds"
+)
 # What counts, labels and estimates of an entry take, and how often null draws are held at once.
 BYTES_OF_ENTRY = 600
 NULL_COPIES = 2
+# Numbers to work out, from which on it is tried how long they take, and what an entry without any
+# counts; on how many entries it is tried, and the seconds after which the first of these suffice.
+MUCH, OF_ENTRY, TRIED, PLENTY = 50_000_000, 100, (20, 200), 2.0
 # A model that its user gave no name.
 OWN = "own"
 
@@ -140,17 +147,13 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     seed = seed_sequence(ask.rng)
     bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
     of = metric.label.lower()
-    _check_size(trials, metric, ask)
+    if (n_asked := _check_size(trials, metric, ask)) > MANY:
+        warnings.warn(MATRIX.format(n_asked), stacklevel=3)
     with step(f"{of}: counts and estimates"):
         table = kind.count(trials, metric, ask)
         cluster = kind.cluster(table, ask)
+        _foretell(table, metric, kind, ask, cluster)
         estimates = estimate(table, metric, cluster)
-    if table.sizes["pair"] > MANY:
-        warnings.warn(
-            f"{table.sizes['pair']:,} pairs: al.matrix(trials) has estimates, errors, limits and "
-            "tests of so many in seconds",
-            stacklevel=3,
-        )
     with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
         found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
@@ -184,10 +187,13 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     return Result(tree)
 
 
-def _check_size(trials: Any, metric: Metric, ask: Ask) -> None:
-    """Refuse more than memory holds before anything is counted; other tables are checked later."""
+def _check_size(trials: Any, metric: Metric, ask: Ask) -> int:
+    """Refuse more than memory holds before anything is counted; other tables are checked later.
+
+    How many entries there will be, 0 where that is not known.
+    """
     if not isinstance(trials, Trials) or metric.counts == "margins":
-        return
+        return 0
     n = n_entries(trials, ask.pairs, ask.by)
     n_null = ask.n_null if metric.counts == "correctness" else 0
     kept = ask.n_resamples + ask.n_draws * (2 if metric.counts == "correctness" else 1)
@@ -197,6 +203,45 @@ def _check_size(trials: Any, metric: Metric, ask: Ask) -> None:
         f"{n:,} pairs x {most:,} replicates and draws",
         "choose pairs=, n_resamples=0, n_draws=0 and n_null=0, or al.matrix",
     )
+    return n
+
+
+def _foretell(table: xr.Dataset, metric: Metric, kind: Kind, ask: Ask, cluster: str | None) -> None:
+    """Tell the log how long the work will take, where that is minutes: by a few of the entries.
+
+    Not of chains, of margins, and of sweeps that a folder may keep, which are done in many pieces.
+    """
+    n = table.sizes["pair"]
+    numbers = OF_ENTRY + ask.n_resamples + ask.n_draws + ask.n_null
+    in_pieces = ask.sampler == "nuts" or metric.counts == "margins" or "folder" in kind.options
+    if in_pieces or is_silent() or n * numbers < MUCH or n < 2 * TRIED[-1]:
+        return
+    tried, spent, each = 0, 0.0, 0.0
+    for size in TRIED:
+        part = table.isel(pair=np.linspace(0, n - 1, size).astype(int))
+        seconds = _tried(part, metric, kind, ask, cluster)
+        # What all entries share, such as the drawing of trials, is in both.
+        each = max(seconds - spent, 0.0) / (size - tried)
+        tried, spent = size, seconds
+        if seconds > PLENTY:
+            break
+    if (whole := spent + each * (n - tried)) > LONG:
+        LOG.warning("%s: %s pairs, about %s", metric.label, f"{n:,}", duration(whole))
+
+
+def _tried(table: xr.Dataset, metric: Metric, kind: Kind, ask: Ask, cluster: str | None) -> float:
+    """Seconds that a table takes."""
+    seed = np.random.SeedSequence(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they come when it is done in earnest
+        began = time.perf_counter()
+        estimates = estimate(table, metric, cluster)
+        kind.beside(table, metric, estimates, ask, seed)
+        if ask.n_resamples:
+            bootstrap(table, metric, ask.n_resamples, cluster=cluster, rng=seed)
+        if ask.n_draws and metric.draws:
+            kind.draw(table, metric, estimates, ask, seed)
+        return time.perf_counter() - began
 
 
 def model_name(model: Any) -> str:

@@ -190,7 +190,7 @@ def outside_correlations(
     Raises
     ------
     TypeError
-        If `outside` is no table.
+        If `scores` is no Series or `outside` no table.
     ValueError
         If observers have two rows, a column holds no numbers, or a number is out of range.
 
@@ -208,6 +208,11 @@ def outside_correlations(
             raise ValueError(f"{name} must be at least 1, got {value}")
     if not isinstance(outside, pd.DataFrame):
         raise TypeError(f"outside must be a DataFrame, got {type(outside).__name__}")
+    if not isinstance(scores, pd.Series):
+        raise TypeError(
+            f"scores must be a Series by observer, got {type(scores).__name__}; of scores of "
+            "machines: scores.summary().set_index('system')['estimate']"
+        )
     own = pd.Series(scores.to_numpy(dtype=float), unique_names(scores.index, "scores"))
     table = outside.set_axis(unique_names(outside.index, "rows of outside"), axis=0)
     rows, seeds = [], seed_sequence(rng).spawn(max(table.shape[1], 1))

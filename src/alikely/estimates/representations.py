@@ -4,6 +4,8 @@ References
 ----------
 .. [K19] Kornblith, Norouzi, Lee, Hinton (2019). Similarity of neural network representations
    revisited. doi:10.48550/arXiv.1905.00414
+.. [KMB08] Kriegeskorte, Mur, Bandettini (2008). Representational similarity analysis: connecting
+   the branches of systems neuroscience. doi:10.3389/neuro.06.004.2008
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
    decision-making systems. doi:10.48550/arXiv.2409.13919
 """
@@ -16,12 +18,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_memory
+from alikely._base.steps import step, tracked
+from alikely.estimates.doors import check_numbers
 from alikely.metrics.representations import (
     checked_representation,
     cka,
@@ -35,7 +40,12 @@ from alikely.stats.intervals import CiKind, bound_columns, check_interval, inter
 
 __all__ = ["representation_similarity"]
 
-Similarity = Literal["debiased_cka", "cka", "soc", "soce"]
+# How often items stand in replicates: whole numbers and floats.
+BYTES_OF_WEIGHT = 16
+# Of dissimilarities, in [0, 2], that are all alike.
+ROUNDING = 1e-12
+
+Similarity = Literal["debiased_cka", "cka", "soc", "soce", "rdm_spearman", "rdm_pearson"]
 
 
 class _Pair(NamedTuple):
@@ -59,17 +69,18 @@ def representation_similarity(
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """How alike every two systems represent the same items [K19]_ [X25]_.
+    """How alike every two systems represent the same items [K19]_ [KMB08]_ [X25]_.
 
     Parameters
     ----------
     representations : mapping of str to array_like, shape (item, unit)
         For each system its activations (for CKA), or its confidences, probabilities of the classes
         (for SOC and SOCE), of the same items in the same order.
-    metric : {"debiased_cka", "cka", "soc", "soce"}
+    metric : {"debiased_cka", "cka", "soc", "soce", "rdm_spearman", "rdm_pearson"}
         Linear centred kernel alignment, without or with its bias upwards; similarity of
         confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``, on all items or on those
-        that both get wrong.
+        that both get wrong; rank or linear correlation of the dissimilarities of all pairs of items
+        (RDMs, of ``1 - r`` over units), by rsatoolbox, if that is installed (extra ``rsa``).
     truth : array_like of int, shape (item,), optional
         Number of the true class of each item; for SOCE.
     dataset, condition : str
@@ -93,6 +104,8 @@ def representation_similarity(
     ------
     TypeError
         If it is no mapping.
+    ImportError
+        If RDMs are wanted and rsatoolbox is not installed.
     ValueError
         If there are fewer than two systems, they have different numbers of items, SOCE has no
         truth, values are not finite or confidences no probabilities, or a number is out of range.
@@ -103,7 +116,9 @@ def representation_similarity(
     form is biased upwards, by about units over items, and its replicates, of fewer different items,
     are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
     items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
-    .98 by the bootstrap and .90 by `se` in 400 (mean .34).
+    .98 by the bootstrap and .90 by `se` in 400 (mean .34). Those of RDMs of such systems are rather
+    wide: of linear correlations .98 by `se` (a jackknife) and .99 by the bootstrap in 200 sets,
+    of rank correlations .99 and 1.00 in 100.
 
     Examples
     --------
@@ -115,19 +130,26 @@ def representation_similarity(
     [0.5, 0.1, 0.0]
     """
     check_interval(ci_prob, ci_kind)
+    check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
     pair = _pair_of(metric, truth)
     arrays = _checked(representations)
     n = len(next(iter(arrays.values())))
+    check_memory(
+        BYTES_OF_WEIGHT * n * n_resamples,
+        f"{n:,} items x {n_resamples:,} replicates",
+        "ask for fewer n_resamples",
+    )
     generator = np.random.default_rng(seed_sequence(rng))
     weights = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
     reach = stats.norm.ppf((1 + ci_prob) / 2)
     rows = []
     for a, b in itertools.combinations(arrays, 2):
-        found = pair(arrays[a], arrays[b])
-        se = float(np.sqrt((found.influence**2).sum())) / n
-        replicates = found.replicates(weights)
+        with step(f"{metric} of {a} and {b}: {n_resamples:,} bootstrap replicates"):
+            found = pair(arrays[a], arrays[b])
+            se = float(np.sqrt((found.influence**2).sum())) / n
+            replicates = found.replicates(weights)
         normal = found.value + reach * se * np.array([-1.0, 1.0])
         bounds = interval(replicates[:, None], ci_prob, ci_kind)[0]
         rows.append(
@@ -154,6 +176,11 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
             f"{type(representations).__name__}"
         )
     arrays = {str(n): checked_representation(v, repr(n)) for n, v in representations.items()}
+    if len(arrays) < len(representations):
+        raise ValueError(
+            "representations must have different names as text, got "
+            + listed([repr(name) for name in representations])
+        )
     if len(arrays) < 2:
         raise ValueError(f"representations must be of at least two systems, got {len(arrays)}")
     sizes = {name: len(array) for name, array in arrays.items()}
@@ -204,9 +231,63 @@ def _of_confidences(x: Floats, y: Floats, truth: ArrayLike | None) -> _Pair:
     return _Pair(value, -(value**2) * (d - mean * m) / share, replicates, int(both.sum()))
 
 
+def _of_rdms(comparison: str) -> Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]:
+    """Correlation of dissimilarities, as rsatoolbox has it."""
+
+    def prepared(_: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
+        try:
+            from rsatoolbox.data import Dataset
+            from rsatoolbox.rdm import RDMs, calc_rdm, compare
+        except ImportError as error:
+            raise ImportError(
+                f"metrics of RDMs need rsatoolbox, and it is not there ({error}); pip install "
+                "rsatoolbox, or take debiased_cka"
+            ) from None
+
+        def rdm(array: Floats) -> Floats:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray(calc_rdm(Dataset(array), "correlation").get_matrices()[0])
+
+        def correlated(one: Floats, other: Floats, items: NDArray[np.intp]) -> float:
+            # An item and its copy are no pair of items.
+            first, second = np.triu_indices(len(items), 1)
+            first, second = items[first], items[second]
+            apart = first != second
+            both = [RDMs(d[first[apart], second[apart]][None]) for d in (one, other)]
+            if any(np.ptp(own.dissimilarities) < ROUNDING for own in both):
+                return np.nan
+            return float(compare(*both, method=comparison)[0, 0])
+
+        def pair(x: Floats, y: Floats) -> _Pair:
+            one, other, n = rdm(x), rdm(y), len(x)
+            if not (np.isfinite(one).all() and np.isfinite(other).all()):
+                nothing = np.full(n, np.nan)
+                return _Pair(np.nan, nothing, lambda w: np.full(len(w), np.nan), n)
+            every = np.arange(n)
+            # By the jackknife: what leaving out an item changes.
+            without = np.array([correlated(one, other, np.delete(every, i)) for i in every])
+            return _Pair(
+                correlated(one, other, every),
+                (n - 1) * (without.mean() - without),
+                lambda weights: np.array(
+                    [
+                        correlated(one, other, np.repeat(every, w.astype(np.intp)))
+                        for w in tracked(weights, len(weights))
+                    ]
+                ),
+                n,
+            )
+
+        return pair
+
+    return prepared
+
+
 def _why(metric: str) -> str:
     alike = "the items of one system are all alike"
-    return {"soce": "no item that both get wrong"}.get(metric, alike)
+    flat = "all units of an item are alike, or all pairs of items"
+    reasons = {"soce": "no item that both get wrong", "rdm_spearman": flat, "rdm_pearson": flat}
+    return reasons.get(metric, alike)
 
 
 MEASURES: dict[str, Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]] = {
@@ -214,4 +295,6 @@ MEASURES: dict[str, Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pai
     "cka": _aligned(cka, weighted_cka),
     "soc": lambda _: lambda x, y: _of_confidences(x, y, None),
     "soce": _of_errors,
+    "rdm_spearman": _of_rdms("spearman"),
+    "rdm_pearson": _of_rdms("corr"),
 }

@@ -66,7 +66,15 @@ def checked_representation(values: ArrayLike, name: str = "representation") -> F
     >>> checked_representation(np.ones((5, 2, 3))).shape
     (5, 6)
     """
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values)
+        if np.iscomplexobj(array):
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold real numbers, of shape (item, unit): as many units for each item"
+        ) from None
     if array.ndim < 2 or len(array) < 4 or not array.size:
         raise ValueError(
             f"{name} must be of shape (item, unit) with at least 4 items, got {array.shape}"
@@ -193,7 +201,8 @@ def cka_influence(one: ArrayLike, other: ArrayLike) -> Floats:
     x, y = _two(one, other)
     k, l = (_centred(kernel, np.ones(len(x))) for kernel in _kernels(x, y))  # noqa: E741
     # Of a mean over pairs: twice the mean over the partners, less the whole.
-    parts = [2 * (m.mean(axis=1) / m.mean() - 1) for m in (k * l, k * k, l * l)]
+    with np.errstate(invalid="ignore", divide="ignore"):  # items that are all alike
+        parts = [2 * (m.mean(axis=1) / m.mean() - 1) for m in (k * l, k * k, l * l)]
     return np.asarray(cka(x, y) * (parts[0] - (parts[1] + parts[2]) / 2))
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
@@ -189,6 +190,7 @@ def plan_from(
     """
     goals = _Goals(width, assurance, against, rope, ci_prob, n_draws)
     _check(goals, n_trials, n_datasets)
+    of_type(result, Result, "make one with al.compare or another door")
     n_pilot = result.summary(intervals=())["n_trials"].to_numpy()
     value, se = (result.estimates[name].values for name in ("estimate", "se"))
     jobs = [

@@ -10,12 +10,14 @@ References
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
@@ -124,7 +126,8 @@ def choose_images(
         raise TypeError(f"expected Trials of the machines, got {type(trials).__name__}")
     metric = _metric(metric, trials)
     _check(images, n_people, even)
-    pools = pools_of(trials, machines, shown)
+    seen = [str(item) for item in entries("shown", shown)]
+    pools = pools_of(trials, machines, seen)
     if by_class and not trials.has_classes:
         raise ValueError("by_class needs true classes; these trials hold correctness only")
     wanted = target_of(target, pools[0].machines)
@@ -132,7 +135,9 @@ def choose_images(
         wanted = wanted._replace(pair=())
     seeds = seed_sequence(rng).spawn(len(pools))
     lists = n_people if images == "separate" else 1
-    rows, expected, drawings, notes = [], [], [], []
+    rows, expected, drawings, notes = [], [], [], _unknown(trials, seen)
+    if isinstance(n, Mapping):
+        _check_conditions(n, pools)
     for pool, seed in zip(pools, seeds, strict=True):
         count = _number(n, pool)
         require_apart(pool, wanted)
@@ -163,7 +168,7 @@ def choose_images(
 
 
 def _metric(metric: str, trials: Trials) -> str:
-    name = metric if metric in AIMS else get_metric(metric).name
+    name = metric if isinstance(metric, str) and metric in AIMS else get_metric(metric).name
     if name not in AIMS:
         raise ValueError(
             f"metric must be one of {listed(map(repr, AIMS))}, got {metric!r}"
@@ -177,15 +182,33 @@ def _metric(metric: str, trials: Trials) -> str:
 def _check(images: str, n_people: int, even: float | None) -> None:
     if images not in ("shared", "separate"):
         raise ValueError(f"images must be 'shared' or 'separate', got {images!r}")
-    if not isinstance(n_people, int | np.integer) or n_people < 1:
+    whole = isinstance(n_people, int | np.integer) and not isinstance(n_people, bool)
+    if not whole or n_people < 1:
         raise ValueError(f"n_people must be a whole number of at least 1, got {n_people!r}")
     if n_people > 1 and images == "shared":
         raise ValueError(
             "n_people is for images='separate', a list for each; one that is shared serves any "
             "number of people"
         )
-    if even is not None and not 0 <= even <= 1:
-        raise ValueError(f"even must be a share in [0, 1], got {even}")
+    if even is not None and not (isinstance(even, numbers.Real) and 0 <= even <= 1):
+        raise ValueError(f"even must be a share in [0, 1], got {even!r}")
+
+
+def _check_conditions(n: Mapping[str, int], pools: Sequence[Pool]) -> None:
+    known = list(dict.fromkeys(pool.condition for pool in pools))
+    if unknown := [name for name in n if name not in known]:
+        raise ValueError(
+            f"n has a number for {unknown[0]!r}, and there is no such condition; there are: "
+            f"{listed(known)}{nearest(unknown[0], known)}"
+        )
+
+
+def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
+    """A note of items that people saw and that machines did not: a name may be misspelt."""
+    lost = sorted(set(shown).difference(trials.data["item"].values.astype(str).tolist()))
+    if not lost:
+        return []
+    return [f"{len(lost)} items of shown are none of these trials: {listed(lost, most=3)}"]
 
 
 def _number(n: int | Mapping[str, int], pool: Pool) -> int:

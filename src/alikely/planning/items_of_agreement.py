@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import numbers
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -118,12 +119,10 @@ def items_for_agreement(
     metric = _metric(coefficient)
     frequency = _frequency(shares)
     check_interval(ci_prob, "eti")
-    _check(n_readers, missing, len(frequency))
-    goals = n_items if width is None else width
-    if goals is None or (width is not None and n_items is not None):
+    _check(n_readers, missing, against, len(frequency))
+    if (n_items is None) == (width is None):
         raise ValueError("give either width or n_items, and not both")
-    stated, asked = (np.ravel(x).astype(np.float64) for x in np.broadcast_arrays(value, goals))
-    (check_trials if width is None else check_width)(asked)
+    stated, asked = _goals(value, n_items, width)
     counts, seen = _patterns(n_readers, len(frequency), missing)
     low, high = (
         float(metric.value(_population(counts, _chances(counts, seen, frequency, rho))))
@@ -157,6 +156,24 @@ def items_for_agreement(
     return pd.DataFrame(rows)
 
 
+def _goals(value: ArrayLike, n_items: ArrayLike | None, width: ArrayLike | None) -> list[Floats]:
+    """Values and what is asked of each, in pairs."""
+    name, goals = ("n_items", n_items) if width is None else ("width", width)
+    given = {"value": np.asarray(value), name: np.asarray(goals)}
+    for what, array in given.items():
+        if array.dtype.kind not in "iuf" or not array.size:
+            raise ValueError(f"{what} must be one number or several, got {array.tolist()!r:.60}")
+    if width is None:
+        check_trials(given[name], name)
+    else:
+        check_width(given[name], "agreement")
+    try:
+        return [np.ravel(x).astype(np.float64) for x in np.broadcast_arrays(*given.values())]
+    except ValueError:
+        sizes = " and ".join(f"{array.size} of {what}" for what, array in given.items())
+        raise ValueError(f"there must be as many numbers of each, or one; got {sizes}") from None
+
+
 def _metric(coefficient: str) -> Metric:
     metric = get_metric(coefficient)
     if metric.counts != "readings":
@@ -168,15 +185,23 @@ def _metric(coefficient: str) -> Metric:
 
 
 def _frequency(shares: Sequence[float]) -> Floats:
-    frequency = np.asarray(shares, dtype=np.float64)
-    if frequency.ndim != 1 or len(frequency) < 2 or not (frequency > 0).all():
+    frequency = np.asarray(shares)
+    if (
+        frequency.dtype.kind not in "iuf"
+        or frequency.ndim != 1
+        or len(frequency) < 2
+        or not (frequency > 0).all()
+    ):
         raise ValueError(f"shares must be two or more numbers above 0, got {shares}")
     if not math.isclose(frequency.sum(), 1, abs_tol=1e-6):
         raise ValueError(f"shares must have the sum 1, got {frequency.sum():g}")
     return np.asarray(frequency / frequency.sum())
 
 
-def _check(n_readers: int, missing: float, n_classes: int) -> None:
+def _check(n_readers: int, missing: float, against: float | None, n_classes: int) -> None:
+    for name, given in (("missing", missing), ("against", 0.0 if against is None else against)):
+        if not isinstance(given, numbers.Real):
+            raise ValueError(f"{name} must be a number, got {given!r}")
     if not (isinstance(n_readers, int | np.integer) and n_readers >= 2):
         raise ValueError(f"n_readers must be a whole number of at least 2, got {n_readers}")
     if not 0 <= missing < 1:

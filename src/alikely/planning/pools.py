@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN
 from alikely.data.trials import Trials
@@ -143,6 +144,9 @@ def _positions(trials: Trials, machines: str | Sequence[str]) -> NDArray[np.intp
                 f"{nearest(machines, known)}; or list names of machines"
             )
         return np.flatnonzero(kinds == machines)
+    machines = entries("machines", machines)
+    if twice := [name for at, name in enumerate(machines) if name in machines[:at]]:
+        raise ValueError(f"machines has {twice[0]!r} twice; name each once")
     unknown = [name for name in machines if name not in names]
     if unknown:
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,17 +85,18 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
             return Target(f"the differences of all pairs of {len(machines)} machines", None, ())
         (at,) = _numbers([target], machines)
         return Target(target, eye[[at]], (at,))
-    wanted: list[Any] = list(target)
+    wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
     if not wanted:
+        got = "nothing" if isinstance(target, Iterable) else type(target).__name__
         raise ValueError(
             "target must name a pair of machines, several pairs, one machine, or be 'all pairs'; "
-            "got nothing"
+            f"got {got}"
         )
     if all(isinstance(entry, str) for entry in wanted):
         wanted = [wanted]
     rows, texts, numbers = [], [], []
     for entry in wanted:
-        names = [entry] if isinstance(entry, str) else list(entry)
+        names = list(entry) if isinstance(entry, list | tuple) else [entry]
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
         first, second = numbers = _numbers([str(name) for name in names], machines)

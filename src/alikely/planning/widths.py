@@ -237,24 +237,23 @@ def check_stated(values: ArrayLike, name: str) -> None:
         )
 
 
-def check_trials(values: ArrayLike) -> None:
+def check_trials(values: ArrayLike, name: str = "n_trials") -> None:
     """Refuse numbers of trials that are not whole or below 2 (`ValueError`)."""
     numbers = np.asarray(values, dtype=np.float64)
     bad = ~((numbers >= 2) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
     if bad.any():
         raise ValueError(
-            f"n_trials must be whole numbers of at least 2, got {numbers[bad].flat[0]:g}"
+            f"{name} must be whole numbers of at least 2, got {numbers[bad].flat[0]:g}"
         )
 
 
-def check_width(values: ArrayLike) -> None:
+def check_width(values: ArrayLike, of: str = "error consistency") -> None:
     """Refuse widths outside (0, 2] (`ValueError`)."""
     widths = np.asarray(values, dtype=np.float64)
     bad = ~((widths > 0) & (widths <= 2))
     if bad.any():
         raise ValueError(
-            "width must lie in (0, 2], as error consistency lies in [-1, 1]; got "
-            f"{widths[bad].flat[0]:g}"
+            f"width must lie in (0, 2], as {of} lies in [-1, 1]; got {widths[bad].flat[0]:g}"
         )
 
 

@@ -99,6 +99,7 @@ DRAWN = {
     "Families": "make one with al.benchmark.families",
     "DataFrame": "give the table that this plot is of, see its docstring",
     "Dataset": "make one with al.difficulty_spectrum",
+    "DataArray": "give the array that this plot is of, see its docstring",
     "DataTree": "give the tree of a fit",
     "None": "leave it out",
 }
@@ -211,9 +212,13 @@ def rows_shown(
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> Axes:
     """The axes given, or those of a new figure of this size in inches."""
-    if ax is not None:
-        return ax
-    return cast(Axes, new_axes(size, **options)[0])
+    if ax is None:
+        return cast(Axes, new_axes(size, **options)[0])
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax must be matplotlib axes, got {type(ax).__name__}; leave it out for new"
+        )
+    return ax
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -386,7 +391,7 @@ def figure_of_any(made: Any) -> Figure:
 
 
 def check_table(frame: pd.DataFrame, columns: Iterable[str], way_out: str) -> None:
-    """Refuse a table without rows or without a column (`ValueError`)."""
+    """Refuse a table without rows or a column, or with estimates that are none (`ValueError`)."""
     lacking = [name for name in columns if name not in frame]
     if lacking:
         raise ValueError(
@@ -394,3 +399,10 @@ def check_table(frame: pd.DataFrame, columns: Iterable[str], way_out: str) -> No
         )
     if frame.empty:
         raise ValueError(f"frame is empty: expected one row per entry; {way_out}")
+    if (twice := frame.columns.duplicated()).any():
+        raise ValueError(f"frame has column {frame.columns[twice][0]!r} twice; {way_out}")
+    if "estimate" in frame:
+        try:
+            frame["estimate"].astype(float)
+        except (TypeError, ValueError):
+            raise ValueError(f"column 'estimate' must hold numbers; {way_out}") from None

@@ -64,6 +64,11 @@ def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
     >>> [ax.get_xlabel() for ax in plot_image_choice(plan)]
     ['size: what an answer may tell', 'images shown']
     """
+    if not hasattr(plan, "expected") or not hasattr(plan, "precision"):
+        raise TypeError(
+            f"plan must be a StimulusPlan, got {type(plan).__name__}; make one with "
+            "al.planning.choose_images"
+        )
     known = list(dict.fromkeys(plan.expected["condition"]))
     chosen = known[0] if condition is None else condition
     if chosen not in known:

@@ -91,6 +91,8 @@ def plot_distortions(
                 f"{column} must be one of {listed(known)}; got {chosen!r}{nearest(chosen, known)}"
             )
         own = own[own[column] == chosen]
+    if own["dataset"].isna().any():
+        raise ValueError(f"column 'dataset' has no value in some rows; {TABLE}")
     own = own.reset_index(drop=True)  # of tables put together an index has the same labels twice
     datasets = own["dataset"].drop_duplicates().tolist()
     if len(datasets) > MOST_ROWS:
@@ -101,8 +103,8 @@ def plot_distortions(
     defined = own["estimate"].notna()
     if not defined.any():
         raise ValueError(f"{metric} of {system} is undefined in all {len(own)} conditions")
-    regime = own["regime"].astype(str) if "regime" in own else pd.Series("", own.index)
-    order = regime_order(table["regime"].astype(str)) if "regime" in table else []
+    regime = _regimes(own) if "regime" in own else pd.Series("", own.index)
+    order = regime_order(_regimes(table)) if "regime" in table else []
     colors = regime_colors(order) | {"": "0.3"}
 
     row_height = 0.24 if in_column() else 0.42
@@ -149,3 +151,8 @@ def _legend(
     if lost:
         handles.append(key(f"undefined, not drawn: {lost} of {len(own)}", linestyle=""))
     return handles
+
+
+def _regimes(table: pd.DataFrame) -> pd.Series:
+    """Labels of regimes as text, also of conditions that are in none."""
+    return table["regime"].astype(object).where(table["regime"].notna(), "none").astype(str)

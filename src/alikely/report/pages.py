@@ -13,7 +13,9 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from alikely._base.checks import entries
 from alikely._base.files import write_file
+from alikely._base.names import listed
 from alikely._base.numbers import counted
 from alikely._base.steps import step
 from alikely.benchmark.benchmark import Benchmark
@@ -127,9 +129,9 @@ def make_report(
     Raises
     ------
     TypeError
-        If something is no result, or `trials` no `Trials`.
+        If something is no result, `trials` no `Trials`, the title no text, or `remarks` no list.
     ValueError
-        If there is no result.
+        If there is no result, or observers of one are not among those of the trials.
 
     Examples
     --------
@@ -149,8 +151,13 @@ def make_report(
             )
     if trials is not None and not isinstance(trials, Trials):
         raise TypeError(f"trials must be alikely.Trials, got {type(trials).__name__}")
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a text, got {type(title).__name__}")
+    remarks = [str(remark) for remark in entries("remarks", remarks)]
     if not results:
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
+    if trials is not None:
+        _check_observers(results, trials)
     with step("laying out the report"):
         findings: list[str] = []
         sections: list[Section] = []
@@ -172,6 +179,22 @@ def make_report(
             if isinstance(block, Failure)
         ]
         return Report(_page(heading, remarks, sections), heading, tuple(failures))
+
+
+def _check_observers(results: Sequence[Tree], trials: Trials) -> None:
+    """Refuse trials of others than the results are of (`ValueError`)."""
+    for result in results:
+        if isinstance(result, MatrixResult):
+            names = result.observers
+        elif isinstance(result, Result) and result.metric.counts not in ("readings", "margins"):
+            names = [*result.pairs["observer_a"], *result.pairs["observer_b"]]
+        else:
+            continue  # of all readers at once, of machines that have margins alone, of means
+        if lost := [name for name in dict.fromkeys(names) if name not in trials.observers]:
+            raise ValueError(
+                f"trials are not those of the results: they have no observer {lost[0]!r}, but "
+                f"{listed(trials.observers, most=5)}; leave trials out, or give those"
+            )
 
 
 def _parts(result: Tree, trials: Trials | None, scored: bool) -> tuple[list[str], list[Section]]:

@@ -21,6 +21,7 @@ __all__ = [
     "chosen",
     "field",
     "has_columns",
+    "label",
     "largest",
     "log_of_rows",
     "note_unread",
@@ -113,6 +114,20 @@ def field(record: Any, *path: str | int, place: str) -> Any:
                 "table of it and read that (format='table')"
             ) from None
     return here
+
+
+def label(record: Any, *path: str | int, place: str) -> str:
+    """Look up a nested field that names something: a model, a task, an item.
+
+    Raises
+    ------
+    ValueError
+        If it is not there or says nothing.
+    """
+    found = field(record, *path, place=place)
+    if found is None or found == "":
+        raise ValueError(f"{place} has nothing in its field {'.'.join(map(str, path))!r}")
+    return str(found)
 
 
 def has_columns(files: Sequence[File], *names: str) -> bool:

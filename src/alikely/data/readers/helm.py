@@ -14,6 +14,7 @@ from alikely.data.readers._reader import (
     Reader,
     chosen,
     field,
+    label,
     log_of_rows,
     option,
     right,
@@ -67,8 +68,8 @@ def _rows(run: dict[str, File], choice: Choice, notes: list[str]) -> list[dict[s
     spec, stats = json.loads(run[SPEC].read()), json.loads(run[STATS].read())
     shown = json.loads(run[SHOWN].read()) if SHOWN in run else []
     instances = json.loads(run[INSTANCES].read()) if INSTANCES in run else []
-    observer = str(field(spec, "adapter_spec", "model", place=place))
-    name = str(field(spec, "name", place=place))
+    observer = label(spec, "adapter_spec", "model", place=place)
+    name = label(spec, "name", place=place)
     scenario, _, arguments = name.partition(":")
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
     predicted = {_key(entry): entry for entry in shown}
@@ -96,7 +97,7 @@ def _rows(run: dict[str, File], choice: Choice, notes: list[str]) -> list[dict[s
                 "kind": "model",
                 "dataset": scenario,
                 "condition": f"{subject}, {kind}" if kind else subject,
-                "item": str(field(entry, "instance_id", place=where)),
+                "item": label(entry, "instance_id", place=where),
                 "repeat": int(entry.get("train_trial_index", 0)),
                 "correct": right(value, f"{score} of {where}"),
                 **answer,

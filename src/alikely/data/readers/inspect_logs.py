@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from alikely.data.files import File
+from alikely._base.size import memory_limit
+from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
 from alikely.data.readers._reader import (
     Choice,
     Log,
@@ -19,6 +20,7 @@ from alikely.data.readers._reader import (
     Reader,
     chosen,
     field,
+    label,
     log_of_rows,
     note_unread,
     option,
@@ -28,6 +30,7 @@ __all__ = ["READER"]
 
 VERSIONS = (1, 2)
 ZSTD = 93
+ENCRYPTED = 1  # the first of the flags of a member
 # Summaries cut long questions short: letters by which two are told apart.
 SAME_TEXT = 200
 LOCAL_HEADER = 30  # bytes, before the name and the extra field
@@ -65,9 +68,10 @@ def read(files: Sequence[File], choice: Choice) -> Log:
 
 def _way(evaluation: dict[str, Any]) -> dict[str, str]:
     """How a model was run: its solver, and arguments of its own."""
-    solver, given = evaluation.get("solver"), evaluation.get("model_args") or {}
+    solver, given = evaluation.get("solver"), evaluation.get("model_args")
     way = {"": str(solver)} if solver else {}
-    return way | {f"{name}=": str(value) for name, value in sorted(given.items())}
+    known = given.items() if isinstance(given, dict) else ()
+    return way | {f"{name}=": str(value) for name, value in sorted(known)}
 
 
 def _first(part: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -117,9 +121,10 @@ def _rows(
             f"{place} is an Inspect log of version {version!r}; known are versions 1 and 2: write "
             "it anew with 'inspect log convert', or read a table of it"
         )
-    model = str(field(header, "eval", "model", place=place))
-    task = str(field(header, "eval", "task", place=place))
-    data = str((header["eval"].get("dataset") or {}).get("name") or "")
+    model = label(header, "eval", "model", place=place)
+    task = label(header, "eval", "task", place=place)
+    of = header["eval"].get("dataset")
+    data = str(of.get("name") or "") if isinstance(of, dict) else ""
     complete = [sample for sample in samples if not sample.get("error")]
     if len(complete) < len(samples):
         notes.append(
@@ -135,7 +140,7 @@ def _rows(
         if value is None or (isinstance(value, float) and math.isnan(value)):
             unscored += 1
             continue
-        item = str(field(sample, "id", place=where))
+        item = label(sample, "id", place=where)
         asked.check((task, item), _question(sample, data), place)
         answer = option(score.get("answer"))
         logits = _logits(sample, answer)
@@ -148,7 +153,7 @@ def _rows(
                 "dataset": task,
                 "condition": str((sample.get("metadata") or {}).get("subject") or "all"),
                 "item": item,
-                "repeat": int(sample.get("epoch", 1)),
+                "repeat": _epoch(sample.get("epoch", 1), where),
                 "correct": _right(value, where),
                 "truth": option(target),
                 "response": answer,
@@ -158,6 +163,12 @@ def _rows(
     if unscored:
         notes.append(f"{unscored} samples of {place} have no score: left out")
     return rows
+
+
+def _epoch(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"the epoch of {where} is {value!r}; expected a whole number")
+    return value
 
 
 def _right(value: Any, where: str) -> int | None:
@@ -198,7 +209,8 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The log without samples, and its samples."""
     if file.suffix == ".json":
         whole = json.loads(file.read())
-        return whole, field(whole, "samples", place=repr(file.name)) or []
+        samples = field(whole, "samples", place=repr(file.name)) or []
+        return whole, _samples(file, samples)
     if file.member:
         raise ValueError(f"{file.name!r} stands in another archive; unpack that first")
     try:
@@ -210,18 +222,41 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     "Inspect"
                 )
             header = json.loads(_member(file, archive, members["header.json"]))
+            field(header, "eval", "model", place=repr(file.name))
             if "summaries.json" in members and not _asked_for_logprobs(header):
-                return header, json.loads(_member(file, archive, members["summaries.json"]))
+                found = json.loads(_member(file, archive, members["summaries.json"]))
+                return header, _samples(file, found)
             names = sorted(name for name in members if name.startswith("samples/"))
-            return header, [json.loads(_member(file, archive, members[name])) for name in names]
-    except (zipfile.BadZipFile, json.JSONDecodeError) as error:
-        raise ValueError(f"{file.name!r} cannot be read as an Inspect log: {error}") from None
+            # All are held at once: by what they are said to be, and by what they are.
+            file.check_size(sum(members[name].file_size for name in names))
+            read, n_bytes = [], 0
+            for name in names:
+                content = _member(file, archive, members[name])
+                n_bytes += len(content)
+                file.check_size(n_bytes)
+                read.append(json.loads(content))
+            return header, _samples(file, read)
+    except (*UNPACKING, pa.ArrowInvalid, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(unreadable(file, error)) from None
+
+
+def _samples(file: File, found: Any) -> list[dict[str, Any]]:
+    """Samples, if each has fields."""
+    if not isinstance(found, list) or not all(isinstance(sample, dict) for sample in found):
+        raise ValueError(
+            f"the samples of {file.name!r} are no list of objects with fields: a version of this "
+            "log that is not known; make a table of it and read that (format='table')"
+        )
+    return found
 
 
 def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """A member, also one packed by Zstandard, which zipfile knows from Python 3.14 on only."""
+    file.check_size(entry.file_size)
     if entry.compress_type != ZSTD:
         return archive.read(entry)
+    if entry.flag_bits & ENCRYPTED:
+        raise ValueError(f"{file.name!r} is encrypted; unpack it with its password first")
     if not pa.Codec.is_available("zstd"):
         raise ValueError(f"{file.name!r} is packed by Zstandard: install a pyarrow that has zstd")
     with file.path.open("rb") as stream:
@@ -230,7 +265,10 @@ def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
         stream.seek(name + extra, 1)
         packed = stream.read(entry.compress_size)
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as unpacked:
-        return unpacked.read()
+        # Few bytes may unpack to many: read until it is too much.
+        content = bytes(unpacked.read(memory_limit() // TABLE_COPIES + 1))
+    file.check_size(len(content))
+    return content
 
 
 READER = Reader("inspect", "Inspect logs", recognises, read)

@@ -19,6 +19,7 @@ from alikely.data.readers._reader import (
     chosen,
     field,
     has_columns,
+    label,
     log_of_rows,
     note_unread,
     right,
@@ -69,7 +70,7 @@ def _rows(file: File, choice: Choice, asked: Questions, notes: list[str]) -> lis
             {
                 "observer": observer,
                 "kind": "model",
-                "dataset": str(field({"doc.task_name": task}, "doc.task_name", place=where)),
+                "dataset": label({"doc.task_name": task}, "doc.task_name", place=where),
                 "item": str(number),
                 "correct": right(scores[score], f"{score} of {where}"),
                 **_answer(doc, field(sample, "model_response", place=where)),

@@ -16,6 +16,7 @@ from alikely.data.readers._reader import (
     among,
     chosen,
     field,
+    label,
     log_of_rows,
     note_unread,
     objects,
@@ -102,7 +103,7 @@ def _rows(
             "kind": "model",
             "dataset": task,
             "condition": str(doc.get("subject") or doc.get("category") or "all"),
-            "item": str(field(sample, "doc_id", place=where)),
+            "item": label(sample, "doc_id", place=where),
             "correct": right(value, f"{score} of {where}"),
         }
         asked.check((task, str(row["item"])), sample.get("doc_hash"), place)
