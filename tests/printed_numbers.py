@@ -173,14 +173,14 @@ def margins(folder: Path) -> list[Number]:
     half = stats.t.ppf(0.975, len(ec) - 1) * ec.std(ddof=1) / np.sqrt(len(ec))
     of = "of EC of people, edges"
     out = [
-        Number("AK25", "Figure 2", f"mean {of}", ".32", ec.mean()),
-        Number("AK25", "Figure 2", f"lower limit {of}", ".28", ec.mean() - half),
-        Number("AK25", "Figure 2", f"upper limit {of}", ".36", ec.mean() + half),
+        Number("AK24", "Figure 2", f"mean {of}", ".32", ec.mean()),
+        Number("AK24", "Figure 2", f"lower limit {of}", ".28", ec.mean() - half),
+        Number("AK24", "Figure 2", f"upper limit {of}", ".36", ec.mean() + half),
     ]
     for n, value in OUTSIDE.items():
         far = np.abs(np.arange(n + 1) / n - 0.75) > 0.05 + 1e-9
         share = float(stats.binom.pmf(np.arange(n + 1), n, 0.75)[far].sum())
-        out.append(Number("AK25", "Figure 3", f"share outside at {n} answers", value, share))
+        out.append(Number("AK24", "Figure 3", f"share outside at {n} answers", value, share))
     return out
 
 
