@@ -332,6 +332,16 @@ def span(lower: float, upper: float, places: int = 2, wide: int | None = None) -
     return f"[{lower:{wide}.{places}f}, {upper:{wide}.{places}f}]"
 
 
+def rank_cell(ranks: pd.DataFrame | None, system: str) -> list[str]:
+    """Cell with the ranks that a system may have, empty of who has none; without ranks no cell."""
+    if ranks is None:
+        return []
+    if system not in ranks.index:
+        return [""]
+    own = ranks.loc[system]
+    return [f"{own['rank_lb']}-{own['rank_ub']}"]
+
+
 def share(value: float) -> str:
     """A share in percent; tiny ones as such."""
     if value < 5e-4:

@@ -18,7 +18,7 @@ from alikely.cli._options import (
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
-from alikely.cli._tables import Column, Table, note_lines, number, span
+from alikely.cli._tables import Column, Table, note_lines, number, rank_cell, span
 from alikely.metrics import find_metric
 from alikely.stats.intervals import percent
 
@@ -200,10 +200,6 @@ def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float
             span(row[lower], row[upper], 3),
             "" if row["ceiled"] != row["ceiled"] else number(row["ceiled"]),
         ]
-        if ranks is not None:
-            among = row["system"] in ranks.index
-            own = ranks.loc[row["system"]] if among else None
-            cells.append("" if own is None else f"{own['rank_lb']}-{own['rank_ub']}")
-        table.row(*cells)
+        table.row(*cells, *rank_cell(ranks, row["system"]))
     table.say(*note_lines(frame["note"]))
     return table

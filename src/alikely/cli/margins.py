@@ -28,6 +28,7 @@ from alikely.cli._tables import (
     cut_lines,
     note_lines,
     number,
+    rank_cell,
     span,
     spread,
 )
@@ -314,11 +315,7 @@ def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> Table:
             *(number(row[name]) for name in ("estimate", "ceiling", "posterior_median")),
             span(row[lower], row[upper], 3),
         ]
-        if ranks is not None:
-            among = row["system"] in ranks.index
-            own = ranks.loc[row["system"]] if among else None
-            cells.append("" if own is None else f"{own['rank_lb']}-{own['rank_ub']}")
-        table.row(*cells)
+        table.row(*cells, *rank_cell(ranks, row["system"]))
     table.say(*note_lines(frame["note"]))
     return table
 

@@ -93,11 +93,8 @@ def open_table(
 
     Parameters
     ----------
-    file : File
-    notes : list of str
-        Is told what had to be guessed.
-    sep, encoding : str, optional
-        Of text; found out by default.
+    file, notes, sep, encoding
+        As in `read_table`.
 
     Returns
     -------
