@@ -31,6 +31,14 @@ def example():
     return al.load_example()
 
 
+def three_classes(n_observers):
+    rng = np.random.default_rng(1)
+    truth = np.tile(np.arange(3), 30)
+    wrong = (truth + rng.integers(1, 3, (n_observers, 90))) % 3
+    response = np.where(rng.random((n_observers, 90)) < 0.4, truth, wrong)
+    return al.Trials.from_arrays(response, truth)
+
+
 def margins_of_net(trials):
     items = trials.data["item"].values
     rng = np.random.default_rng(1)
@@ -61,9 +69,10 @@ def pooled():
 
 def agreement():
     result = al.misclassification_agreement(
-        example().select(condition="blur"), "human-human", sampler="nuts", n_resamples=0, **SHORT
+        three_classes(3), sampler="nuts", n_resamples=0, **SHORT
     )
-    return result.chains["all | blur"]
+    (tree,) = result.chains.values()
+    return tree
 
 
 def similarity():
@@ -75,11 +84,7 @@ def similarity():
 
 
 def paired_similarity():
-    rng = np.random.default_rng(1)
-    truth = np.tile(np.arange(3), 30)
-    response = np.where(rng.random((2, 90)) < 0.4, truth, (truth + rng.integers(1, 3, (2, 90))) % 3)
-    trials = al.Trials.from_arrays(response, truth)
-    result = al.error_similarity(trials, sampler="nuts", n_resamples=0, **SHORT)
+    result = al.error_similarity(three_classes(2), sampler="nuts", n_resamples=0, **SHORT)
     (tree,) = result.chains.values()
     return tree
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -11,6 +12,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import alikely as al
+from alikely.plots.vector import svg_of
 
 mpl.use("Agg")
 
@@ -166,3 +168,36 @@ def test_bad_input(clean: al.Result) -> None:
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
     with pytest.raises(ValueError, match="135 rows are too many to read, the most is 60; choose"):
         al.plot_intervals(many)
+
+
+def test_what_the_first_figure_sets_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook becomes interactive with its first figure; later ones are not shown without it."""
+    monkeypatch.setitem(plt.rcParams, "interactive", False)
+    made = plt.subplots
+
+    def first(*args: Any, **kwargs: Any) -> Any:
+        plt.rcParams["interactive"] = True
+        return made(*args, **kwargs)
+
+    monkeypatch.setattr(plt, "subplots", first)
+    before = plt.rcParams["text.parse_math"]
+    al.plot_bounds(al.compare(al.load_example().select(condition="noise", kind="human"), n_null=0))
+    assert plt.rcParams["interactive"]
+    assert plt.rcParams["text.parse_math"] == before
+
+
+def test_a_page_drawn_before_any_figure_leaves_a_notebook_interactive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its backend, when loaded, makes it so."""
+    monkeypatch.setitem(plt.rcParams, "interactive", False)
+    load = plt.switch_backend
+
+    def loaded(name: str) -> None:
+        load(name)
+        if not plt.get_fignums():
+            plt.rcParams["interactive"] = True
+
+    monkeypatch.setattr(plt, "switch_backend", loaded)
+    svg_of(lambda: plt.subplots()[0], "empty")
+    assert plt.isinteractive()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import joblib
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from alikely._base.steps import tracked
 
-__all__ = ["at_most", "in_parallel", "workers"]
+__all__ = ["at_most", "in_parallel", "products", "workers"]
 
 # How many pieces are worked on at once, for the process; -1: as many as there are cores.
 _workers = -1
@@ -53,6 +54,19 @@ def at_most(n_workers: int | None) -> Iterator[None]:
         _workers = before
 
 
+@functools.cache
+def products() -> ThreadpoolController:
+    """The libraries that work matrix products out.
+
+    Found once: to look through all that a process has loaded takes longer than a small piece of
+    work.
+    """
+    # Its libraries are its own, and are there once it is.
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController()
+
+
 def in_parallel(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
     """Call ``function(*job)`` for each job and yield the results in order.
 
@@ -60,7 +74,7 @@ def in_parallel(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -
     products), so threads serve; `joblib.parallel_config` chooses another backend.
     """
     # One thread per product: the jobs themselves fill the cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with products().limit(limits=1, user_api="blas"):
         done = joblib.Parallel(n_jobs=_workers, prefer="threads", return_as="generator")(
             joblib.delayed(_called)(function, job) for job in jobs
         )

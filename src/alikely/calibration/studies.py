@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from alikely._base.files import PART, write_file
-from alikely._base.parallel import workers
+from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
 
 __all__ = ["run_study"]
@@ -109,7 +108,7 @@ def _run(
     function: Callable[..., Rows], index: int, cell: dict[str, Any], seed: np.random.SeedSequence
 ) -> tuple[int, Rows]:
     # One thread per product: the cells themselves fill the cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with products().limit(limits=1, user_api="blas"):
         return index, function(**cell, seed=seed)
 
 

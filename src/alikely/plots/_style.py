@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal, cast
 
@@ -76,6 +77,22 @@ EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
 _style: ContextVar[Style] = ContextVar("style", default="screen")
 
 
+@contextlib.contextmanager
+def settings(values: Mapping[str, Any]) -> Iterator[None]:
+    """Settings of matplotlib for a while.
+
+    `matplotlib.rc_context` takes back all that changes meanwhile, also that the first figure of a
+    notebook makes it interactive: figures of others that follow would not be shown.
+    """
+    kept: Any = mpl.rcParams
+    before = {name: kept[name] for name in values}
+    kept.update(values)
+    try:
+        yield
+    finally:
+        kept.update(before)
+
+
 class PlotFigure(Figure):
     """A figure that is saved with its fonts embedded, whatever the settings.
 
@@ -86,7 +103,7 @@ class PlotFigure(Figure):
 
     def savefig(self, fname: Any, *, transparent: bool | None = None, **kwargs: Any) -> None:
         """Save as `matplotlib.figure.Figure.savefig` does."""
-        with mpl.rc_context(EMBEDDED):
+        with settings(EMBEDDED):
             super().savefig(fname, transparent=transparent, **kwargs)
 
 
@@ -128,11 +145,11 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
         if style not in ("screen", "column"):
             raise ValueError(f"style must be 'screen' or 'column', got {style!r}")
         if style == "screen":
-            with mpl.rc_context(PLAIN):
+            with settings(PLAIN):
                 return draw(*args, **kwargs)
         token = _style.set(style)
         try:
-            with mpl.rc_context(SIZES | PLAIN):
+            with settings(SIZES | PLAIN):
                 made = draw(*args, **kwargs)
                 fit_to_column(figure_of_any(made))
         finally:

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-from alikely.plots._style import figure_of_any
+from alikely.plots._style import figure_of_any, settings
 
 __all__ = ["svg_of"]
 
@@ -53,10 +52,12 @@ def svg_of(draw: Callable[[], Any], label: str) -> str:
     """
     known = set(plt.get_fignums())
     image = io.StringIO()
+    # A notebook becomes interactive when its backend is loaded: before, or `ioff` takes that back.
+    plt.switch_backend(plt.get_backend())
     try:
         # Names of parts are the figure's own, and the same whenever it is drawn.
         salt = {"svg.hashsalt": f"alikely {label}"}
-        with mpl.rc_context(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
+        with settings(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
             # The letters are the reader's, whose fonts may have what this one lacks.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure = figure_of_any(draw())
