@@ -32,8 +32,8 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
-from alikely.margins.reliability import spearman_brown
 from alikely.metrics.margins import FEWEST_ITEMS
+from alikely.metrics.reliability import spearman_brown
 from alikely.stats.intervals import check_interval
 
 __all__ = [
