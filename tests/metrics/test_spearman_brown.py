@@ -1,4 +1,4 @@
-"""Reliability of larger and smaller groups: the closed form, there and back, and what is refused."""
+"""Reliability of larger and smaller groups: closed form, there and back, what is refused."""
 
 from __future__ import annotations
 

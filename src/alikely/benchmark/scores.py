@@ -28,6 +28,7 @@ from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
 from alikely.benchmark.decomposition import joint_covariance
+from alikely.benchmark.exclusions import Exclusions, exclude_conditions
 from alikely.benchmark.layout import (
     CEILING,
     HUMANS,
@@ -57,7 +58,6 @@ from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
 from alikely.data.trials import Trials
-from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
