@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
@@ -70,7 +71,6 @@ from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 from alikely.stats.distances import Groups, group_mapping
-from alikely.stats.intervals import CiKind, check_interval
 
 # Beside scores of images that a plan chose.
 CHOSEN = "chosen images, weighted, {}: no posterior"

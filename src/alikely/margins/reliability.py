@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely.margins.incomplete import (
     Incomplete,
@@ -32,7 +33,6 @@ from alikely.margins.incomplete import (
 from alikely.metrics.alternatives import empirical_d_prime
 from alikely.metrics.margins import FEWEST_ITEMS, margin_consistency
 from alikely.metrics.reliability import spearman_brown
-from alikely.stats.intervals import bound_names, check_interval
 
 __all__ = [
     "Reliability",
