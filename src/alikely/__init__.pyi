@@ -16,9 +16,9 @@ from . import spectrum as spectrum
 from . import stats as stats
 from .benchmark import Benchmark as Benchmark
 from .benchmark import benchmark_scores as benchmark_scores
+from .benchmark import exclude_conditions as exclude_conditions
 from .benchmark import fit_cohort as fit_cohort
 from .data import Trials as Trials
-from .datasets import exclude_conditions as exclude_conditions
 from .datasets import load_example as load_example
 from .estimates import Result as Result
 from .estimates import agreement as agreement

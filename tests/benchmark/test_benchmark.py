@@ -15,9 +15,9 @@ import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import fieller_interval
 from alikely.benchmark.decomposition import added_count
+from alikely.benchmark.exclusions import exclude_conditions
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
-from alikely.datasets.exclusions import exclude_conditions
 from alikely.metrics import consistency
 
 

@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 
 import alikely as al
+from alikely._base.intervals import bound_columns, bound_names
 from alikely.benchmark.benchmark import Benchmark
 from alikely.data.trials import Trials
-from alikely.stats.intervals import bound_columns, bound_names, describe_draws
+from alikely.stats.intervals import describe_draws
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from scipy import stats
 
 from alikely.margins import reliability
 from alikely.metrics.margins import margin_consistency, margin_influence
+from alikely.metrics.reliability import spearman_brown
 from alikely.planning import margins as designs
 
 Figure = Callable[[str], None]
@@ -118,7 +119,7 @@ def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
 
 def test_halves_step_up_to_the_group() -> None:
     table = designs.item_reliability([2, 10, 40], 0.6, [[0.05], [0.2]])
-    stepped = reliability.spearman_brown(table["split_half"].to_numpy())
+    stepped = spearman_brown(table["split_half"].to_numpy())
     assert stepped == pytest.approx(table["reliability"].to_numpy())
     noise = 0.6 * 0.4 - table["item_sd"] ** 2
     ratio = table["item_sd"] ** 2 / (table["item_sd"] ** 2 + noise / table["n_observers"])
@@ -238,7 +239,7 @@ def test_one_repeat_fewer_is_not_enough() -> None:
     table = designs.repeats_for_self_consistency(kappa, [0.3, 0.5, 0.8, 0.99])
     for _, row in table.iterrows():
         n = np.arange(1, row["n_repeats"] + 1)
-        every = np.array([reliability.spearman_brown(row["kappa"], k) for k in n])
+        every = np.array([spearman_brown(row["kappa"], k) for k in n])
         assert every[-1] == row["reached"]
         enough = every >= row["target"] - 1e-12
         assert enough[-1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from alikely import simulate
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import NO_RESPONSE
-from alikely.datasets.loaders import load_example, simulate_example
+from alikely.datasets.loaders import load_example
 from alikely.metrics import bounds, consistency, copying
 
 inner = st.floats(0.02, 0.98)
@@ -91,7 +91,7 @@ def test_no_response_is_for_humans_only() -> None:
 
 
 def test_the_bundled_example_is_what_its_maker_makes() -> None:
-    example, made = load_example(), simulate_example()
+    example, made = load_example(), simulate.example()
     assert example.to_table().equals(made.to_table())
     correct = example.select(condition="clean").data["correct"].values
     assert ((correct == 1).all(axis=1)).sum() == 2

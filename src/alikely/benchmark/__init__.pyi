@@ -19,6 +19,8 @@ from .covariates import cohort_contrasts as cohort_contrasts
 from .covariates import cohort_effects as cohort_effects
 from .drawn import DrawnScores as DrawnScores
 from .entries import scores_of as scores_of
+from .exclusions import EXCLUSIONS as EXCLUSIONS
+from .exclusions import exclude_conditions as exclude_conditions
 from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
 from .judges import judge_agreement as judge_agreement
@@ -43,6 +45,7 @@ from .verdicts import EqualityTest as EqualityTest
 from .verdicts import Verdict as Verdict
 
 __all__ = [
+    "EXCLUSIONS",
     "AgreementRegression",
     "Benchmark",
     "DrawnScores",
@@ -64,6 +67,7 @@ __all__ = [
     "compare_cohorts",
     "consensus_ceilings",
     "exchangeability",
+    "exclude_conditions",
     "families",
     "fieller_interval",
     "fit_cohort",

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_columns, check_interval, percent
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import counted, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.steps import step
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
-from alikely.stats.intervals import bound_columns, check_interval, interval, percent
+from alikely.stats.intervals import interval
 from alikely.stats.mixed import MixedDraws, PairDesign, coefficient_weights, mixed_draws
 
 __all__ = ["AgreementRegression", "agreement_regression", "agreement_table"]

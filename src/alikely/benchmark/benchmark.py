@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.intervals import CiKind
 from alikely._base.numbers import counted
 from alikely._base.random import RandomState
 from alikely.benchmark import contrasts, ranking
@@ -44,7 +45,6 @@ from alikely.benchmark.words import (
 )
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
-from alikely.stats.intervals import CiKind
 
 __all__ = ["Benchmark"]
 

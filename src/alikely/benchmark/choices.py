@@ -17,10 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alikely.benchmark.by_metric import DEALT_WITH
+from alikely.benchmark.exclusions import Exclusions, exclude_conditions
 from alikely.benchmark.layout import CEILING, HUMANS, laid_out, refuse_own_names, require_balance
 from alikely.benchmark.nesting import by_level, nested_scores
 from alikely.data.trials import Trials
-from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.metrics import Metric, get_metric
 
 __all__ = ["sensitivity", "sensitivity_band"]

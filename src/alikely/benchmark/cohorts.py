@@ -22,6 +22,7 @@ from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
@@ -33,7 +34,7 @@ from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import with_constants
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates

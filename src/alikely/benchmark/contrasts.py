@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, bound_names
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import (
@@ -38,7 +39,7 @@ from alikely.benchmark.tables import (
     schools_of,
     weighted_draws,
 )
-from alikely.stats.intervals import CiKind, bound_columns, bound_names, describe_draws
+from alikely.stats.intervals import describe_draws
 from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["group_means", "pairwise_differences"]

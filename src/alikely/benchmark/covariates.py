@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely.benchmark.cohorts import layout_of
 from alikely.data.ingest import label
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 
 __all__ = [
     "chosen_values",

@@ -19,6 +19,7 @@ import pandas as pd
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.intervals import CiKind, bound_columns
 from alikely._base.numbers import counted
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import pair_contrasts
@@ -27,7 +28,7 @@ from alikely.benchmark.tables import one_of
 from alikely.benchmark.words import drawn_sentence, latex_of, notebook_of
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
-from alikely.stats.intervals import CiKind, bound_columns, describe_draws, interval
+from alikely.stats.intervals import describe_draws, interval
 
 __all__ = ["BY_ENTRY", "DrawnScores"]
 

@@ -20,10 +20,10 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
-from alikely.stats.intervals import bound_names
 
 __all__ = ["judge_agreement", "partial_correlation"]
 

@@ -17,9 +17,9 @@ import pandas as pd
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names
 from alikely.benchmark.decomposition import Decomposition, degrees_of_images, only
 from alikely.benchmark.layout import OVERALL
-from alikely.stats.intervals import bound_names
 
 if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark

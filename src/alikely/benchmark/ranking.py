@@ -20,8 +20,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState, seed_sequence
-from alikely.stats.intervals import bound_names
 
 __all__ = [
     "kendall_tau",

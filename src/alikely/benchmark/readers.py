@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
@@ -30,7 +31,7 @@ from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
-from alikely.stats.intervals import bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 
 __all__ = ["ReaderStudy", "reader_study"]
 

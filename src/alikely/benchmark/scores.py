@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
 from alikely.benchmark.decomposition import joint_covariance
+from alikely.benchmark.exclusions import Exclusions, exclude_conditions
 from alikely.benchmark.layout import (
     CEILING,
     HUMANS,
@@ -57,7 +59,6 @@ from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
 from alikely.data.trials import Trials
-from alikely.datasets.exclusions import Exclusions, exclude_conditions
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
@@ -70,7 +71,6 @@ from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 from alikely.stats.distances import Groups, group_mapping
-from alikely.stats.intervals import CiKind, check_interval
 
 # Beside scores of images that a plan chose.
 CHOSEN = "chosen images, weighted, {}: no posterior"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, bound_names
 from alikely._base.names import listed, nearest
 from alikely.benchmark.decomposition import (
     Decomposition,
@@ -22,7 +23,7 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
 from alikely.metrics.consistency import ACCURACY_COLUMNS
-from alikely.stats.intervals import CiKind, bound_columns, bound_names, interval
+from alikely.stats.intervals import interval
 from alikely.stats.variance import two_factor_variance, variance_of_defined
 
 if TYPE_CHECKING:

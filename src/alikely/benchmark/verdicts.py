@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from alikely._base.intervals import bound_names, percent
 from alikely._base.names import listed, nearest
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.layout import OVERALL
 from alikely.benchmark.spoken import HUMAN, in_kinds
-from alikely.stats.intervals import bound_names, percent
 
 __all__ = ["EqualityTest", "Verdict", "equality_of", "verdict_of"]
 

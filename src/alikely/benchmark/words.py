@@ -10,6 +10,7 @@ import pandas as pd
 
 from alikely._base.frames import known_columns
 from alikely._base.html import ROWS, html_of
+from alikely._base.intervals import CiKind, percent
 from alikely._base.names import listed
 from alikely._base.numbers import MISSING, counted, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
@@ -26,7 +27,6 @@ from alikely.estimates.sentences import (
     posterior_words,
 )
 from alikely.metrics import Metric
-from alikely.stats.intervals import CiKind, percent
 
 if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.inference.resampling import bca_interval
@@ -36,7 +37,7 @@ from alikely.planning.operating import (
     true_value,
 )
 from alikely.simulate import cell_probabilities
-from alikely.stats.intervals import check_interval, defined_quantiles
+from alikely.stats.intervals import defined_quantiles
 
 __all__ = ["METHODS", "coverage_study", "coverage_summary", "default_grid"]
 

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.estimates.comparison import contrast
@@ -27,7 +28,6 @@ from alikely.estimates.errors import misclassification_agreement
 from alikely.estimates.result import Result, School
 from alikely.inference.sampling import Sampler
 from alikely.simulate.labels import label_trials, shared_label_agreement
-from alikely.stats.intervals import bound_names
 
 __all__ = ["POPULATIONS", "agreement_coverage", "agreement_grid"]
 

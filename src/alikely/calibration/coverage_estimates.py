@@ -26,6 +26,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_names, check_interval
 from alikely._base.quadrature import normal_nodes
 from alikely._base.random import RandomState
 from alikely.calibration import coverage_options
@@ -45,7 +46,6 @@ from alikely.metrics import Metric, errors, get_metric
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.metric import metric_again
 from alikely.simulate import error_rows, joint_errors
-from alikely.stats.intervals import CiKind, bound_names, check_interval
 
 __all__ = ["estimate_coverage"]
 

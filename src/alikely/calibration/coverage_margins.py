@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.margins import shares, strength_tables
@@ -48,7 +49,6 @@ from alikely.simulate import (
     true_margin_consistency,
     true_strength_consistency,
 )
-from alikely.stats.intervals import check_interval
 
 __all__ = ["margin_coverage"]
 

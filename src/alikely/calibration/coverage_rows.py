@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.data.trials import Trials
@@ -28,7 +29,7 @@ from alikely.estimates.errors import error_similarity
 from alikely.estimates.result import Result, School
 from alikely.metrics import errors
 from alikely.simulate import ErrorPopulation, shared_errors
-from alikely.stats.intervals import bound_names, interval
+from alikely.stats.intervals import interval
 
 __all__ = ["DESIGNS", "PROMISED", "RowDesign", "row_coverage", "row_coverage_summary"]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.files import write_figure, write_file
+from alikely._base.intervals import percent
 from alikely._base.numbers import counted
 from alikely._base.steps import step
 from alikely.cli._tables import (
@@ -25,7 +26,6 @@ from alikely.cli._tables import (
     spread,
 )
 from alikely.estimates.observer_means import machine_means
-from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

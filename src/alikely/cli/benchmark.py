@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely._base.intervals import percent
 from alikely._base.steps import step
 from alikely.cli._options import (
     Parser,
@@ -20,7 +21,6 @@ from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
 from alikely.cli._tables import Column, Table, note_lines, number, rank_cell, span
 from alikely.metrics import find_metric
-from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely._base.intervals import bound_names, percent
 from alikely.cli._keywords import groups_of
 from alikely.cli._options import (
     Parser,
@@ -35,7 +36,6 @@ from alikely.cli._tables import (
 )
 from alikely.estimates.readings import SENTENCE
 from alikely.metrics import find_metric, get_metric
-from alikely.stats.intervals import bound_names, percent
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import alikely as al
 from alikely._base.files import write_file
+from alikely._base.intervals import percent
 from alikely.cli._keywords import groups_of, named_columns
 from alikely.cli._options import (
     Parser,
@@ -32,7 +33,6 @@ from alikely.cli._tables import (
     span,
     spread,
 )
-from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd

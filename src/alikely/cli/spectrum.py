@@ -9,6 +9,7 @@ import numpy as np
 
 import alikely as al
 from alikely._base.files import write_file, write_tree
+from alikely._base.intervals import percent
 from alikely._base.steps import step
 from alikely.cli._keywords import groups_of
 from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
@@ -16,7 +17,6 @@ from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
 from alikely.cli._tables import DASH, Column, Table, note_lines, number, span
 from alikely.metrics import find_metric, get_metric
-from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from alikely.metrics.cells import CELLS
+from alikely.data.tables import CELLS
 
 __all__ = ["joint_counts"]
 

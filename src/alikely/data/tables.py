@@ -26,9 +26,9 @@ from alikely.data.pairs import Pairs, chosen_pairs, listed_pairs, require_common
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring
 from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
-from alikely.metrics.cells import CELLS
 
 __all__ = [
+    "CELLS",
     "answers",
     "check_counts",
     "correctness",
@@ -38,6 +38,9 @@ __all__ = [
     "one_answer_each",
     "pair_labels",
 ]
+
+# In this order everywhere: first index the reference observer.
+CELLS = ("n11", "n10", "n01", "n00")
 
 # Between names of data sets in an attribute of a table, which a file must hold.
 SEPARATOR = "\n"

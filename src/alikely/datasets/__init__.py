@@ -1,4 +1,4 @@
-"""Data to work with: the example, public benchmarks, the conditions they leave out."""
+"""Data to work with: the example, answers and categories of public benchmarks."""
 
 from __future__ import annotations
 

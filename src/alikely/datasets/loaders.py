@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from alikely import simulate
 from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely.data.columns import PEOPLE
@@ -28,7 +27,7 @@ from alikely.data.files import UNPACKING, File, unreadable
 from alikely.data.readers.model_vs_human import image_name, normalise_condition
 from alikely.data.trials import Trials
 
-__all__ = ["load_example", "model_vs_human", "normalise_condition", "simulate_example"]
+__all__ = ["load_example", "model_vs_human", "normalise_condition"]
 
 # One commit of the public toolbox that accompanies [G21]_.
 ARCHIVE = (
@@ -63,41 +62,14 @@ COLUMNS = ("dataset", "condition", "image", "observer", "kind", "truth", "respon
 RAW = ("subj", "object_response", "category", "condition", "imagename")
 
 
-def simulate_example() -> Trials:
-    """Simulate the example that `load_example` reads: the same numbers every time.
-
-    Returns
-    -------
-    Trials
-        4 humans and 6 models of two families on 160 items in each of 3 conditions. ``clean`` is
-        at the ceiling: two models make no error there.
-
-    Examples
-    --------
-    >>> simulate_example()
-    <Trials: 10 observers, 480 trials, 16 classes>
-    """
-    return simulate.observers(
-        n_humans=4,
-        n_models=6,
-        n_items=160,
-        conditions={"clean": 4.2, "blur": 1.5, "noise": 0.4},
-        correlation=0.6,
-        spread=1.6,
-        abilities=[0.2, -0.1, 0.0, -0.2, -0.6, -0.3, 0.0, 0.2, 0.9, 1.2],
-        families=["human"] * 4 + ["convnet"] * 3 + ["transformer"] * 3,
-        no_response=0.01,
-        rng=20_260,
-    )
-
-
 def load_example() -> Trials:
     """Load a small simulated experiment that comes with the package.
 
     Returns
     -------
     Trials
-        See `simulate_example`.
+        4 humans and 6 models of two families on 160 items in each of 3 conditions, as
+        `alikely.simulate.example` makes them.
 
     Examples
     --------

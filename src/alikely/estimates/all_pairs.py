@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.intervals import check_interval
 from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
 from alikely._base.size import check_memory
@@ -25,7 +26,6 @@ from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.five_cells import option_limits
 from alikely.metrics import Metric, get_metric
-from alikely.stats.intervals import check_interval
 from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["matrix"]

@@ -22,6 +22,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.intervals import CiKind, bound_names
 from alikely._base.names import listed, nearest
 from alikely.data.inclusion import refuse_inclusion
 from alikely.errors.limits import UNBOUNDED
@@ -34,7 +35,7 @@ from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
-from alikely.stats.intervals import CiKind, bound_names, describe_draws
+from alikely.stats.intervals import describe_draws
 
 __all__ = [
     "Which",

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.pairs import Pairs
@@ -22,7 +23,6 @@ from alikely.inference.permutation import permutation_p
 from alikely.inference.sampling import Sampler, posterior
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
-from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

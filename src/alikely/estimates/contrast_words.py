@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from alikely._base.intervals import CiKind, bound_names
 from alikely._base.names import listed
 from alikely._base.numbers import MISSING, number, p_words, span
 from alikely.estimates.comparison import Which, difference, entries_of, mean
@@ -24,7 +25,6 @@ from alikely.estimates.sentences import (
     population_words,
     trial_words,
 )
-from alikely.stats.intervals import CiKind, bound_names
 
 __all__ = ["contrast_sentence"]
 

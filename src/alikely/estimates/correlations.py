@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.checks import entries
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.result import LABELS, Result
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 
 __all__ = ["Values", "matched", "metric_correlations"]
 

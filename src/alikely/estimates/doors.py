@@ -18,6 +18,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import alikely
+from alikely._base.intervals import CiKind, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import LOG, LONG, duration, is_silent, step
@@ -32,7 +33,6 @@ from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import Metric
 from alikely.models.priors import Prior
-from alikely.stats.intervals import CiKind, check_interval
 
 __all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers", "model_name"]
 

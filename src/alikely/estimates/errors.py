@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import xarray as xr
 
+from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
 from alikely.data.confusions import confusion_trials
 from alikely.data.pairs import Pairs
@@ -19,7 +20,6 @@ from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
 from alikely.metrics.rows import Mixture
-from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
@@ -17,7 +18,6 @@ from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import Metric, get_metric
 from alikely.models.priors import Prior
-from alikely.stats.intervals import CiKind
 
 __all__ = ["compare"]
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.comparison import correctness_cells
 from alikely.estimates.doors import check_numbers
@@ -28,7 +29,7 @@ from alikely.estimates.result import Result
 from alikely.inference.independent import independent_posterior, null_bootstrap
 from alikely.inference.null import p_value
 from alikely.inference.sampling import Sampler, trial_log_likelihood
-from alikely.stats.intervals import CiKind, bound_columns, interval
+from alikely.stats.intervals import interval
 
 __all__ = ["independent_observers", "null_table"]
 

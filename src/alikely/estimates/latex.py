@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from alikely._base.intervals import percent
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import MISSING, number, p_number, span
-from alikely.stats.intervals import percent
 
 __all__ = ["Printed", "latex_table", "printed"]
 

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
@@ -29,7 +30,6 @@ from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.alternatives import Link, check_task
 from alikely.metrics.margins import FEWEST_ITEMS, Method, repeated
-from alikely.stats.intervals import CiKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,6 +20,7 @@ from alikely._base.checks import of_type
 from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
 from alikely._base.html import html_of
+from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import counted
 from alikely.data.packed import Packed
@@ -29,7 +30,6 @@ from alikely.estimates.matrix_answers import answers_of
 from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
 from alikely.metrics.metric import analytic_interval
-from alikely.stats.intervals import bound_names
 
 __all__ = ["MatrixResult"]
 

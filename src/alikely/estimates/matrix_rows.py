@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names
 from alikely.estimates.matrix_answers import influences
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.inference.combined import combined_influence
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
-from alikely.stats.intervals import bound_names
 
 if TYPE_CHECKING:
     from alikely.estimates.matrix_result import MatrixResult

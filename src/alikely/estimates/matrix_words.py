@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alikely._base.intervals import percent
 from alikely._base.numbers import counted, number, span
 from alikely.estimates.sentences import (
     bounds_of,
@@ -14,7 +15,6 @@ from alikely.estimates.sentences import (
     place_words,
     population_words,
 )
-from alikely.stats.intervals import percent
 
 if TYPE_CHECKING:
     import pandas as pd

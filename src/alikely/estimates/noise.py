@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_columns, check_interval
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.influence import estimate
-from alikely.stats.intervals import bound_columns, check_interval
 
 __all__ = ["AnswerNoise", "answer_noise"]
 

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.correlations import Values, matched
 from alikely.stats.distances import Groups, group_codes, group_mapping, unique_names
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["family_scores", "outside_correlations"]

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.intervals import CiKind
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
 from alikely.data.blocks import LEFT_OUT, Block, blocks
@@ -24,7 +25,6 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
 from alikely.estimates.result import Result
 from alikely.inference.reading_draws import readings_draws
 from alikely.metrics import Metric, consistency, get_metric
-from alikely.stats.intervals import CiKind
 
 __all__ = ["READINGS", "agreement", "agreement_table"]
 

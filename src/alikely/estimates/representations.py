@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
@@ -36,7 +37,7 @@ from alikely.metrics.representations import (
     weighted_cka,
     weighted_debiased_cka,
 )
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 
 __all__ = ["representation_similarity"]
 

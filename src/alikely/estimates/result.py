@@ -16,6 +16,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
+from alikely._base.intervals import CiKind, bound_names
 from alikely.data.repeats import ONE_ANSWER, unequal_answers
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
@@ -33,7 +34,7 @@ from alikely.inference.resampling import bca_of_table
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import consistency
 from alikely.metrics.metric import analytic_interval
-from alikely.stats.intervals import CiKind, bound_names, interval
+from alikely.stats.intervals import interval
 from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["Result", "fit_groups"]

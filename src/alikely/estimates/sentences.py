@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.frames import Sort, known_columns
+from alikely._base.intervals import CiKind, bound_names, percent
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import MISSING, counted, number, p_words, span
-from alikely.stats.intervals import CiKind, bound_names, percent
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result, School

@@ -12,9 +12,9 @@ import xarray as xr
 
 from alikely._base.arrays import Floats
 from alikely._base.files import VERSION, check_tree, read_tree, write_tree
+from alikely._base.intervals import CiKind, check_interval
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric, metrics
-from alikely.stats.intervals import CiKind, check_interval
 
 if TYPE_CHECKING:
     from alikely.report import Report

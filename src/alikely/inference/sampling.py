@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
+from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.complete import labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.metrics.cells import CELLS
 from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.checks import of_type
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
@@ -28,7 +29,7 @@ from alikely.margins.posterior import THIN, TUNE, target_accept
 from alikely.margins.repeats import repeated_answers
 from alikely.metrics.alternatives import Link, m_afc_probability
 from alikely.metrics.consistency import error_consistency
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 
 if TYPE_CHECKING:
     from alikely.models._asked import AskedModel

@@ -8,8 +8,6 @@ References
    sample. Metron 1, 3-32.
 .. [S04] Spearman (1904). The proof and measurement of association between two things.
    doi:10.2307/1412159
-.. [S10] Spearman (1910). Correlation calculated from faulty data.
-   doi:10.1111/j.2044-8295.1910.tb00206.x
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely.margins.incomplete import (
     Incomplete,
@@ -33,7 +32,7 @@ from alikely.margins.incomplete import (
 )
 from alikely.metrics.alternatives import empirical_d_prime
 from alikely.metrics.margins import FEWEST_ITEMS, margin_consistency
-from alikely.stats.intervals import bound_names, check_interval
+from alikely.metrics.reliability import spearman_brown
 
 __all__ = [
     "Reliability",
@@ -78,36 +77,6 @@ class Reliability(NamedTuple):
     every_split: bool
     as_published: tuple[float, float]
     of_lists: tuple[float, ...]
-
-
-def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
-    """Reliability of a group `factor` times as large [S10]_.
-
-    Parameters
-    ----------
-    r : array_like
-        Reliability, such as the correlation of two halves.
-    factor : float
-        Above 0; below 1 for a smaller group.
-
-    Returns
-    -------
-    ndarray of float64
-
-    Raises
-    ------
-    ValueError
-        If the factor is not above 0.
-
-    Examples
-    --------
-    >>> spearman_brown([0.5, 0.8]).round(3).tolist()
-    [0.667, 0.889]
-    """
-    if not factor > 0:
-        raise ValueError(f"factor must be above 0, got {factor}")
-    value = np.asarray(r, dtype=np.float64)
-    return np.asarray(factor * value / (1 + (factor - 1) * value))
 
 
 def split_half_reliability(

@@ -7,9 +7,6 @@ from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
 
-# In this order everywhere: first index the reference observer.
-CELLS = ("n11", "n10", "n01", "n00")
-
 
 def split(cells: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     """The four cells, each as an array of its own."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, on_disk_or_chunked
+from alikely._base.option_checks import check_answers, check_options, check_probabilities
 from alikely.metrics.cells import divide
-from alikely.metrics.option_checks import check_answers, check_options, check_probabilities
 from alikely.metrics.options import (
     ROUNDING,
     OptionSums,

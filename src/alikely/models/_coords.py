@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from alikely.metrics.cells import CELLS
+from alikely.data.tables import CELLS
 
 __all__ = ["pair_coords"]
 

@@ -19,6 +19,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
@@ -26,7 +27,6 @@ from alikely.metrics import bounds
 from alikely.planning.operating import Setting, estimates, intervals, one_pair, unit_variance
 from alikely.planning.widths import check_accuracies, check_trials, check_width
 from alikely.simulate import cell_probabilities
-from alikely.stats.intervals import check_interval
 from alikely.stats.search import own_seed, smallest_number
 
 __all__ = ["assurance", "plan_from"]

@@ -24,6 +24,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.intervals import check_interval
 from alikely.benchmark.layout import (
     FEWEST_HUMANS,
     HUMANS,
@@ -41,7 +42,6 @@ from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
 from alikely.metrics import Metric
-from alikely.stats.intervals import check_interval
 
 __all__ = ["COMPONENTS", "best_design", "expected_errors", "variance_components"]
 

@@ -25,11 +25,11 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import check_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.metric import analytic_interval
 from alikely.metrics.readings import Readings
 from alikely.planning.widths import check_trials, check_width
-from alikely.stats.intervals import check_interval
 
 __all__ = ["items_for_agreement"]
 

@@ -32,9 +32,9 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
-from alikely.margins.reliability import spearman_brown
+from alikely._base.intervals import check_interval
 from alikely.metrics.margins import FEWEST_ITEMS
-from alikely.stats.intervals import check_interval
+from alikely.metrics.reliability import spearman_brown
 
 __all__ = [
     "answers_for_precision",

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import check_interval
 from alikely.benchmark.readers import ReaderStudy
-from alikely.stats.intervals import check_interval
 
 __all__ = ["readers"]
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
@@ -26,7 +27,6 @@ from alikely.planning.operating import (
     unit_variance,
 )
 from alikely.planning.widths import check_trials, check_width, stated_pairs
-from alikely.stats.intervals import check_interval
 from alikely.stats.variance import mean_of_defined
 
 __all__ = ["posterior_by_batch", "sequential_design"]

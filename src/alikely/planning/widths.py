@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric
@@ -40,7 +41,6 @@ from alikely.planning.operating import (
     unit_variance,
 )
 from alikely.simulate import cell_probabilities
-from alikely.stats.intervals import check_interval
 from alikely.stats.search import own_seed, smallest_number
 
 __all__ = [

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from alikely._base.intervals import percent
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.metrics import bounds, consistency
@@ -28,7 +29,6 @@ from alikely.plots._style import (
     styled,
 )
 from alikely.plots.pairs import Kinds, by_pair_kind
-from alikely.stats.intervals import percent
 
 __all__ = ["plot_accuracy", "plot_agreement"]
 

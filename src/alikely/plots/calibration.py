@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from alikely._base.intervals import percent
 from alikely._base.names import listed, nearest
 from alikely.plots._style import (
     COLORS,
@@ -33,7 +34,6 @@ from alikely.plots._style import (
     styled,
 )
 from alikely.stats.bands import rank_band
-from alikely.stats.intervals import percent
 
 __all__ = ["plot_coverage", "plot_data_averaged", "plot_rank_ecdf", "plot_recovery"]
 

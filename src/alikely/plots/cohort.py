@@ -10,12 +10,13 @@ import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 
+from alikely._base.intervals import CiKind, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
 from alikely.benchmark.cohorts import cohort_check, layout_of
 from alikely.benchmark.covariates import cohort_effects, covariate_values
 from alikely.plots._style import SCHOOLS, axes_or_new, legend_right, styled
-from alikely.stats.intervals import CiKind, check_interval, interval
+from alikely.stats.intervals import interval
 
 __all__ = ["plot_cohort", "plot_cohort_groups"]
 

@@ -12,12 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from alikely._base.intervals import CiKind, check_interval, percent
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
 from alikely.plots._regimes import legend_below
 from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right, styled
-from alikely.stats.intervals import CiKind, check_interval, interval, percent
+from alikely.stats.intervals import interval
 
 __all__ = ["plot_classes", "plot_error_row"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from alikely._base.intervals import CiKind
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
 from alikely.plots._style import (
@@ -21,7 +22,6 @@ from alikely.plots._style import (
     rows_shown,
     styled,
 )
-from alikely.stats.intervals import CiKind
 
 __all__ = ["plot_intervals"]
 

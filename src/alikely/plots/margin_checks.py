@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import percent
 from alikely.estimates.result import Result
 from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
 from alikely.plots._style import COLORS, below, key_outside, new_axes, styled
 from alikely.plots.margins import entry_of_margins
-from alikely.stats.intervals import percent
 
 __all__ = ["plot_margin_checks"]
 

@@ -14,8 +14,8 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
+from alikely._base.intervals import percent
 from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right, rows_shown, styled
-from alikely.stats.intervals import percent
 
 __all__ = ["plot_explained", "plot_variance_shares"]
 

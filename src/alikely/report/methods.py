@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from alikely._base.intervals import percent
 from alikely._base.numbers import counted
 from alikely._base.versions import versions
 from alikely.benchmark.benchmark import Benchmark
@@ -18,7 +19,6 @@ from alikely.estimates.result import Result
 from alikely.estimates.sentences import capital, interval_words, method_words
 from alikely.estimates.tree import Tree
 from alikely.report.blocks import Block, Code, Section, Text, table_of
-from alikely.stats.intervals import percent
 
 __all__ = ["Reference", "cited", "methods_section", "references"]
 

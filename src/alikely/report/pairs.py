@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from alikely._base.intervals import CiKind, bound_names
 from alikely._base.numbers import MISSING, p_words, span
 from alikely.data import Trials
 from alikely.estimates.contrast_words import contrast_sentence
@@ -36,7 +37,6 @@ from alikely.report.blocks import (
     table_of,
 )
 from alikely.report.data import kinds_of
-from alikely.stats.intervals import CiKind, bound_names
 
 __all__ = ["differences_of", "pair_findings", "pair_sections"]
 

@@ -6,7 +6,7 @@ from alikely.simulate.cells import cell_probabilities, copy_cell_probabilities, 
 from alikely.simulate.conditions import difficulty
 from alikely.simulate.copies import copied_trials
 from alikely.simulate.errors import error_rows, joint_errors
-from alikely.simulate.experiments import cohort, detection_experiment, observers
+from alikely.simulate.experiments import cohort, detection_experiment, example, observers
 from alikely.simulate.judges import Judged, judged_candidates, normal_consistency
 from alikely.simulate.labels import label_trials, shared_label_agreement
 from alikely.simulate.leaderboards import leaderboard, random_tree, tree_answers
@@ -39,6 +39,7 @@ __all__ = [
     "detection_experiment",
     "difficulty",
     "error_rows",
+    "example",
     "joint_errors",
     "judged_candidates",
     "label_trials",

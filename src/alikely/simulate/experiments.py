@@ -18,7 +18,7 @@ from scipy import special
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 
-__all__ = ["cohort", "detection_experiment", "observers"]
+__all__ = ["cohort", "detection_experiment", "example", "observers"]
 
 PLACE = ["dataset", "condition", "item"]
 TINY = np.finfo(np.float64).tiny
@@ -207,6 +207,34 @@ def observers(
         condition=np.repeat(list(eases), n_items).tolist(),
         item=[f"{name}_{i:04d}" for name in eases for i in range(n_items)],
         labels={"family": list(kind if families is None else families)},
+    )
+
+
+def example() -> Trials:
+    """Simulate the example that `alikely.load_example` reads: the same numbers every time.
+
+    Returns
+    -------
+    Trials
+        4 humans and 6 models of two families on 160 items in each of 3 conditions. ``clean`` is
+        at the ceiling: two models make no error there.
+
+    Examples
+    --------
+    >>> example()
+    <Trials: 10 observers, 480 trials, 16 classes>
+    """
+    return observers(
+        n_humans=4,
+        n_models=6,
+        n_items=160,
+        conditions={"clean": 4.2, "blur": 1.5, "noise": 0.4},
+        correlation=0.6,
+        spread=1.6,
+        abilities=[0.2, -0.1, 0.0, -0.2, -0.6, -0.3, 0.0, 0.2, 0.9, 1.2],
+        families=["human"] * 4 + ["convnet"] * 3 + ["transformer"] * 3,
+        no_response=0.01,
+        rng=20_260,
     )
 
 

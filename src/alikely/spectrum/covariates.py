@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from alikely._base.intervals import CiKind, check_interval
 from alikely.benchmark.covariates import (
     chosen_values,
     contrast_table,
     covariate_values,
     effect_at,
 )
-from alikely.stats.intervals import CiKind, check_interval
 
 __all__ = ["covariate_contrasts"]
 

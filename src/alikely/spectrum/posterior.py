@@ -25,13 +25,14 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
 from alikely.inference.complete import check_include, labelled, with_constants
-from alikely.stats.intervals import CiKind, bound_columns, check_interval, interval
+from alikely.stats.intervals import interval
 from alikely.stats.mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:

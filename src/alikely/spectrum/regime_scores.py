@@ -17,6 +17,7 @@ import xarray as xr
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.ranking import significantly_greater
@@ -25,7 +26,6 @@ from alikely.spectrum.alignment_tables import condition_groups, machines_of
 from alikely.spectrum.families import family_ranks
 from alikely.spectrum.regime_parts import Conditions, Deltas, RegimePart, mean_draws, regime_parts
 from alikely.stats.distances import Groups
-from alikely.stats.intervals import CiKind, bound_columns, check_interval
 from alikely.stats.shares import OPEN, bounds, share_bounds, shares
 
 __all__ = ["regime_alignment", "regime_family_contrasts"]

@@ -2,98 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-__all__ = [
-    "CiKind",
-    "bound_columns",
-    "bound_names",
-    "check_interval",
-    "defined_quantiles",
-    "describe_draws",
-    "interval",
-    "percent",
-]
+from alikely._base.intervals import CiKind, bound_columns, check_interval
 
-CiKind = Literal["eti", "hdi"]
-
-
-def check_interval(ci_prob: float, ci_kind: str) -> None:
-    """Refuse a probability outside (0, 1) or an unknown kind of interval."""
-    if not isinstance(ci_prob, numbers.Real):
-        raise TypeError(f"ci_prob must be a number between 0 and 1, got {ci_prob!r}; try 0.95")
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
-    if ci_kind not in ("eti", "hdi"):
-        raise ValueError(f"ci_kind must be 'eti' or 'hdi', got {ci_kind!r}")
-
-
-def percent(ci_prob: float) -> str:
-    """A probability in words, as tables and plots have it.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.999)
-    ('95 %', '99.9 %')
-    """
-    return f"{100 * ci_prob:g} %"
-
-
-def bound_names(school: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
-    """Names of the columns that hold the bounds of an interval.
-
-    Parameters
-    ----------
-    school : str
-        What the interval is of, such as ``"bootstrap"``; empty for a table with a row per school.
-    ci_kind : str
-        ``"eti"``, ``"hdi"``, or ``"ci"`` of an interval that is neither.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    lower, upper : str
-
-    Examples
-    --------
-    >>> bound_names("bootstrap", "eti", 0.95)
-    ('bootstrap_eti95_lb', 'bootstrap_eti95_ub')
-    """
-    name = "_".join(filter(None, [school, ci_kind + percent(ci_prob).split()[0]]))
-    return f"{name}_lb", f"{name}_ub"
-
-
-def bound_columns(
-    school: str, ci_kind: str, ci_prob: float, bounds: NDArray[np.floating]
-) -> dict[str, NDArray[np.floating]]:
-    """Columns that hold the bounds of an interval.
-
-    Parameters
-    ----------
-    school, ci_kind, ci_prob
-        As in `bound_names`.
-    bounds : ndarray, shape (..., 2)
-        Lower and upper bounds.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (...)
-
-    Examples
-    --------
-    >>> bound_columns("", "hdi", 0.9, np.array([[0.1, 0.2]]))
-    {'hdi90_lb': array([0.1]), 'hdi90_ub': array([0.2])}
-    """
-    lower, upper = bound_names(school, ci_kind, ci_prob)
-    # The empty index makes a number of an array without dims.
-    return {lower: bounds[..., 0][()], upper: bounds[..., 1][()]}
+__all__ = ["defined_quantiles", "describe_draws", "interval"]
 
 
 def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> NDArray[np.float64]:

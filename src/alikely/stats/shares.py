@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely.stats.intervals import CiKind, interval
+from alikely._base.intervals import CiKind
+from alikely.stats.intervals import interval
 
 __all__ = ["OPEN", "bounds", "share_bounds", "shares"]
 

@@ -10,13 +10,12 @@ import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely import models
+from alikely import models, simulate
 from alikely._base.arrays import Floats
 from alikely.calibration.case import Case
 from alikely.calibration.cases._pairs import experiment
 from alikely.calibration.ranks import Values
 from alikely.data.cohorts import cohort_counts
-from alikely.datasets.loaders import load_example
 from alikely.models.cohorts import cohort_layout
 
 N_HUMANS, N_TRIALS = 4, 100
@@ -124,7 +123,7 @@ def _machines(
 
 
 MAIN = Case(
-    example=lambda: models.cohort(cohort_counts(load_example())),
+    example=lambda: models.cohort(cohort_counts(simulate.example())),
     design=_design,
     simulate=_data,
     quantities=(

@@ -8,12 +8,11 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from alikely import models
+from alikely import models, simulate
 from alikely.calibration.case import Case
 from alikely.calibration.cases._pairs import experiment, resampled_cells
 from alikely.calibration.ranks import Values
 from alikely.data.tables import joint_correctness
-from alikely.datasets.loaders import load_example
 
 
 @functools.cache
@@ -47,7 +46,7 @@ def _data(truth: Values, rng: np.random.Generator, size: tuple[int, ...] = ()) -
 
 
 def _example() -> pm.Model:
-    return models.pooled_pairs(joint_correctness(load_example(), "human-model", "condition"))
+    return models.pooled_pairs(joint_correctness(simulate.example(), "human-model", "condition"))
 
 
 MAIN = Case(

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from alikely._base.names import listed, nearest
+from alikely.data.readers.model_vs_human import normalise_condition
 from alikely.data.trials import Trials
-from alikely.datasets.loaders import normalise_condition
 
 __all__ = ["EXCLUSIONS", "Exclusions", "exclude_conditions"]
 
