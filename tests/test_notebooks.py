@@ -44,6 +44,9 @@ def test_outputs_are_there(notebook: Path) -> None:
     assert [n for n, cell in enumerate(cells, start=1) if draws(cell) and not shown(cell)] == []
     kinds = {output["output_type"] for cell in cells for output in cell["outputs"]}
     assert "error" not in kinds
+    # Bars of progress, when it is done.
+    texts = ["".join(o.get("data", {}).get("text/plain", "")) for c in cells for o in c["outputs"]]
+    assert not any(text.startswith("<nutpie") for text in texts)
     assert notebook.stat().st_size < ENOUGH
 
 
