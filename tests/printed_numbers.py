@@ -49,7 +49,7 @@ PEOPLE = {
 }
 # Xu et al. (2026), Table 4.
 NORMALITY = {"accuracy": ".004 .001 .021", "logit": ".194 .135 .192"}
-# Alvarez and Konkle (2025), Figure 3: shares of 10,000 simulated estimates that are far off.
+# Alvarez and Konkle (2024), Figure 3: shares of 10,000 simulated estimates that are far off.
 OUTSIDE = {10: ".4731", 20: ".4461", 300: ".04"}
 
 

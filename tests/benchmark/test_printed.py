@@ -125,3 +125,18 @@ def test_bad_input(trials: al.Trials) -> None:
     perfect = al.Trials.from_correct(np.ones((3, 20)), kind=["human"] * 3)
     with pytest.raises(ValueError, match="people never or always err"):
         reconstruct_leaderboard(alone, perfect)
+    with pytest.raises(ValueError, match="table has no rows"):
+        reconstruct_leaderboard(table.head(0), trials)
+    with pytest.raises(ValueError, match="column 'score' of table must hold numbers"):
+        reconstruct_leaderboard(table.assign(score="high"), trials)
+    with pytest.raises(ValueError, match=r"n_samples must be a whole number.*got 150\.5"):
+        reconstruct_leaderboard(table, trials, n_samples=150.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("score", "scores"), [(58.2, "ceiled"), (-58.2, "ceiled"), (1.5, "raw"), (-3.0, "raw")]
+)
+def test_a_score_that_no_trials_have(trials: al.Trials, score: float, scores: Any) -> None:
+    table = printed_scores(trials).assign(score=score)
+    with pytest.raises(ValueError, match=r"beyond \[-1, 1\]; is it a percentage"):
+        reconstruct_leaderboard(table, trials, scores=scores, n_samples=100, rng=1)

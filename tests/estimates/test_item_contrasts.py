@@ -86,3 +86,5 @@ def test_bad_input() -> None:
         confusion_matrices(1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="trials must be Trials, got int"):
         item_contrast(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="by must map observers to groups, got list"):
+        item_contrast(trials, by=["human"])  # type: ignore[arg-type]

@@ -140,3 +140,22 @@ def test_bad_input(ec: al.Result) -> None:
         family_scores(tables, dict.fromkeys(al.load_example().observers, "one"))
     with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
         family_scores(tables, {}, n_permutations=0)
+
+
+def test_numbers_that_are_none(ec: al.Result) -> None:
+    table = ec.pairs[["observer_a", "observer_b"]].drop_duplicates().assign(size=1.0)
+    families = al.load_example().data["family"]
+    scores = pd.Series(np.arange(5.0), list("abcde"))
+    outside = pd.DataFrame({"size": [1, 2, 4, 3, 9]}, index=list("abcde"))
+    with pytest.raises(ValueError, match="column 'size' of a table of pairs must hold numbers"):
+        al.metric_correlations([ec, table.assign(size="big")])
+    with pytest.raises(ValueError, match="results hold no pair of systems"):
+        al.metric_correlations([table.head(0), table.head(0).rename(columns={"size": "other"})])
+    with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 10\.5"):
+        al.metric_correlations([ec, table], n_resamples=10.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"n_permutations must be a whole number.*got 2\.5"):
+        family_scores([ec, table], families, n_permutations=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 2\.5"):
+        outside_correlations(scores, outside, n_resamples=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="scores must be numbers"):
+        outside_correlations(scores.astype(str) + "x", outside)

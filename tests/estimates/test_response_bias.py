@@ -168,3 +168,7 @@ def test_bad_input() -> None:
         response_bias(trials).summary(n_resamples=1)
     with pytest.raises(ValueError, match="correctness only"):
         response_bias(al.Trials.from_correct([[1, 0], [0, 1]]))
+    with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 2\.5"):
+        response_bias(trials).summary(n_resamples=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="one and other must be two groups, got 'human' twice"):
+        response_bias(trials).difference("human", "human")

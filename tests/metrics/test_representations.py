@@ -144,3 +144,21 @@ def test_bad_input() -> None:
         confidence_divergence(np.eye(2), [[1, 0], [2, 3]])
     with pytest.raises(ValueError, match="number of a class, 0 to 1, for each of 2 items"):
         confidence_similarity(np.eye(2), np.eye(2), truth=[0, 2])
+
+
+def test_units_alike_for_all_items_are_no_spread() -> None:
+    """Whatever rounding leaves of them."""
+    rng = np.random.default_rng(0)
+    for _ in range(1_000):
+        n = int(rng.integers(4, 60))
+        row = rng.normal(size=rng.integers(1, 6)) * 10 ** rng.uniform(-3, 3)
+        x, y = np.tile(row, (n, 1)), rng.normal(size=(n, 3))
+        assert np.isnan(cka(x, y))
+        assert np.isnan(debiased_cka(x, y))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e200])
+def test_no_scale_is_too_small_or_too_large(scale: float) -> None:
+    x, y = two()
+    assert cka(x * scale, y) == pytest.approx(cka(x, y), abs=1e-12)
+    assert debiased_cka(x * scale, y) == pytest.approx(debiased_cka(x, y), abs=1e-12)

@@ -77,6 +77,8 @@ def test_a_choice_among_equals_does_not_hold_up() -> None:
     [
         ({"n_splits": 1}, "n_splits must be at least 2, got 1"),
         ({"n_conditions": 9}, "n_conditions must be 1 to 3, got 9"),
+        ({"n_conditions": 1.5}, "n_conditions must be a whole number"),
+        ({"n_splits": 2.5}, "n_splits must be a whole number"),
         ({"models": "robot"}, "at least two observers of kind 'robot', got 0"),
         ({"humans": "robot"}, r"must have at least 2 people who saw all and 8 images, got 0"),
     ],
@@ -98,3 +100,17 @@ def test_bad_trials() -> None:
     )
     with pytest.raises(ValueError, match="lacks trials of all:b; leave out one"):
         choose_conditions(lacking)
+
+
+def test_splits_in_which_nobody_errs_say_nothing() -> None:
+    """No warning, and NaN where nothing is defined."""
+    rng = np.random.default_rng(1)
+    correct = (rng.random((6, 60)) < 0.7).astype(int)
+    correct[:2, :30] = 1
+    correct[2:4, :30] = 1
+    trials = al.Trials.from_correct(
+        correct, kind=["human"] * 2 + ["model"] * 4, condition=["a"] * 30 + ["b"] * 30
+    )
+    found = choose_conditions(trials, n_splits=4, rng=1).validation
+    assert np.isnan(found["held_out"].iloc[-1])
+    assert np.isnan(found["gain_lb"].iloc[-1])

@@ -56,3 +56,15 @@ def test_bad_input() -> None:
         al.simulate.copied_trials([1, 0], 1.5, 0.5)
     with pytest.raises(ValueError, match=r"own_accuracy must lie in \[0, 1\], got -0.1"):
         al.simulate.copied_trials([1, 0], 0.5, -0.1)
+    with pytest.raises(
+        ValueError, match=r"copy_probability must be one number, got \[0\.4, 0\.5\]"
+    ):
+        al.simulate.copied_trials([1, 0], [0.4, 0.5], 0.5)  # type: ignore[arg-type]
+    for size in (2.5, -1, (3, 1.5)):
+        with pytest.raises(ValueError, match="size must be whole numbers, at least 0, got"):
+            al.simulate.copied_trials([1, 0], 0.5, 0.5, size=size)  # type: ignore[arg-type]
+
+
+def test_sizes_of_numpy_are_sizes() -> None:
+    found = al.simulate.copied_trials([1, 0], 0.5, np.float64(0.5), size=np.int64(3), rng=1)
+    np.testing.assert_array_equal(found, al.simulate.copied_trials([1, 0], 0.5, 0.5, size=3, rng=1))

@@ -27,6 +27,7 @@ from alikely.benchmark.ranking import significantly_greater
 from alikely.benchmark.reconstruction import condition_draws
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
+from alikely.estimates.doors import check_numbers
 from alikely.metrics.consistency import accuracies, error_consistency
 
 __all__ = ["SCHEMES", "reconstruct_leaderboard"]
@@ -98,7 +99,7 @@ def reconstruct_leaderboard(
     ValueError
         If a column is missing, a score is, a machine lacks a condition or has it twice, people have
         no such condition, or always or never err in one, or their ceiling is not above 0; or if a
-        number is out of range.
+        number, or the error consistency that a score stands for, is out of range.
 
     Notes
     -----
@@ -130,10 +131,18 @@ def reconstruct_leaderboard(
         )
     if scores not in ("ceiled", "raw"):
         raise ValueError(f"scores must be 'ceiled' or 'raw', got {scores!r}")
+    check_numbers(n_samples=n_samples)
     printed = _printed(table)
     places = _places(human_trials, humans, list(printed.columns))
     ceilings = np.array([place.ceiling for place in places])
     consistency = printed.to_numpy() * (ceilings if scores == "ceiled" else 1.0)
+    if (beyond := np.argwhere(np.abs(consistency) > 1 + 1e-9)).size:
+        system, of = printed.index[beyond[0, 0]], " | ".join(printed.columns[beyond[0, 1]])
+        raise ValueError(
+            f"the score of {system!r} in {of}, {printed.to_numpy()[*beyond[0]]:g}, is an error "
+            f"consistency of {consistency[*beyond[0]]:.3g}, beyond [-1, 1]; is it a percentage, or "
+            f"are scores not {scores!r}?"
+        )
     weights = _nested_weights([dataset for dataset, _ in printed.columns])
     estimate = consistency @ weights
     reach = stats.norm.ppf((1 + ci_prob) / 2)
@@ -182,7 +191,12 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
             f"table has no column {missing[0]!r}; it needs {', '.join(LABELS)}, got "
             f"{listed([*map(str, table.columns)])}"
         )
-    frame = table[columns].astype(dict.fromkeys(columns[:-1], str) | {"score": float})
+    if table.empty:
+        raise ValueError("table has no rows; it needs one per machine and condition")
+    try:
+        frame = table[columns].astype(dict.fromkeys(columns[:-1], str) | {"score": float})
+    except (TypeError, ValueError):
+        raise ValueError("column 'score' of table must hold numbers") from None
     if "condition" not in frame:
         frame.insert(2, "condition", "")
     keys = ["system", "dataset", "condition"]

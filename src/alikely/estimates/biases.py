@@ -29,6 +29,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.estimates.doors import check_numbers
 from alikely.stats.intervals import interval
 from alikely.stats.variance import mean_of_defined
 
@@ -188,11 +189,13 @@ class ResponseBias:
         Raises
         ------
         ValueError
-            If a group is unknown or none of its observers decided for either cue, or a number is
-            out of range.
+            If a group is unknown, both are one, none of its observers decided for either cue, or a
+            number is out of range.
         """
         check_interval(ci_prob, ci_kind)
         _at_least_two(n_resamples)
+        if one == other:
+            raise ValueError(f"one and other must be two groups, got {one!r} twice")
         groups = self.kinds if by is None else [str(by.get(name, "")) for name in self.observers]
         members = [self._members(groups, name) for name in (one, other)]
         estimate = self.estimate
@@ -413,5 +416,6 @@ def _dirichlet(generator: np.random.Generator, n: int, size: int) -> Floats:
 
 
 def _at_least_two(n_resamples: int) -> None:
+    check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")

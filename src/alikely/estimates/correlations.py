@@ -25,6 +25,7 @@ from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
+from alikely.estimates.doors import check_numbers
 from alikely.estimates.result import LABELS, Result
 from alikely.stats.intervals import interval
 
@@ -91,9 +92,12 @@ def metric_correlations(
     ['all | clean', 'all | blur', 'all | noise', 'mean', 'global']
     """
     check_interval(ci_prob, ci_kind)
+    check_numbers(n_resamples=n_resamples)
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     frame, names = matched(results)
+    if frame.empty:
+        raise ValueError("results hold no pair of systems; give tables with at least 3 pairs")
     domains = np.array(nested_labels(frame["dataset"], frame["condition"]))
     groups = [np.flatnonzero(domains == name) for name in dict.fromkeys(domains)]
     labels = [*dict.fromkeys(domains), "mean", "global"]
@@ -208,7 +212,10 @@ def _table(result: Values) -> tuple[pd.DataFrame, str]:
     name = str(values[0])
     table = result.rename(columns={values[0]: name}).reset_index(drop=True)
     keys = [column for column in LABELS if column in table]
-    table = table.astype(dict.fromkeys(keys, str) | {name: float})
+    try:
+        table = table.astype(dict.fromkeys(keys, str) | {name: float})
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} of a table of pairs must hold numbers") from None
     both = np.sort(table[LABELS[2:]].to_numpy(dtype=str), axis=1)
     key = table[keys].assign(observer_a=both[:, 0], observer_b=both[:, 1])
     if key.duplicated().any():

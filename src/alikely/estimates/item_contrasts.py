@@ -84,7 +84,7 @@ def item_contrast(
     Raises
     ------
     TypeError
-        If `trials` is not of that class.
+        If `trials` is not of that class, or `by` no mapping.
     ValueError
         If a group is unknown or both are one, thresholds are out of order, no item was shown to
         both groups, or items came back within a condition: tests and chance are of single answers.
@@ -107,6 +107,8 @@ def item_contrast(
     if not 0 <= hard < easy <= 1:
         raise ValueError(f"it must be 0 <= hard < easy <= 1, got hard={hard:g} and easy={easy:g}")
     refuse_repeats(trials.data, "a contrast of items")
+    if by is not None and not isinstance(by, Mapping):
+        raise TypeError(f"by must map observers to groups, got {type(by).__name__}")
     kinds = trials.data["kind"].values.astype(str).tolist()
     groups = kinds if by is None else [str(by.get(name, "")) for name in trials.observers]
     if one == other:

@@ -28,6 +28,7 @@ from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.correlations import Values, matched
+from alikely.estimates.doors import check_numbers
 from alikely.stats.distances import Groups, group_codes, group_mapping, unique_names
 from alikely.stats.intervals import interval
 from alikely.stats.multiplicity import adjusted_p_values
@@ -92,6 +93,7 @@ def family_scores(
     >>> table.loc[0, ["metric", "family", "other"]].tolist()
     ['error_consistency', 'human', 'human']
     """
+    check_numbers(n_permutations=n_permutations)
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
     frame, metrics = matched(results)
@@ -204,6 +206,7 @@ def outside_correlations(
     [['size', 5, 0.9]]
     """
     check_interval(ci_prob, ci_kind)
+    check_numbers(n_resamples=n_resamples, n_permutations=n_permutations)
     for name, value in (("n_resamples", n_resamples), ("n_permutations", n_permutations)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
@@ -214,7 +217,11 @@ def outside_correlations(
             f"scores must be a Series by observer, got {type(scores).__name__}; of scores of "
             "machines: scores.summary().set_index('system')['estimate']"
         )
-    own = pd.Series(scores.to_numpy(dtype=float), unique_names(scores.index, "scores"))
+    try:
+        values = scores.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise ValueError("scores must be numbers") from None
+    own = pd.Series(values, unique_names(scores.index, "scores"))
     table = outside.set_axis(unique_names(outside.index, "rows of outside"), axis=0)
     rows, seeds = [], seed_sequence(rng).spawn(max(table.shape[1], 1))
     for (column, given), seed in zip(table.items(), seeds, strict=False):

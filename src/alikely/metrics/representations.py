@@ -155,8 +155,15 @@ def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
 
 def _kernels(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     # Centred before: the same in exact arithmetic, and without the loss of digits of large means.
-    x, y = one - one.mean(axis=0), other - other.mean(axis=0)
+    x, y = _spread(one), _spread(other)
     return x @ x.T, y @ y.T
+
+
+def _spread(values: Floats) -> Floats:
+    """Values less the mean of their unit, in a scale near 1: powers of two change no digit."""
+    # What rounding leaves of a unit that is the same for all items is no spread.
+    x = np.where(np.ptp(values, axis=0) > 0, values - values.mean(axis=0), 0.0)
+    return np.asarray(np.ldexp(x, -np.frexp(np.abs(x).max())[1]))
 
 
 def _centred(kernel: Floats, weight: Floats) -> Floats:

@@ -22,7 +22,9 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.estimates.doors import check_numbers
 from alikely.metrics.consistency import error_consistency, error_consistency_influence
+from alikely.stats.intervals import interval
 from alikely.stats.variance import mean_of_defined
 
 __all__ = ["ChosenConditions", "choose_conditions"]
@@ -103,7 +105,9 @@ def choose_conditions(
     -----
     The separation of a set is the variance of the machines' means over the mean variance of their
     differences, halved, for new images: how far machines are apart in units of their errors,
-    squared. 1 is what noise alone gives. It knows the errors of images, not those of new people.
+    squared. 1 is what noise alone gives. It knows the errors of images, not those of new people. A
+    machine that never errs in a condition has an error consistency of 0 with everybody there, and
+    no error of it: near the ceiling conditions seem to tell more than they do.
 
     Examples
     --------
@@ -114,12 +118,14 @@ def choose_conditions(
     """
     if not isinstance(trials, Trials):
         raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
+    check_numbers(n_splits=n_splits)
     if n_splits < 2:
         raise ValueError(f"n_splits must be at least 2, got {n_splits}")
     refuse_repeats(trials.data, "the choice of conditions")
     places = _places(trials, models, humans)
     names = list(places)
     most = len(names) if n_conditions is None else n_conditions
+    check_numbers(n_conditions=most)
     if not 1 <= most <= len(names):
         raise ValueError(f"n_conditions must be 1 to {len(names)}, got {n_conditions}")
     whole = [_part(*place) for place in places.values()]
@@ -135,13 +141,13 @@ def choose_conditions(
         held[split] = [_separation(second, chosen[: n + 1]) for n in range(most)]
         shuffled = [generator.permutation(len(names)) for _ in range(20)]
         chance[split] = [
-            np.nanmean([_separation(second, s[: n + 1].tolist()) for s in shuffled])
+            mean_of_defined([_separation(second, s[: n + 1].tolist()) for s in shuffled])
             for n in range(most)
         ]
     gain = held - chance
     table = pd.DataFrame({"n": np.arange(1, most + 1), "own": mean_of_defined(own)})
     for name, found in (("held_out", held), ("gain", gain)):
-        low, high = np.nanquantile(found, [0.025, 0.975], axis=0)
+        low, high = interval(found, 0.95, "eti").T
         table = table.assign(
             **{name: mean_of_defined(found), f"{name}_lb": low, f"{name}_ub": high}
         )

@@ -9,6 +9,8 @@ References
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -53,7 +55,8 @@ def copied_trials(
     Raises
     ------
     ValueError
-        If an answer is neither 0 nor 1, or a probability lies outside its range.
+        If an answer is neither 0 nor 1, a probability lies outside its range, or `size` is no
+        number of observers.
 
     Examples
     --------
@@ -70,10 +73,14 @@ def copied_trials(
         ("copy_probability", copy_probability, -1),
         ("own_accuracy", own_accuracy, 0),
     ):
+        if not isinstance(value, numbers.Real):
+            raise ValueError(f"{name} must be one number, got {value!r}")
         if not low <= value <= 1:
             raise ValueError(f"{name} must lie in [{low}, 1], got {value:g}")
     generator = np.random.default_rng(seed_sequence(rng))
-    leading = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    leading = () if size is None else tuple(np.atleast_1d(np.asarray(size)).tolist())
+    if not all(isinstance(n, int) and n >= 0 for n in leading):
+        raise ValueError(f"size must be whole numbers, at least 0, got {size!r}")
     shape = (*leading, *given.shape)
     right = given.astype(bool)
     shown = right if copy_probability >= 0 else ~right
