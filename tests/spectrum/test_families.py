@@ -133,32 +133,47 @@ KIND = {f"model_{i}": "early" if i < 4 else "late" for i in range(1, 7)}
 def test_each_regime_is_tested_where_all_is_defined(alignment: xr.Dataset) -> None:
     options: dict[str, Any] = {"n_permutations": 199}
     found = regime_family_tests(alignment, REGIME, SMALL, KIND, rng=3, **options)
-    assert found["regime"].tolist() == ["near"] * 3 + ["far"] * 3
+    kinds = list(dict.fromkeys(KIND.values()))
+    n = 3 + len(kinds)
+    assert found["regime"].tolist() == ["near"] * n + ["far"] * n
     # Nobody errs in clean images as another does: one of the machines has no agreement there.
-    assert found["n_conditions"].tolist() == [1] * 6
-    assert found["n_undefined"].tolist() == [1] * 3 + [0] * 3
+    assert found["n_conditions"].tolist() == [1] * 2 * n
+    assert found["n_undefined"].tolist() == [1] * n + [0] * n
     for condition, seed in zip(
         ("all:blur", "all:noise"), np.random.SeedSequence(3).spawn(2), strict=True
     ):
         regime = REGIME[condition]
         own = alignment_profiles(alignment, [condition])
+        here = found[found["regime"] == regime].reset_index(drop=True)
         pd.testing.assert_frame_equal(
-            found[found["regime"] == regime]
-            .drop(columns=["regime", "n_conditions", "n_undefined"])
-            .reset_index(drop=True),
+            here.drop(columns=["regime", "n_conditions", "n_undefined"])[:3],
             family_tests(own, SMALL, KIND, rng=seed, **options),
         )
+        assert here["hypothesis"].tolist()[3:] == [f"H1 in {kind}" for kind in kinds]
+        for kind, row in zip(kinds, here[3:].itertuples(), strict=True):
+            members = {name: SMALL[name] for name in SMALL if KIND[name] == kind}
+            assert row.n_systems == len(members)
+            assert row.n_groups == len(set(members.values()))
+            if row.note:
+                assert np.isnan(row.p_value)
+                continue
+            test = permutation_test(profile_distances(own.loc[list(members)]), members, **options)
+            assert row.statistic == pytest.approx(test.statistic, rel=1e-12)
+            # Of two sets of permutations, 4 Monte-Carlo errors of their difference.
+            error = np.sqrt(2 * test.p_value * (1 - test.p_value) / options["n_permutations"])
+            assert row.p_value == pytest.approx(test.p_value, abs=4 * error + 0.02)
 
 
 def test_a_regime_without_a_defined_condition_says_so(alignment: xr.Dataset) -> None:
     regime = REGIME | {"all:blur": "far"}
     found = regime_family_tests(alignment, regime, SMALL, KIND, n_permutations=99, rng=3)
     near = found[found["regime"] == "near"]
-    assert near["hypothesis"].tolist() == HYPOTHESES
-    assert near["n_conditions"].tolist() == [0] * 3
+    named = [*HYPOTHESES, *(f"H1 in {kind}" for kind in dict.fromkeys(KIND.values()))]
+    assert near["hypothesis"].tolist() == named
+    assert near["n_conditions"].tolist() == [0] * len(named)
     assert near[["statistic", "p_value"]].isna().all(axis=None)
     assert near["note"].str.contains("undefined").all()
-    assert found["n_conditions"].tolist()[3:] == [2] * 3
+    assert found["n_conditions"].tolist()[len(named) :] == [2] * len(named)
 
 
 def test_super_families_of_one_family_leave_nothing_to_shuffle() -> None:

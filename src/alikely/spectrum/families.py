@@ -113,6 +113,32 @@ def family_tests(
     return pd.DataFrame(rows)
 
 
+def _of_each_super_family(
+    profiles: pd.DataFrame,
+    families: dict[str, str],
+    super_families: dict[str, str],
+    n_permutations: int,
+    seed: np.random.SeedSequence,
+) -> pd.DataFrame:
+    """Families of one super-family, among its own systems: a row for each, as `family_tests`."""
+    names = [str(name) for name in profiles.index]
+    kinds = list(dict.fromkeys(super_families[name] for name in names))
+    rows = []
+    for kind, own in zip(kinds, seed.spawn(len(kinds)), strict=True):
+        members = {name: families[name] for name in names if super_families[name] == kind}
+        sizes = pd.Series(members).value_counts()
+        row = {"hypothesis": f"{FAMILY} in {kind}", **dict.fromkeys(TEST, np.nan)}
+        row |= {"n_groups": len(sizes), "n_systems": len(members), "note": ""}
+        if len(sizes) == 1 or sizes.max() == 1:
+            row["note"] = "it holds no pair of one family and another family"
+        else:
+            distances = profile_distances(profiles.loc[list(members)])
+            test = permutation_test(distances, members, n_permutations=n_permutations, rng=own)
+            row |= {name: getattr(test, name) for name in TEST}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def _refuse_split(families: dict[str, str], super_families: dict[str, str]) -> None:
     over: dict[str, str] = {}
     for name, family in families.items():
@@ -153,10 +179,12 @@ def regime_family_tests(
     Returns
     -------
     pandas.DataFrame
-        The rows of `family_tests` for each regime, in the order in which labels appear. Before
-        its columns ``regime, n_conditions`` (tested) and ``n_undefined``: conditions in which the
-        agreement of a machine is undefined by some metric, which are left out. Where all of them
-        are, numbers are NaN and ``note`` says so.
+        The rows of `family_tests` for each regime, in the order in which labels appear, and for
+        each super-family ``H1 in NAME``: its families, among its own machines. An effect below 0:
+        members are nearer than chance makes them. Before its columns ``regime, n_conditions``
+        (tested) and ``n_undefined``: conditions in which the agreement of a machine is undefined
+        by some metric, which are left out. Where all of them are, numbers are NaN and ``note``
+        says so.
 
     Raises
     ------
@@ -171,7 +199,7 @@ def regime_family_tests(
     >>> family = {f"model_{i}": "abcdef"[i // 2] for i in range(1, 7)}
     >>> kind = {f"model_{i}": "early" if i < 4 else "late" for i in range(1, 7)}
     >>> table = regime_family_tests(alignment, regime, family, kind, n_permutations=99, rng=1)
-    >>> table[["regime", "hypothesis", "n_conditions", "n_undefined"]].values.tolist()[::3]
+    >>> table[["regime", "hypothesis", "n_conditions", "n_undefined"]].values.tolist()[::5]
     [['near', 'H1', 1, 1], ['far', 'H1', 1, 0]]
     """
     machines = machines_of(alignment)
@@ -184,11 +212,21 @@ def regime_family_tests(
         tested = [condition for condition in of_it if defined.sel(condition=condition)]
         if tested:
             profiles = alignment_profiles(alignment, tested)
-            table = family_tests(
+            whole = family_tests(
                 profiles, families, super_families, n_permutations=n_permutations, rng=seed
             )
+            of_each = _of_each_super_family(
+                profiles,
+                group_mapping(families),
+                group_mapping(super_families),
+                n_permutations,
+                seed,
+            )
+            table = pd.concat([whole, of_each], ignore_index=True)
         else:
-            table = pd.DataFrame({"hypothesis": [FAMILY, GIVEN, SUPER]}).assign(
+            kinds = dict.fromkeys(group_mapping(super_families)[name] for name in machines)
+            asked = [FAMILY, GIVEN, SUPER, *(f"{FAMILY} in {kind}" for kind in kinds)]
+            table = pd.DataFrame({"hypothesis": asked}).assign(
                 **dict.fromkeys(TEST, np.nan),
                 n_groups=0,
                 n_systems=len(machines),

@@ -50,8 +50,8 @@ __all__ = [
 
 # Chains pass slowly between groupings of the conditions that explain them alike: one draw in so
 # many is kept.
-THIN = 4
-TARGET_ACCEPT = 0.9
+THIN = 8
+TARGET_ACCEPT = 0.97
 # What tables and pictures are made of.
 QUANTITIES = {
     "logit_accuracy": ("condition",),

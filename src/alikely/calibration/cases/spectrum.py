@@ -13,7 +13,7 @@ from alikely.calibration.ranks import Values
 
 PEOPLE, CONDITIONS, ANSWERS = 4, 8, 60
 # Of the front door: with fewer than 20 conditions steps are short.
-SHORT_STEPS, LONG_STEPS = 0.99, 0.9
+SHORT_STEPS, LONG_STEPS = 0.99, 0.97
 
 
 def _design(k: int = 2, n_conditions: int = CONDITIONS) -> pm.Model:
