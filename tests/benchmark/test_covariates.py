@@ -293,6 +293,11 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
          "rows that are not in the data: model_33; leave them out; did you mean 'model_3'"),
         (lambda t: {"machine": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
         (lambda t: {"machine": t[[]]}, "have no column; give at least one"),
+        (lambda t: {"machine": t.rename(columns={"family": 3})}, "digits and underscores.*got 3"),
+        (lambda t: {"machine": pd.concat([t, t[["year"]]], axis=1)},
+         "covariates of machine have two columns 'year'; give them different names"),
+        (lambda t: {"machine": t.assign(year=t["year"] * 1e300)},
+         r"'year' of machine is too large or small to work with, .*e\+303; give it another unit"),
         (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
         (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of machine is missing for model_3; fill"),
         (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of machine is missing for"),
@@ -315,8 +320,9 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
 )  # fmt: skip
 def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
     counts = al.data.cohort_counts(al.load_example())
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as caught:
         al.models.cohort(counts, covariates=given(table))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

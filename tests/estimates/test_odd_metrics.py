@@ -84,6 +84,24 @@ def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
         own(**change)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": lambda cells: 1.0}, r"value of the metric 'mine' .*shape \(2,\), got \(\)"),
+        ({"influence": ERROR_CONSISTENCY.value}, r"influence of .*\(2, 4\), got \(2,\)"),
+        ({"reason": lambda cells: ""}, r"reason of .*shape \(2,\), got \(\)"),
+        (
+            {"influence": lambda cells: ERROR_CONSISTENCY.influence(cells) + 0.1},
+            r"influence of the metric 'mine' must have mean 0 over the trials.*got 0.1 for the",
+        ),
+    ],
+)
+def test_functions_of_cells_that_fit_no_metric(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        al.metrics.register(own(**change))
+    assert "\n" not in str(caught.value)
+
+
 def test_a_metric_of_the_house_is_not_replaced() -> None:
     with pytest.raises(ValueError, match="a metric named 'error_consistency' is registered"):
         al.metrics.register(dataclasses.replace(ERROR_CONSISTENCY, scale="fisher"))

@@ -186,3 +186,20 @@ def test_command_line(phi: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "human-human" in capsys.readouterr().out
     assert main(["compare", str(file), "--metric", "nowhere:PHI"]) == 2
     assert "no metric at 'nowhere:PHI'" in capsys.readouterr().err
+
+
+def test_command_line_in_the_folder_of_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--metric measures:PHI` is of the measures.py beside the user, behind what is installed."""
+    text = FILE.read_text().replace('"phi"', '"my_phi"').replace('"phi coeff', '"my phi coeff')
+    (tmp_path / "measures_of_mine.py").write_text(text)
+    al.load_example().select(condition=HARD).to_table().to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    few = ["--resamples", "50", "--draws", "50"]
+    assert main(["compare", "t.csv", "--metric", "measures_of_mine:PHI", *few]) == 0
+    assert "phi coefficient" in capsys.readouterr().out
+    assert sys.path == path
+    assert sys.modules["measures_of_mine"].__file__ == str(tmp_path / "measures_of_mine.py")
+    del sys.modules["measures_of_mine"]

@@ -339,6 +339,7 @@ def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
         ("spectrum", {"regime_sd": (-1.0, 0)}, "LogNormal(mu, sigma): (-1.0, 0): sigma > 0"),
         ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
         ("spectrum", {"regime_weight": (4, 4)}, "Dirichlet(a), has 1 parameter, got (4, 4)"),
+        ("spectrum", {"regime_weight": 3}, "Dirichlet(a), takes a list, one number for each of 2"),
         ("spectrum", {"regime_weight": pm.MvNormal.dist([0, 0], np.eye(2))}, "default, Dirichl"),
         ("copying, direct prior", {"uv": (1, 1)}, "no family with parameters; give a distribution"),
     ],

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, verb: Parser) -> int:
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        with contextlib.redirect_stdout(Printable(sys.stdout)), _terminable():
+        with contextlib.redirect_stdout(Printable(sys.stdout)), _terminable(), _importable():
             code = _run(options, verb)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -125,6 +125,19 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _importable() -> Iterator[None]:
+    """A user's metric may stand in the folder where they are, behind all that is installed."""
+    here = str(Path.cwd())
+    sys.path.append(here)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            # The last one: it may have stood there before.
+            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(here)]
 
 
 @contextlib.contextmanager

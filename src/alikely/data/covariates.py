@@ -20,6 +20,7 @@ __all__ = ["Covariates", "covariate_tables", "covariates_dataset", "is_number"]
 Covariates = Mapping[str, Any]
 
 HOW = 'such as {"machine": table}, a row for each machine'
+NAMED = "a covariate must have a name of letters, digits and underscores, such as training_images"
 
 
 def covariate_tables(
@@ -57,7 +58,9 @@ def covariate_tables(
     ['cnn', 'vit', 'cnn']
     """
     if covariates is not None and not isinstance(covariates, Mapping):
-        raise ValueError(f"covariates must map kinds to tables, {HOW}, got {covariates!r}")
+        raise ValueError(
+            f"covariates must map kinds to tables, {HOW}, got {type(covariates).__name__}"
+        )
     tables: dict[str, pd.DataFrame] = {}
     for kind, given in (covariates or {}).items():
         if kind not in known:
@@ -113,6 +116,8 @@ def is_number(column: pd.Series) -> bool:
 
 def _frame(kind: str, given: Any) -> pd.DataFrame:
     """Any table as one of pandas, named by its index."""
+    if isinstance(given, pd.DataFrame):
+        _refuse_names(kind, given)
     try:
         frame = nw.from_native(given, eager_only=True).to_pandas()
     except TypeError:
@@ -128,6 +133,17 @@ def _frame(kind: str, given: Any) -> pd.DataFrame:
             f"{listed(frame.columns)}"
         )
     return frame
+
+
+def _refuse_names(kind: str, table: pd.DataFrame) -> None:
+    """Refuse what pandas takes as names of columns, and other tables do not."""
+    for name in table.columns[table.columns.duplicated()]:
+        raise ValueError(
+            f"covariates of {kind} have two columns {name!r}; give them different names"
+        )
+    for name in table.columns:
+        if not isinstance(name, str):
+            raise ValueError(f"{NAMED}, got {name!r}")
 
 
 def _in_order(kind: str, table: pd.DataFrame, labels: Sequence[Any] | NDArray[Any]) -> pd.DataFrame:
@@ -164,10 +180,7 @@ def _is_group(column: pd.Series) -> bool:
 def _checked(kind: str, column: pd.Series) -> pd.Series:
     name = column.name
     if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(
-            f"a covariate must have a name of letters, digits and underscores, such as "
-            f"training_images, got {name!r}"
-        )
+        raise ValueError(f"{NAMED}, got {name!r}")
     where = f"covariate {name!r} of {kind}"
     if column.isna().any():
         raise ValueError(
@@ -205,7 +218,15 @@ def _refuse_sums(kind: str, table: pd.DataFrame) -> None:
     if not names:
         return
     values = table[names].to_numpy()
-    scaled = (values - values.mean(axis=0)) / values.std(axis=0)
+    with np.errstate(over="ignore", under="ignore"):
+        spread = values.std(axis=0)
+    for name, own in zip(names, spread, strict=True):
+        if not 0 < own < np.inf:
+            raise ValueError(
+                f"covariate {name!r} of {kind} is too large or small to work with, up to "
+                f"{table[name].abs().max():.3g}; give it another unit"
+            )
+    scaled = (values - values.mean(axis=0)) / spread
     for i, name in enumerate(names):
         # Columns of four digits and little spread are known to so much after centring.
         if np.linalg.matrix_rank(scaled[:, : i + 1], rtol=1e-8) <= i:

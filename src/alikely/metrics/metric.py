@@ -300,6 +300,34 @@ def _check_metric(metric: Metric) -> None:
             )
 
 
+# Both err at times, as often or not.
+TABLES = np.array([[50.0, 20.0, 15.0, 15.0], [30.0, 25.0, 20.0, 25.0]])
+
+
+def _check_functions(metric: Metric) -> None:
+    """Refuse functions of cells whose intervals would be wrong, or fail far from here."""
+    if metric.counts != "correctness":
+        return
+    influence = np.asarray(metric.influence(TABLES))
+    for name, found, shape in (
+        ("value", np.shape(metric.value(TABLES)), (2,)),
+        ("influence", influence.shape, (2, 4)),
+        ("reason", np.shape(metric.reason(TABLES)), (2,)),
+    ):
+        if found != shape:
+            raise ValueError(
+                f"{name} of the metric {metric.name!r} must make of cells of shape (2, 4) an array "
+                f"of shape {shape}, got {found}"
+            )
+    means = (TABLES * influence).sum(axis=-1) / TABLES.sum(axis=-1)
+    for cells, mean, own in zip(TABLES, means, influence, strict=True):
+        if abs(mean) > 1e-6 * np.abs(own).max():
+            raise ValueError(
+                f"influence of the metric {metric.name!r} must have mean 0 over the trials, got "
+                f"{mean:.3g} for the cells {cells.tolist()}; subtract it"
+            )
+
+
 _METRICS: dict[str, Metric] = {}
 _MAKERS: dict[str, Callable[..., Metric]] = {}
 
@@ -322,7 +350,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     Raises
     ------
     ValueError
-        If another metric has the name already.
+        If another metric has the name already; if a function of the cells of correctness makes
+        arrays of another shape than it must, or an influence whose mean is not 0.
 
     Examples
     --------
@@ -349,6 +378,7 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
                 f"metric, and {other.name!r} ({other.short!r}) has one of them; give another "
                 "name, or another short="
             )
+    _check_functions(metric)
     _METRICS[metric.name] = metric
     if make is not None:
         _MAKERS[metric.name] = make

@@ -344,6 +344,11 @@ def _of_family(name: str, family: _Family | None, given: ArrayLike, shape: tuple
         raise ValueError(
             f"the prior of {name!r}, {family.signature}, takes finite numbers, got {given!r}"
         )
+    if family.made_by is pm.Dirichlet and arrays[0].ndim == 0:
+        raise ValueError(
+            f"the prior of {name!r}, {family.signature}, takes a list, one number for each of "
+            f"{shape[-1]}, got {given!r}"
+        )
     extra = {"shape": shape} if family.made_by is pm.ZeroSumNormal else {}
     try:
         return family.made_by.dist(**dict(zip(names, arrays, strict=True)), **extra)
