@@ -347,6 +347,25 @@ CASES = [
         "--out must be in a folder that can be written to",
         "choose t.csv --images 16 --out t.csv/p.csv",
     ),
+    verb(
+        "choose over what is read",
+        "--out 't.csv' is one of the files that are read",
+        "choose t.csv --images 16 --out t.csv",
+    ),
+    verb(
+        "choose over a list of images",
+        "--out 's.csv' is one of the files that are read",
+        "choose t.csv --images 16 --shown s.csv --out s.csv",
+        T | {"s.csv": "item,a\nimg01,1\n"},
+    ),
+    verb("choose over a plot", "'p.png'; the plot goes", "choose t.csv --images 16 --out p.png"),
+    verb("choose to no file", "--out names a file", "choose t.csv --images 16 --out /dev/null"),
+    verb("choose lists -1", "--lists must be 0 .* got -1", "choose t.csv --images 16 --lists -1"),
+    verb(
+        "choose lists huge",
+        "10,000,000,000 lists of 16 images in 2 conditions: .* of memory, and",
+        "choose t.csv --images 16 --lists 10000000000",
+    ),
     verb("choose after no file", "z.csv", "choose t.csv --images 16 --shown z.csv"),
     verb(
         "choose after another table",
@@ -380,6 +399,27 @@ CASES = [
     ),
     verb("report of an empty file", "t.csv", "report t.csv", {"t.csv": ""}),
     verb("report into a folder", "--out names a file, and '.' is a folder", "report t.csv --out ."),
+    verb("report over trials", "--out 't.csv' is one of the", "report t.csv --out t.csv"),
+    verb(
+        "report over a folder's", "is one of the", "report d --out d/t.csv", {"d/t.csv": w.text()}
+    ),
+    verb(
+        "report over a pattern's",
+        "--out 't.csv' is one of the",
+        "report '*.csv' --out ./t.csv",
+    ),
+    verb(
+        "report over a result",
+        "--out 'a.nc' is one of the",
+        "report a.nc --out a.nc",
+        {"a.nc": "x"},
+    ),
+    verb(
+        "report of no netCDF in capitals",
+        "'A.NC' is not a netCDF file",
+        "report A.NC",
+        {"A.NC": "x"},
+    ),
     verb("report under a file", "--out must be in a folder", "report t.csv --out t.csv/x.html"),
     verb("report of no netCDF", "'a.nc' is not a netCDF file", "report a.nc", {"a.nc": "x"}),
     verb(
@@ -395,6 +435,12 @@ CASES = [
         f"report t.csv {FEW} --out o.html --title",
         {"t.csv": w.text(odd)},
         ODD,
+    ),
+    verb(
+        "matrix over what is read",
+        "'o/blocks.csv' is one of the files that are read",
+        "matrix o/blocks.csv --by-family kind --resamples 0 --quiet --out o",
+        {"o/blocks.csv": w.text()},
     ),
     verb("matrix onto a file", "--out must be a folder", "matrix t.csv --quiet --out t.csv"),
     verb(
