@@ -38,6 +38,13 @@ def alike() -> pd.DataFrame:
     return al.spectrum.alignment_table(alignment, {"all:clean": "easy", "all:noisy": "hard"})
 
 
+def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> Callable[[], Any]:
+    """A printed leaderboard of two machines, changed."""
+    table = pd.DataFrame({"system": ["a", "b"], "dataset": "all", "score": [0.2, 0.3]})
+    whole = table.assign(condition="clean")
+    return lambda: al.benchmark.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
+
+
 def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[], Any]:
     """A plot as it comes out, with names that are no formulas."""
 
@@ -319,6 +326,28 @@ CASES = [
         "plan from None",
         "expected Result, got NoneType",
         lambda: al.planning.plan_from(None, width=0.1),
+    ),
+    v(
+        "board of nobody",
+        "table is empty: it has no rows",
+        board(lambda f: f[:0]),
+    ),
+    v("board of one", lambda f: len(f) == 3, board(lambda f: f[:1], n_samples=100)),
+    v(
+        "board NaN",
+        r"machine 'a' has no score in all \| clean; leave out one of them",
+        board(lambda f: f.assign(score=nan)),
+    ),
+    v("board of text", "column 'score' must hold numbers", board(lambda f: f.assign(score="x"))),
+    v(
+        "board of many draws",
+        "1,000,000,000,000 experiments of 2 machines: .* of memory, and",
+        board(lambda f: f, n_samples=10**12),
+    ),
+    v(
+        "bias of a Series",
+        "attribute must be 'texture', .* got Series",
+        lambda: al.estimates.response_bias(t(), pd.Series({"img01": "bear"})),
     ),
     # verbs
     verb(
