@@ -38,6 +38,13 @@ def alike() -> pd.DataFrame:
     return al.spectrum.alignment_table(alignment, {"all:clean": "easy", "all:noisy": "hard"})
 
 
+def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> Callable[[], Any]:
+    """A printed leaderboard of two machines, changed."""
+    table = pd.DataFrame({"system": ["a", "b"], "dataset": "all", "score": [0.2, 0.3]})
+    whole = table.assign(condition="clean")
+    return lambda: al.benchmark.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
+
+
 def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[], Any]:
     """A plot as it comes out, with names that are no formulas."""
 
@@ -320,6 +327,28 @@ CASES = [
         "expected Result, got NoneType",
         lambda: al.planning.plan_from(None, width=0.1),
     ),
+    v(
+        "board of nobody",
+        "table has no rows",
+        board(lambda f: f[:0]),
+    ),
+    v("board of one", lambda f: len(f) == 3, board(lambda f: f[:1], n_samples=100)),
+    v(
+        "board NaN",
+        r"machine 'a' has no score in all \| clean; leave out one of them",
+        board(lambda f: f.assign(score=nan)),
+    ),
+    v("board of text", "column 'score' of table must hold numbers", board(lambda f: f.assign(score="x"))),
+    v(
+        "board of many draws",
+        "1,000,000,000,000 experiments of 2 machines: .* of memory, and",
+        board(lambda f: f, n_samples=10**12),
+    ),
+    v(
+        "bias of a Series",
+        "attribute must be 'texture', .* got Series",
+        lambda: al.estimates.response_bias(t(), pd.Series({"img01": "bear"})),
+    ),
     # verbs
     verb(
         "choose without a number", "the following arguments are required: --images", "choose t.csv"
@@ -346,6 +375,25 @@ CASES = [
         "choose under a file",
         "--out must be in a folder that can be written to",
         "choose t.csv --images 16 --out t.csv/p.csv",
+    ),
+    verb(
+        "choose over what is read",
+        "--out 't.csv' is one of the files that are read",
+        "choose t.csv --images 16 --out t.csv",
+    ),
+    verb(
+        "choose over a list of images",
+        "--out 's.csv' is one of the files that are read",
+        "choose t.csv --images 16 --shown s.csv --out s.csv",
+        T | {"s.csv": "item,a\nimg01,1\n"},
+    ),
+    verb("choose over a plot", "'p.png'; the plot goes", "choose t.csv --images 16 --out p.png"),
+    verb("choose to no file", "--out names a file", "choose t.csv --images 16 --out /dev/null"),
+    verb("choose lists -1", "--lists must be 0 .* got -1", "choose t.csv --images 16 --lists -1"),
+    verb(
+        "choose lists huge",
+        "10,000,000,000 lists of 16 images in 2 conditions: .* of memory, and",
+        "choose t.csv --images 16 --lists 10000000000",
     ),
     verb("choose after no file", "z.csv", "choose t.csv --images 16 --shown z.csv"),
     verb(
@@ -380,6 +428,27 @@ CASES = [
     ),
     verb("report of an empty file", "t.csv", "report t.csv", {"t.csv": ""}),
     verb("report into a folder", "--out names a file, and '.' is a folder", "report t.csv --out ."),
+    verb("report over trials", "--out 't.csv' is one of the", "report t.csv --out t.csv"),
+    verb(
+        "report over a folder's", "is one of the", "report d --out d/t.csv", {"d/t.csv": w.text()}
+    ),
+    verb(
+        "report over a pattern's",
+        "--out 't.csv' is one of the",
+        "report '*.csv' --out ./t.csv",
+    ),
+    verb(
+        "report over a result",
+        "--out 'a.nc' is one of the",
+        "report a.nc --out a.nc",
+        {"a.nc": "x"},
+    ),
+    verb(
+        "report of no netCDF in capitals",
+        "'A.NC' is not a netCDF file",
+        "report A.NC",
+        {"A.NC": "x"},
+    ),
     verb("report under a file", "--out must be in a folder", "report t.csv --out t.csv/x.html"),
     verb("report of no netCDF", "'a.nc' is not a netCDF file", "report a.nc", {"a.nc": "x"}),
     verb(
@@ -395,6 +464,12 @@ CASES = [
         f"report t.csv {FEW} --out o.html --title",
         {"t.csv": w.text(odd)},
         ODD,
+    ),
+    verb(
+        "matrix over what is read",
+        "'o/blocks.csv' is one of the files that are read",
+        "matrix o/blocks.csv --by-family kind --resamples 0 --quiet --out o",
+        {"o/blocks.csv": w.text()},
     ),
     verb("matrix onto a file", "--out must be a folder", "matrix t.csv --quiet --out t.csv"),
     verb(

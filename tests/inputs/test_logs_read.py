@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import worlds as w
 from cases import WORKS, Case, check, marked
 
 import alikely as al
@@ -101,6 +102,14 @@ def folder(name: str, expect: Any, files: Mapping[str, str | bytes], **how: Any)
     return Case(f"model-vs-human {name}", "unusual", expect, load)
 
 
+def tidy(name: str, expect: Any, content: bytes) -> Case:
+    def load() -> al.Trials:
+        Path("trials.parquet").write_bytes(content)
+        return al.datasets.model_vs_human(".")
+
+    return Case(f"model-vs-human tidy {name}", "unusual", expect, load)
+
+
 def archive(name: str, expect: Any, content: bytes) -> Case:
     def load() -> Any:
         Path("mvh.zip").write_bytes(content)
@@ -123,6 +132,9 @@ LIST = "the samples of 'a.eval' are no list of objects with fields"
 UNREADABLE = "'a.eval' cannot be read as an Inspect log: "
 MODEL = "'a.eval' has no field 'eval.model'"
 whole = packed(WHOLE)
+TIDY = w.table(dataset="sketch").rename(columns={"item": "image"})
+PARQUET = w.parquet(TIDY)
+NO_PARQUET = "'trials.parquet' cannot be read as a parquet file of model-vs-human: "
 
 CASES = [
     log("whole", lambda trials: trials.n_trials == 4, whole),
@@ -242,6 +254,20 @@ CASES = [
     folder("data sets none", "datasets names none; there are: sketch", {"a.csv": ROW}, datasets=[]),
     folder("data sets a number", "datasets must be a list", {"a.csv": ROW}, datasets=3),
     folder("data sets of numbers", "no data set 3 in", {"a.csv": ROW}, datasets=[3, "x"]),
+    tidy("whole", lambda trials: trials.n_trials == 48, PARQUET),
+    tidy("empty", NO_PARQUET + "Parquet file size is 0 bytes", b""),
+    tidy("cut", NO_PARQUET + "Parquet magic bytes not found", PARQUET[:-30]),
+    tidy(
+        "damaged",
+        NO_PARQUET + "Corrupt snappy",
+        PARQUET[:200] + bytes([PARQUET[200] ^ 255]) + PARQUET[201:],
+    ),
+    tidy(
+        "of lists",
+        NO_PARQUET + "Unsupported cast from list",
+        w.parquet(TIDY.assign(response=[["a"]] * len(TIDY))),
+    ),
+    tidy("data set null", "has rows without a data set", w.parquet(TIDY.assign(dataset=None))),
     archive("whole", WORKS, toolbox(a=ROW)),
     archive(
         "of a Mac",

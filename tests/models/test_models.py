@@ -174,7 +174,11 @@ def cliff() -> pm.Model:
             800,
             r"r_hat up to \d\.\d+, of (scale|value) .*size down to \d+, of scale .*'scale'.*\)",
         ),
-        (cliff, 4000, r"\d+ divergent transitions; draw more; to see it: az.plot_energy\(tree\)"),
+        (
+            cliff,
+            4000,
+            r"\d+ divergent transitions; take firmer priors; to see it: az.plot_energy\(tree\)",
+        ),
     ],
 )
 def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: str) -> None:

@@ -9,14 +9,22 @@ import io
 import os
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-__all__ = ["check_tree", "noting_writes", "read_tree", "write_figure", "write_file", "write_tree"]
+__all__ = [
+    "check_tree",
+    "keeping",
+    "noting_writes",
+    "read_tree",
+    "write_figure",
+    "write_file",
+    "write_tree",
+]
 
 # Variables that a group must have, with their dims; None where any will do.
 type Groups = Mapping[str, Mapping[str, Sequence[str] | None]]
@@ -26,6 +34,7 @@ VERSION = "format_version"
 NO_GLYPH = "missing from font"
 PART = ".part"
 _noted: list[list[Path]] = []
+_kept: list[Callable[[Path], bool]] = []
 # A netCDF file may go on after its end: there stands the digest of all before it. HDF5 has none of
 # its own; a changed byte may give other numbers in silence, or a reader that never comes back.
 MARK = b"alikely sha256: "
@@ -49,7 +58,7 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
     Raises
     ------
     ValueError
-        If the path is something else than a file.
+        If the path is something else than a file, or a file that is kept (`keeping`).
     OSError
         If it cannot be written; the message names the target.
 
@@ -64,6 +73,8 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
     target = _place(path).resolve()
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file; give the path of a file to write")
+    if target.exists() and any(keep(target) for keep in _kept):
+        raise ValueError(f"{str(path)!r} is one of the files that are read; write to another")
     pieces = [piece.encode() if isinstance(piece, str) else piece for piece in content]
     size = sum(memoryview(piece).nbytes for piece in pieces)
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART}")
@@ -85,6 +96,22 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+@contextlib.contextmanager
+def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
+    """Keep files that are there from being written over within: those of which `keep` is true.
+
+    Examples
+    --------
+    >>> with keeping(lambda path: path.suffix == ".csv"):
+    ...     pass
+    """
+    _kept.append(keep)
+    try:
+        yield
+    finally:
+        _kept.remove(keep)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_memory
 from alikely.benchmark.ranking import significantly_greater
 from alikely.benchmark.reconstruction import condition_draws
 from alikely.data.tables import joint_correctness
@@ -38,6 +39,8 @@ SCHEMES: dict[str, tuple[str, str]] = {
     "pairs, optimistic": ("optimistic", "pairs"),
     "shared trials": ("middle", "shared"),
 }
+# Of one mean of one machine: kept, and while its spread is taken.
+DRAW_BYTES = 16
 LABELS = ["system", "dataset", "condition", "score"]
 
 
@@ -133,6 +136,11 @@ def reconstruct_leaderboard(
         raise ValueError(f"scores must be 'ceiled' or 'raw', got {scores!r}")
     check_numbers(n_samples=n_samples)
     printed = _printed(table)
+    check_memory(
+        DRAW_BYTES * n_samples * len(printed),
+        f"{n_samples:,} experiments of {len(printed)} machines",
+        "choose fewer n_samples",
+    )
     places = _places(human_trials, humans, list(printed.columns))
     ceilings = np.array([place.ceiling for place in places])
     consistency = printed.to_numpy() * (ceilings if scores == "ceiled" else 1.0)
@@ -203,6 +211,11 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
     if (twice := frame.duplicated(keys)).any():
         place = " | ".join(frame[keys].to_numpy()[int(np.argmax(twice))])
         raise ValueError(f"{place} stands twice in the table")
+    if len(odd := frame[~np.isfinite(frame["score"])]):
+        system, *place_of = odd[keys].iloc[0]
+        raise ValueError(
+            f"machine {system!r} has no score in {' | '.join(place_of)}; leave out one of them"
+        )
     wide = frame.pivot_table(
         "score", "system", ["dataset", "condition"], dropna=False, sort=False, observed=True
     ).dropna(axis=1, how="all")

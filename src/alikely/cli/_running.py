@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import logging
 import os
 import secrets
@@ -17,15 +18,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from alikely._base.files import PART, noting_writes
+from alikely._base.files import PART, keeping, noting_writes
 from alikely._base.names import listed, visible
 from alikely._base.parallel import at_most
 from alikely._base.steps import LOG, watched_by
 from alikely.cli._keywords import worded
 from alikely.cli._options import Parser
 from alikely.cli._progress import Progress
+from alikely.data.files import KNOWN
 from alikely.data.reading import ROLES
 
+# Options that name files to read.
+INPUTS = ("file", "confusions", "margins", "coarse", "shown", "pilot")
 # What a shell expects of a program that a signal has stopped: 128 and its number.
 OF_SIGNAL = 128
 
@@ -67,15 +71,20 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
 
     if options.jobs is not None and options.jobs < 1:
         return failed(f"--jobs must be at least 1, got {options.jobs}", 2)
+    keep = inputs_of(options)
     with (
         _hushed() as stay,
         _logged(options.verbose, told),
         noting_writes() as written,
+        keeping(keep),
         watched_by(Progress(silent=options.quiet)),
         at_most(options.jobs),
     ):
         try:
-            with _folder(getattr(options, "out", None), getattr(options, "one_file", False)):
+            out, one_file = getattr(options, "out", None), getattr(options, "one_file", False)
+            if one_file and out is not None:
+                _check_file(Path(out), keep)
+            with _folder(out, one_file):
                 options.run(options)
         except BrokenPipeError:
             raise
@@ -152,6 +161,37 @@ def _hushed() -> Iterator[Callable[[], None]]:
         # Its remains are cleared away later, when the process ends at the latest.
         if not kept:
             sys.unraisablehook = before
+
+
+def inputs_of(options: argparse.Namespace) -> Callable[[Path], bool]:
+    """Whether a file that is there is one that the options say to read."""
+    given: list[Any] = []
+    for name in INPUTS:
+        value = getattr(options, name, None)
+        given += value if isinstance(value, list) else [value]
+    # Quotes keep patterns from the shell.
+    named = {str(one) for one in given if isinstance(one, str | Path)}
+    paths = [Path(path) for one in named for path in (glob.glob(one, recursive=True) or [one])]
+
+    def read(path: Path) -> bool:
+        inside = path.suffix.lower() in (*KNOWN, ".gz")
+        return any(
+            (inside and place.resolve() in path.parents) if place.is_dir() else path.samefile(place)
+            for place in paths
+            if place.exists()
+        )
+
+    return read
+
+
+def _check_file(out: Path, keep: Callable[[Path], bool]) -> None:
+    """Refuse before any work what is no name of a file to write, or one that is read."""
+    if out.is_dir():
+        raise ValueError(f"--out names a file, and {str(out)!r} is a folder")
+    if out.exists() and not out.is_file():
+        raise ValueError(f"--out names a file, and {str(out)!r} is none; give another")
+    if out.exists() and keep(out.resolve()):
+        raise ValueError(f"--out {str(out)!r} is one of the files that are read; give another")
 
 
 @contextlib.contextmanager

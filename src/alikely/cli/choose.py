@@ -86,6 +86,13 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print what a plan tells and saves; write it."""
+    if options.lists < 0:
+        raise ValueError(f"--lists must be 0 (one list for all) or more, got {options.lists}")
+    if options.out is not None and options.out.suffix.lower() == ".png":
+        raise ValueError(
+            f"--out names the csv file of the plan, got {str(options.out)!r}; the plot goes beside "
+            "it"
+        )
     trials = read_trials(options, options.file)
     plan = al.planning.choose_images(
         trials,

@@ -100,9 +100,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Analyse, or load what was analysed; write the page and say where it is."""
-    if options.out.is_dir():
-        raise ValueError(f"--out names a file, and {str(options.out)!r} is a folder")
-    saved = [str(path).endswith(SAVED) for path in options.file]
+    saved = [str(path).lower().endswith(SAVED) for path in options.file]
     if any(saved) and not all(saved):
         raise ValueError("FILE is of trials or of saved results (.nc), not of both")
     trials: Trials | None = None

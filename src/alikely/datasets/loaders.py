@@ -236,11 +236,7 @@ def _member(archive: zipfile.ZipFile, file: File) -> bytes:
 def _from_folder(folder: Path, datasets: str | Sequence[str] | None) -> pa.Table:
     tidy = folder / "trials.parquet" if folder.is_dir() else folder
     if tidy.is_file():
-        table = pyarrow.parquet.read_table(tidy)
-        missing = [name for name in COLUMNS if name not in table.column_names]
-        if missing:
-            raise ValueError(f"{str(tidy)!r} has no column {missing[0]!r}; expected {COLUMNS}")
-        table = pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
+        table = _tidy(tidy)
         wanted = _wanted(set(table["dataset"].unique().to_pylist()), datasets, str(tidy))
         table = table.filter(pc.is_in(table["dataset"], pa.array(sorted(wanted))))
         return _with_normal_conditions(table)
@@ -253,6 +249,25 @@ def _from_folder(folder: Path, datasets: str | Sequence[str] | None) -> pa.Table
         if file.parent.name in wanted
         for own in [File(str(file), file)]
     )
+
+
+def _tidy(path: Path) -> pa.Table:
+    """A parquet file with the columns of this module, as text."""
+    try:
+        table = pyarrow.parquet.read_table(path)
+        missing = [name for name in COLUMNS if name not in table.column_names]
+        if missing:
+            raise ValueError(f"{str(path)!r} has no column {missing[0]!r}; expected {COLUMNS}")
+        table = pa.table({name: table[name].cast(pa.string()) for name in COLUMNS})
+    except (pa.ArrowException, OSError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rsplit("': ", 1)[-1]
+        raise ValueError(
+            f"{str(path)!r} cannot be read as a parquet file of model-vs-human: {reason}; make it "
+            "again"
+        ) from None
+    if table["dataset"].null_count:
+        raise ValueError(f"{str(path)!r} has rows without a data set; fill in its column 'dataset'")
+    return table
 
 
 def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -> set[str]:

@@ -370,6 +370,11 @@ def _cues(
     if isinstance(attribute, Mapping):
         given = {str(item): str(cue) for item, cue in attribute.items()}
         return [given.get(item, "") for item in items]
+    if not isinstance(attribute, str):
+        raise TypeError(
+            "attribute must be 'texture', a coordinate of the trials or a mapping of items to "
+            f"classes, such as a dict, got {type(attribute).__name__}"
+        )
     if attribute != "texture":
         known = [str(c) for c in trials.data.coords if trials.data[c].dims == ("trial",)]
         if attribute not in known:

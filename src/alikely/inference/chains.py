@@ -50,6 +50,8 @@ TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
 DRAW_MORE = "draw more"
+# What more draws do not cure.
+FIRMER = "take firmer priors"
 
 
 class SamplingWarning(UserWarning):
@@ -297,6 +299,8 @@ def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_M
             )
     if troubles:
         names = list(dict.fromkeys(named))
+        if divergences:
+            remedy = f"{FIRMER}, {remedy}" if named else remedy.replace(DRAW_MORE, FIRMER)
         look = f"az.plot_trace_dist(tree, var_names={names})" if names else "az.plot_energy(tree)"
         warnings.warn(
             f"NUTS: {'; '.join(troubles)}; {remedy}; to see it: {look}",

@@ -20,6 +20,7 @@ import pandas as pd
 from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import check_memory
 from alikely.data.trials import Trials
 from alikely.metrics import get_metric
 from alikely.planning.pools import Pool, pools_of
@@ -39,6 +40,8 @@ HARD = (
 CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
 # From here on a share of hard images, or of a class, is worth a word.
 MUCH, SKEWED = 0.1, 2.0
+# Of a row of the table, as it is put together: its texts are shared, its columns are not.
+TABLE_BYTES = 300
 # Joint errors that agreement of wrong answers should rest on.
 FLOOR = 20
 
@@ -142,6 +145,11 @@ def choose_images(
         count = _number(n, pool)
         require_apart(pool, wanted)
         size = sizes_of(pool, wanted, metric)
+        check_memory(
+            TABLE_BYTES * lists * count * len(pools),
+            f"{lists:,} lists of {count:,} images in {len(pools):,} conditions",
+            "fewer n_people",
+        )
         drawing = drawing_of(pool, size, wanted, count, even, by_class)
         generator = np.random.default_rng(seed)
         for number in range(1, lists + 1):
