@@ -338,10 +338,14 @@ CASES = [
         r"machine 'a' has no score in all \| clean; leave out one of them",
         board(lambda f: f.assign(score=nan)),
     ),
-    v("board of text", "column 'score' of table must hold numbers", board(lambda f: f.assign(score="x"))),
+    v(
+        "board of text",
+        "column 'score' of table must hold numbers",
+        board(lambda f: f.assign(score="x")),
+    ),
     v(
         "board of many draws",
-        "1,000,000,000,000 experiments of 2 machines: .* of memory, and",
+        "n_samples must be at most 100,000,000, got 1,000,000,000,000",
         board(lambda f: f, n_samples=10**12),
     ),
     v(
