@@ -202,12 +202,12 @@ def test_the_recipe_to_its_end(house: House, figure: Callable[[str], None]) -> N
         "alikely: accuracies without calibration.json; make it first, python -m "
         "alikely.calibration run accuracies\n"
     )
-    made = house.calibration("run", "accuracies", "--simulations", "40")
-    # So few, or many, pass or not; either way all is written.
+    made = house.calibration("run", "accuracies")
+    # Two hundred simulations pass or not; either way all is written.
     assert made.returncode in (0, 1), made.stderr
     made = house.calibration("index", "--text-only")
     assert made.returncode == 0, made.stderr
-    line = r"\| \[accuracies\]\(accuracies/README.md\) \| How far .* 40 simulations \|"
+    line = r"\| \[accuracies\]\(accuracies/README.md\) \| How far .* 200 simulations \|"
     assert re.search(line, (house.root / "models/README.md").read_text())
     of_it = ["-k", "accuracies or every_model or changed_model", "-m", ""]
     done = house.run("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests", *of_it)
