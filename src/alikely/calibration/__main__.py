@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _benchmarks(given.catalogue, given.page, given.text_only, given.work, given.seed)
         if given.task == "time":
             return _time(given.catalogue, given.name, given.repeats)
-        return _index(given.catalogue, given.text_only, given.work, given.seed)
+        return _index(given)
     except ValueError as error:
         print(f"alikely: {error}", file=sys.stderr)
         return 2
@@ -92,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         task.add_argument(
             "--catalogue", type=Path, default=Path("models"), help="folder of all models (models)"
         )
+    index.add_argument(
+        "--only",
+        metavar="NAME",
+        help="write the lines of this model, and leave the others and the study as they stand",
+    )
     rows.add_argument(
         "--only", choices=TABLES, action="append", help="a study to run, of three; all if not given"
     )
@@ -244,8 +249,12 @@ def _folder(catalogue: Path, name: str) -> Path:
     return folder
 
 
-def _index(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> int:
-    _checked(catalogue)
+def _index(given: argparse.Namespace) -> int:
+    catalogue, only = _checked(given.catalogue), given.only
+    # Lines alone are text.
+    text_only = given.text_only or only is not None
+    if only is not None:
+        _check_name(only)
     for file, task in (("model.json", "new"), ("calibration.json", "run")):
         if lacking := [name for name in CASES if not (catalogue / name / file).is_file()]:
             raise ValueError(
@@ -254,7 +263,7 @@ def _index(catalogue: Path, text_only: bool, work: Path | None, seed: int) -> in
             )
     if text_only and not (catalogue / STUDY).is_file():
         raise ValueError(f"{catalogue} has no {STUDY}; leave out --text-only, to run its study")
-    write_index(catalogue, work, seed, text_only)
+    write_index(catalogue, given.work, given.seed, text_only, only)
     return 0
 
 

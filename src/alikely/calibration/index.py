@@ -35,7 +35,11 @@ KEPT = ["coverage", "coverage_mcse", "width", "no_interval", "bias", "undefined_
 
 
 def write_index(
-    folder: Path, work: Path | None = None, seed: int = 1, text_only: bool = False
+    folder: Path,
+    work: Path | None = None,
+    seed: int = 1,
+    text_only: bool = False,
+    only: str | None = None,
 ) -> None:
     """Run the study of 88 settings, and write its table, its figure and the index.
 
@@ -49,6 +53,8 @@ def write_index(
         Of the study.
     text_only : bool
         Leave study, table and figure as they stand.
+    only : str, optional
+        A model whose lines alone are written, as in `index_text`.
     """
     if not text_only:
         from alikely.plots.calibration import plot_coverage
@@ -56,24 +62,33 @@ def write_index(
         study = coverage_study(folder=work, rng=seed, progressbar=True)
         write_file(folder / STUDY, study.round(dict.fromkeys(KEPT, 5)).to_csv(index=False))
         write_figure(plot_coverage(study).figure, folder / FIGURE, dpi=110)
-    write_file(folder / "README.md", index_text(folder))
+    write_file(folder / "README.md", index_text(folder, only))
 
 
-def index_text(folder: Path) -> str:
+def index_text(folder: Path, only: str | None = None) -> str:
     """Text of the index, from the files of the catalogue.
 
     Parameters
     ----------
     folder : path
         The catalogue's, ``models``, with its table of coverage.
+    only : str, optional
+        A model whose lines alone are made; those of the others stay as they are in the index that
+        is there. To ask whether evidence is of a model as it stands builds each of its forms: a
+        minute for all of them.
 
     Returns
     -------
     str
         Markdown.
     """
-    rows = []
+    stands = _standing(folder, only)
+    rows, branches = [], []
     for name in sorted(CASES):
+        if name in stands:
+            rows += stands[name][:1]
+            branches += stands[name][1:]
+            continue
         card = json.loads((folder / name / "model.json").read_text())
         evidence = json.loads((folder / name / "calibration.json").read_text())
         current = is_of(evidence, name)
@@ -82,7 +97,7 @@ def index_text(folder: Path) -> str:
             f"| [{name}]({name}/README.md) | {card['question']} | {card['when']} | "
             f"{status if current else 'recalibrate'}, {evidence['n_simulations']:,} simulations |"
         )
-    branches = [row for name in sorted(CASES) for row in _branches(folder / name, name)]
+        branches += _branches(folder / name, name)
     study = pd.read_csv(folder / STUDY)
     summary = coverage_summary(study)
     methods = [
@@ -97,6 +112,18 @@ def index_text(folder: Path) -> str:
         methods="\n".join(methods),
         corners="\n".join(_corners(study)),
     )
+
+
+def _standing(folder: Path, only: str | None) -> dict[str, list[str]]:
+    """Of models that are not asked for, their lines in the index: what it is of, then its forms."""
+    if only is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    for line in (folder / "README.md").read_text().splitlines():
+        name = line[2:].partition("](" if line.startswith("| [") else " |")[0].lstrip("[")
+        if line.startswith("| ") and name in CASES and name != only:
+            found.setdefault(name, []).append(line)
+    return found
 
 
 def _branches(folder: Path, name: str) -> list[str]:
