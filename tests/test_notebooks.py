@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,12 @@ from house import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 ENOUGH = 1_000_000  # bytes
+# In the place of a download: people of a local copy, who are those of the public release.
+LOADED = """\
+import alikely as al
+from alikely.datasets import model_vs_human
+al.datasets.model_vs_human = lambda _, **chosen: model_vs_human({folder!r}, **chosen)
+"""
 
 
 def code_of(notebook: Path) -> list[dict[str, Any]]:
@@ -55,3 +65,48 @@ def test_a_figure_that_is_not_shown_is_noticed() -> None:
     assert draws(cell)
     assert not shown(cell)
     assert not draws({"source": ["def f():\n", "    al.plot_null(result)"]})
+
+
+def source_of(notebook: Path) -> str:
+    return "\n".join("".join(cell["source"]) for cell in code_of(notebook))
+
+
+LOOKING = [file for file in NOTEBOOKS if "shared/data" in source_of(file)]
+
+
+@pytest.mark.slow(first=True)
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("notebook", LOOKING, ids=lambda file: file.stem)
+def test_runs_without_the_data(
+    notebook: Path,
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
+    request: pytest.FixtureRequest,
+) -> None:
+    """To its end, in a process of its own as for a reader, who is told what stands in."""
+    if pytestconfig.getoption("studies") != "full":
+        pytest.skip("whole notebooks take minutes: --studies=full")
+    # Deep enough that what lies beside the checkout is in no folder of others.
+    copy = tmp_path / "checkout" / notebook.relative_to(ROOT)
+    copy.parent.mkdir(parents=True)
+    whole = json.loads(notebook.read_text())
+    if re.search(r"model_vs_human\(.* if real else None", source_of(notebook)):
+        folder = request.getfixturevalue("shared_data") / "model_vs_human"
+        first = next(cell for cell in whole["cells"] if cell["cell_type"] == "code")
+        first["source"] = [LOADED.format(folder=str(folder)), *first["source"]]
+    copy.write_text(json.dumps(whole))
+    # What makes tests quicker is none of a reader's.
+    ours = ("PYTENSOR_FLAGS", "PYTEST_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    command = [sys.executable, "-m", "pytest", "--nbmake", "--nbmake-timeout=900", "--overwrite"]
+    run = subprocess.run(
+        [*command, f"--rootdir={tmp_path}", str(copy)],
+        cwd=tmp_path,
+        env=env | {"MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+    said = "".join("".join(o.get("text", "")) for cell in code_of(copy) for o in cell["outputs"])
+    assert "real data not found" in said or " is not here: " in said
