@@ -115,6 +115,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("nbmake", default=False):
         given = os.environ.get("PYTENSOR_FLAGS")
         os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [QUICKER, given]))
+    if config.getoption("numprocesses", default=None):
+        # Workers fill the cores: threads and processes within each would only wait for one another.
+        for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+            os.environ.setdefault(name, "1")
 
 
 def once(factory: pytest.TempPathFactory, name: str, fit: Callable[[], Any]) -> Any:
