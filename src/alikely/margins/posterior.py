@@ -33,8 +33,8 @@ TUNE = 500
 # Of so many draws one is kept: among hundreds of strengths the r_hat of some would exceed its limit
 # by chance in shorter chains.
 THIN = 2
-# With so many counts of observers and items behind it the posterior is nearly normal: shorter steps
-# double the work and gain nothing.
+# With so many counts of observers and items behind it the posterior is nearly normal, and longer
+# steps do; of .75 too few came near a corner: 7 of 100 simulated experiments had a divergence.
 MANY = 4_000
 
 
@@ -254,9 +254,9 @@ def target_accept(n_counts: int) -> float:
     Examples
     --------
     >>> target_accept(160), target_accept(45 * 160)
-    (0.9, 0.75)
+    (0.9, 0.85)
     """
-    return 0.75 if n_counts >= MANY else 0.9
+    return 0.85 if n_counts >= MANY else 0.9
 
 
 class _Job(NamedTuple):

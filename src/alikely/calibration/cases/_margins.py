@@ -10,7 +10,7 @@ from alikely.calibration.ranks import Values
 
 N_ANSWERS, ALTERNATIVES = 10, 4
 # Of the front doors, for fewer than 4,000 counts and for more.
-TUNE, FEW_COUNTS, MANY_COUNTS = 500, 0.9, 0.75
+TUNE, FEW_COUNTS, MANY_COUNTS = 500, 0.9, 0.85
 
 
 def right_answers(
