@@ -34,10 +34,12 @@ gc.set_threshold(10_000, 50, 1_000)
 hypothesis.settings.register_profile("alikely", deadline=None)
 hypothesis.settings.load_profile("alikely")
 
-# Examples in docstrings that fit a model of their own: seconds to minutes of compiling.
+# Examples in docstrings that fit a model of their own or simulate: seconds each.
 SLOW_EXAMPLES = {
+    "alikely.benchmark.cohorts.cohort_check",
     "alikely.benchmark.cohorts.fit_cohort",
     "alikely.benchmark.covariates.cohort_contrasts",
+    "alikely.benchmark.covariates.cohort_effects",
     "alikely.calibration.benchmark_worlds.population_scores",
     "alikely.calibration.coverage_benchmark.benchmark_summary",
     "alikely.calibration.coverage_items.item_coverage",
@@ -48,8 +50,13 @@ SLOW_EXAMPLES = {
     "alikely.calibration.ranks.sbc_summary",
     "alikely.errors.means.mean_draws",
     "alikely.errors.paired_draws.paired_row_draws",
+    "alikely.estimates.errors.error_similarity",
+    "alikely.estimates.tree.Tree.report",
     "alikely.inference.complete.extended",
     "alikely.margins.noise.fit_observers",
+    "alikely.planning.beliefs.assurance",
+    "alikely.planning.widths.trials_for_width",
+    "alikely.report.pages.Report",
     "alikely.spectrum.covariates.covariate_contrasts",
     "alikely.spectrum.posterior.compare_regimes",
     "alikely.spectrum.posterior.fit_spectrum",

@@ -16,6 +16,8 @@ import alikely as al
 from alikely.metrics import metric as registry
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Whose blocks fit or simulate: seconds each.
+LONG = ("data", "designs", "errors", "leaderboards", "margins", "report")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"\b(?:al|alikely)(?:\.[A-Za-z]\w*)+(?![\w*])")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
@@ -56,7 +58,13 @@ def exists(name: str) -> bool:
 
 
 @pytest.mark.usefixtures("own_registry")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if page.stem in LONG else [], id=page.name)
+        for page in PAGES
+    ],
+)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From top to bottom, beside a file of trials, with a registry that is forgotten after."""
     monkeypatch.chdir(tmp_path)

@@ -75,6 +75,7 @@ def test_a_library_that_is_missing_or_unknown_is_told(monkeypatch: pytest.Monkey
         given_as(TABLE, "polars")
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=3, max_size=3))
 @settings(deadline=None, max_examples=25)
 def test_no_text_is_markup(texts: list[str]) -> None:

@@ -114,6 +114,7 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> 
     assert value == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_round_trip_through_netcdf(scores: Benchmark, tmp_path: Path) -> None:
     scores.save(tmp_path / "scores.nc")
     again = Benchmark.load(tmp_path / "scores.nc")

@@ -70,6 +70,7 @@ def test_counts_by_hand() -> None:
         al.models.cohort(counts, human_effects=True)
 
 
+@pytest.mark.slow
 def test_human_likelihood_is_beta_binomial_and_its_consistency_that_of_pairs() -> None:
     """At a point: probabilities of s against quadrature, and EC with a new human by its cells."""
     counts = cohort_counts(al.simulate.cohort([0.4, 0.1], [0.7, 0.5], 0.7, 0.4, rng=1))
@@ -242,6 +243,7 @@ def test_comparison_equals_loo_over_single_answers(cohort_fit: xr.DataTree) -> N
         assert table.loc[name, "p"] == pytest.approx(loo.p, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_exchangeability_is_cochrans_q() -> None:
     rng = np.random.default_rng(4)
     right = (rng.random((5, 80)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None]).astype(int)

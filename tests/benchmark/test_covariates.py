@@ -219,6 +219,7 @@ def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
         al.models.cohort(counts, human_effects=True, covariates={"human": people})
 
 
+@pytest.mark.slow
 def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
     """Each machine as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)

@@ -75,6 +75,7 @@ def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> N
     assert {"posterior_hdi50_lb", "posterior_hdi50_ub"} <= set(hdi)
 
 
+@pytest.mark.slow
 def test_of_error_consistency_they_are_those_of_a_benchmark() -> None:
     trials = al.load_example()
     humans = [f"human_{i}" for i in range(1, 5)]
@@ -192,6 +193,7 @@ def test_missing_entries_are_refused_or_counted(
     assert table.loc["near", "note"] == "1 entries without a posterior left out"
 
 
+@pytest.mark.slow
 def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: al.Result) -> None:
     scores_of = al.benchmark.scores_of
     for call, error, message in (

@@ -119,6 +119,7 @@ def test_equality_is_the_smallest_of_the_simultaneous_p_values(scores: Benchmark
     assert equality_of(pair).p_value == pytest.approx(pair["p_value"].iloc[0], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_equality_holds_its_level_where_tukey_is_exact() -> None:
     rng, n_sets, p = np.random.default_rng(5), 250, []
     for drawn in rng.standard_normal((n_sets, 3)):

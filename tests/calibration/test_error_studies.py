@@ -60,6 +60,7 @@ def kept(**columns: object) -> pd.DataFrame:
     return pd.DataFrame(defaults | columns)
 
 
+@pytest.mark.slow
 def test_summary_counts_what_it_says() -> None:
     inside = {"truth": [0.9, 0.7, 0.9, 0.9], "unbounded": [False, False, True, False]}
     auto = kept(**inside, p_equal=[0.01, 0.2, 0.3, 0.04], upper=[0.95, 0.95, 0.95, 0.9995])
@@ -89,6 +90,7 @@ def test_short_coverage_is_judged_over_designs() -> None:
     np.testing.assert_allclose(auto["p_short"], np.minimum(steps, 1))
 
 
+@pytest.mark.slow
 def test_more_data_sets_where_coverage_is_in_doubt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,6 +180,7 @@ def test_five_files_by_hand_and_contributing_names_them(house: House) -> None:
     assert house.before.keys() <= house.files().keys()
 
 
+@pytest.mark.slow
 def test_only_the_evidence_is_left_to_make(house: House) -> None:
     """The new card is refused for its calibration alone."""
     assert unwritten(house.root / "models/accuracies") == ["README.md: Calibration"]

@@ -142,6 +142,7 @@ def test_eighty_columns_suffice_for_long_names(
     assert all(line.isascii() for line in lines)
 
 
+@pytest.mark.slow
 def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials = al.Trials.from_correct(np.random.default_rng(1).integers(0, 2, (12, 30)))
     trials.to_table().to_csv(tmp_path / "many.csv", index=False)
@@ -201,6 +202,7 @@ def test_means_of_machines_are_those_of_python(
     assert max(map(len, printed.split("Written")[0].splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     arguments = ["benchmark", str(example), "--population", "images", "--out", str(out)]

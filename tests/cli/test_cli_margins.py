@@ -68,6 +68,7 @@ def test_the_design_may_choose(
     assert max(map(len, printed.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_means_of_machines_are_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +121,7 @@ def test_logits_with_coarse_categories(
     )
 
 
+@pytest.mark.slow
 def test_classes_without_a_category(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Identifiers of a file as the public one; what has no category is left out if told."""
     rng = np.random.default_rng(4)

@@ -157,6 +157,7 @@ def test_a_pilot(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "in 90 of 100 such studies" in printed
 
 
+@pytest.mark.slow
 def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--pilot {pilot} --budget 2000 --cost-trial .05 --cost-observer 20"
     printed = printed_by(f"{arguments} --out {tmp_path}", capsys)

@@ -97,6 +97,7 @@ def test_logs_of_a_harness(tmp_path: Path) -> None:
     assert "net-3" in text
 
 
+@pytest.mark.slow
 def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials = al.load_example().select(condition="noise")
     al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0).save(tmp_path / "r.nc")

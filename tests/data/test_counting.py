@@ -55,6 +55,7 @@ def test_arrays_on_disk_and_in_chunks(tmp_path: Path) -> None:
     assert whole["observer_a"].values.tolist()[:4] == ["net_0"] * 4
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 50 kB: never the 6 MB of all, which would be 24 in single precision."""
     monkeypatch.setattr(counting, "SLICE", 50_000)

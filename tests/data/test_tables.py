@@ -31,6 +31,7 @@ def random_trials(seed: int, n_observers: int = 5, n_trials: int = 60) -> Trials
     )
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from(["error", "drop"]))
 @settings(max_examples=30, deadline=None)
 def test_counts_equal_a_plain_loop(seed: int, no_response: Any) -> None:

@@ -214,6 +214,7 @@ def test_image_names(name: str, image: str) -> None:
     assert datasets.image_name(name) == image
 
 
+@pytest.mark.slow
 def test_the_shared_copy_is_the_published_one(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "model_vs_human"
     trials = datasets.model_vs_human(folder)

@@ -112,6 +112,7 @@ def test_draws_belong_together() -> None:
     np.testing.assert_array_equal(result.estimates["estimate"], exact.estimates["estimate"])
 
 
+@pytest.mark.slow
 def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     row = (1 - np.eye(4)) / 3
     trials = al.simulate.label_trials([row] * 4, row, 0.5, 3_000, rng=12)

@@ -49,6 +49,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, made: Any) -> list[tuple[tuple[int
     return seen
 
 
+@pytest.mark.slow
 def test_groups_of_one_shape_share_a_compiled_model(
     trials: al.Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def passing(door: str) -> Any:
     return pytest.param(door, marks=marks.get(door, ()))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.parametrize("door", [passing(door) for door in OWN])
 def test_doors_pass_priors_on_and_remember_all(door: str, tmp_path: Path) -> None:

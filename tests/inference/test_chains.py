@@ -186,6 +186,7 @@ def test_every_model_of_the_catalogue_is_here() -> None:
     assert known == set(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", few_quick(ONE_FOR_ALL, "copying", "independence", "error_distributions", "item_margins")
 )
@@ -241,6 +242,7 @@ def saved_at(made: Graphs, data: dict[str, Any], point: NDArray[Any]) -> dict[st
     return {name: buffer[at] for name, at in zip(made.names, tape.outputs, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     few_quick(["item_margins", "item_margins, two groups", "observer_margins"], "item_margins"),
@@ -405,6 +407,7 @@ def test_data_that_do_not_fit_are_refused(data: dict[str, Any], message: str) ->
         ready._fitting(name, values, {"y": np.zeros(2), "n": np.array(3)})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 def test_what_models_hold_beside_data_stays_with_them() -> None:
     """Models of one graph share it, and not what was put into a shared variable since."""

@@ -101,6 +101,7 @@ def test_independence_draws_are_beta() -> None:
     assert stats.kstest(draws["p_b"][:, 0], stats.beta(14, 18).cdf).pvalue > TINY
 
 
+@pytest.mark.slow
 def test_same_seed_same_draws_whatever_the_workers() -> None:
     cells = np.random.default_rng(5).integers(1, 50, size=(3000, 4))
     trials = Trials.from_correct(np.eye(4, 30), condition=list("uvw") * 10)
@@ -140,6 +141,7 @@ def test_bad_arguments(call: object, message: str) -> None:
         call()  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("accuracy", "ec", "n_trials"), [(0.95, 0.5, 160), (0.99, 0.2, 160)])
 def test_coverage_of_the_default_interval(
     accuracy: float, ec: float, n_trials: int, figure: Callable[[str], None]

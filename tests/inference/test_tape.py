@@ -383,6 +383,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 LIGHT = {"copying", "independence", "error_distributions", "pooled_pairs"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [name if name in LIGHT else pytest.param(name, marks=pytest.mark.slow) for name in MODELS],

@@ -37,6 +37,7 @@ def test_order_of_rows(seed: int) -> None:
     pd.testing.assert_frame_equal(rows(shuffled), PLAIN)
 
 
+@pytest.mark.slow
 @few
 @given(names)
 def test_a_name_is_only_a_name(name: str) -> None:
@@ -45,6 +46,7 @@ def test_a_name_is_only_a_name(name: str) -> None:
     pd.testing.assert_frame_equal(back.reset_index(drop=True), PLAIN)
 
 
+@pytest.mark.slow
 @few
 @given(seeds, st.integers(1, 24))
 def test_others_change_nothing(seed: int, n_items: int) -> None:
@@ -56,6 +58,7 @@ def test_others_change_nothing(seed: int, n_items: int) -> None:
     pd.testing.assert_frame_equal(found[there].reset_index(drop=True), PLAIN)
 
 
+@pytest.mark.slow
 @few
 @given(seeds)
 def test_a_condition_that_is_split_is_the_sum_of_its_parts(seed: int) -> None:

@@ -20,6 +20,7 @@ from alikely.metrics.rows import Mixture, row_divergence, row_influence
 TABLES = arrays(np.int64, (4, 4), elements=st.integers(0, 30))
 
 
+@pytest.mark.slow
 def test_agreement_and_its_error_equal_cohens_kappa() -> None:
     """1,000 random tables, value and standard error against an independent implementation."""
     rng = np.random.default_rng(1)

@@ -171,6 +171,7 @@ assert al.Result.load({str(path)!r}).metric is phi_metric.PHI
     assert "is of the metric 'phi', which is not registered; import phi_metric" in done.stdout
 
 
+@pytest.mark.slow
 def test_command_line(phi: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "trials.csv"
     al.load_example().select(condition=HARD).to_table().to_csv(file, index=False)

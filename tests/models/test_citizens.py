@@ -256,6 +256,7 @@ def test_copies_are_the_same_model(model: pm.Model) -> None:
         np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 def test_intervening_and_observing(model: pm.Model, prior: xr.DataTree) -> None:
     """A free variable is set, or seen, at a value that the prior gave it."""
     variable = model.free_RVs[0]

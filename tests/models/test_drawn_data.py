@@ -146,6 +146,7 @@ TABLES[0] = [
 ]
 
 
+@pytest.mark.slow
 def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model() -> None:
     """But for the numbers of ways to come by the counts, which are of the data alone."""
     model = al.models.class_copying(TABLES)

@@ -143,6 +143,7 @@ def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior:
     assert missing.tolist() == [1, 0, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_compiled_once_per_shape() -> None:
     sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=4000, rng=1)
     before = ready.cache_info()
@@ -189,6 +190,7 @@ def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: st
     assert re.search(f"^NUTS: .*{message}$", str(ours.message))
 
 
+@pytest.mark.slow
 def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
     trials = al.load_example().select(condition="noise", observer=["human_1", "human_2", "model_1"])
     result = al.error_consistency(trials, rng=1, log_likelihood=True)

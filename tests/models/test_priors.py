@@ -102,6 +102,7 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
 LIGHT = {"copying", "independence", "error_distributions", "item_margins"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [name if name in LIGHT else pytest.param(name, marks=pytest.mark.slow) for name in MODELS],
@@ -199,6 +200,7 @@ def test_one_distribution_for_two_variables_is_drawn_twice() -> None:
     assert (a != b).all()
 
 
+@pytest.mark.slow
 def test_our_coordinates_stay_where_they_fit() -> None:
     model = built("spectrum")
 

@@ -295,6 +295,7 @@ def test_simulation_refuses_bad_numbers(change: dict[str, object], message: str)
         difficulty(**change)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_simulated_conditions_have_the_stated_difficulty() -> None:
     two: dict[str, Any] = {"means": (-1.0, 1.0), "sds": (0.2, 0.2), "weights": (1, 1)}
     trials, regime = difficulty(40, 20, 4, 200, **two, ability_sd=0, interaction_sd=0, rng=1)

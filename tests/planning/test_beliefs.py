@@ -139,6 +139,7 @@ def test_a_plan_from_a_pilot_is_what_brute_force_finds() -> None:
     assert plan["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / n_studies))
 
 
+@pytest.mark.slow
 def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
     """Against whole studies, which correctness counts allow."""
     counts = np.array([300, 60, 50, 90])

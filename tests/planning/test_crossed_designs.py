@@ -116,6 +116,7 @@ def test_planned_widths_are_those_of_crossed_intervals(
     assert (np.abs(planned - found) <= 4 * error + 0.05 * found).all()
 
 
+@pytest.mark.slow
 def test_few_people_have_wide_intervals_whatever_the_error(known: pd.DataFrame) -> None:
     plan = al.planning.expected_errors(known.head(1), [2, 3, 6, 500], 20_000)
     assert np.isnan(plan["width"][0])

@@ -22,6 +22,7 @@ def test_the_present_design_has_the_present_standard_error() -> None:
     assert found[["items", "answers_a", "answers_b"]].sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [(1, 1), (1, 6), (5, 2)])
 def test_a_pilot_foretells_what_other_designs_show(design: tuple[int, int]) -> None:
     """A large pilot against large studies of that design, by their own standard errors."""

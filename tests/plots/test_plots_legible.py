@@ -156,6 +156,7 @@ def test_style_is_a_keyword_of_every_plot() -> None:
         al.plot_width(gallery.widths(2), style="paper")
 
 
+@pytest.mark.slow
 def test_settings_and_given_axes_stay_as_they_are() -> None:
     before = dict(mpl.rcParams)
     figure, ax = plt.subplots(figsize=(5, 4))

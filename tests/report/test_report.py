@@ -81,6 +81,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "<svg></svg>")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.Report) -> None:
     page = Page(hostile.html)
     assert hostile.failures == ()

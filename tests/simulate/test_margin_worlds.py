@@ -106,6 +106,7 @@ def test_worlds_that_cannot_be(change: dict[str, Any], message: str) -> None:
         World(**change)
 
 
+@pytest.mark.slow
 def test_strengths_and_their_truth() -> None:
     world = al.simulate.MarginWorld
     found = al.simulate.true_strength_consistency(world(rho=0.5), 1)
