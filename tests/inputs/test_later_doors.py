@@ -454,6 +454,22 @@ CASES = [
         {"A.NC": "x"},
     ),
     verb("report under a file", "--out must be in a folder", "report t.csv --out t.csv/x.html"),
+    verb(
+        "report under too long a name",
+        "--out must name a file that can be written; 'xxx",
+        f"report t.csv --out {'x' * 300}.html",
+    ),
+    verb(
+        "report under a name as long as can be",
+        lambda _: "<h2>" in Path(f"{'x' * 250}.html").read_text(),
+        f"report t.csv {FEW} --out {'x' * 250}.html",
+    ),
+    verb(
+        "report of one machine",
+        lambda _: "Ceilings" in (page := Path("o.html").read_text()) and "Ranks" not in page,
+        f"report t.csv {FEW} --out o.html",
+        {"t.csv": w.text(w.table()[w.table()["observer"] != "net_b"])},
+    ),
     verb("report of no netCDF", "'a.nc' is not a netCDF file", "report a.nc", {"a.nc": "x"}),
     verb(
         "report of both",

@@ -77,7 +77,8 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
         raise ValueError(f"{str(path)!r} is one of the files that are read; write to another")
     pieces = [piece.encode() if isinstance(piece, str) else piece for piece in content]
     size = sum(memoryview(piece).nbytes for piece in pieces)
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART}")
+    # Not much of the name: with all of it, one that is as long as names may be would be too long.
+    part = target.with_name(f"{target.name[:40]}.{secrets.token_hex(4)}{PART}")
     try:
         with part.open("xb") as file:
             file.writelines(pieces)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.intervals import CiKind
+from alikely._base.names import listed
 from alikely._base.numbers import counted
 from alikely._base.random import RandomState
 from alikely.benchmark import contrasts, ranking
@@ -567,11 +568,13 @@ class Benchmark(Tree):
         Raises
         ------
         ValueError
-            As in `alikely.benchmark.rank_sets`.
+            As in `alikely.benchmark.rank_sets`, and if there are fewer than two machines.
         """
         one_of("population", population, POPULATIONS)
         prob, _ = self.interval_options(ci_prob, None)
         models, parts = self.models, self.decomposition()
+        if len(models) < 2:
+            raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
         machines = only(parts, range(len(models)))
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
         matrix = joint_covariance(machines, population)

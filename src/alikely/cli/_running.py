@@ -186,6 +186,15 @@ def inputs_of(options: argparse.Namespace) -> Callable[[Path], bool]:
 
 def _check_file(out: Path, keep: Callable[[Path], bool]) -> None:
     """Refuse before any work what is no name of a file to write, or one that is read."""
+    try:
+        out.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # a folder that cannot be is told of where it is made
+    except OSError as error:
+        raise ValueError(
+            f"--out must name a file that can be written; {_short(out)!r}: {error.strerror}; give "
+            "another"
+        ) from None
     if out.is_dir():
         raise ValueError(f"--out names a file, and {str(out)!r} is a folder")
     if out.exists() and not out.is_file():
@@ -216,9 +225,8 @@ def _folder(out: Path | None, one_file: bool) -> Iterator[None]:
     except OSError as error:
         for place in reversed(made):
             place.rmdir()
-        shown = str(out) if len(str(out)) <= 80 else f"{str(out)[:80]}..."
         raise ValueError(
-            f"--out must be {'in ' * one_file}a folder that can be written to; {shown!r}: "
+            f"--out must be {'in ' * one_file}a folder that can be written to; {_short(out)!r}: "
             f"{error.strerror}; give another"
         ) from None
     try:
@@ -227,6 +235,10 @@ def _folder(out: Path | None, one_file: bool) -> Iterator[None]:
         for place in reversed(made):
             with contextlib.suppress(OSError):  # it holds something
                 place.rmdir()
+
+
+def _short(path: Path) -> str:
+    return str(path) if len(str(path)) <= 80 else f"{str(path)[:80]}..."
 
 
 class Printable:

@@ -21,6 +21,7 @@ from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
+from alikely._base.steps import tracked
 from alikely.data.trials import Trials
 from alikely.metrics import get_metric
 from alikely.planning.pools import Pool, pools_of
@@ -152,7 +153,7 @@ def choose_images(
         )
         drawing = drawing_of(pool, size, wanted, count, even, by_class)
         generator = np.random.default_rng(seed)
-        for number in range(1, lists + 1):
+        for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
             rows.append(rows_of(pool, drawing, wanted, at).assign(list=number))
         place = {"dataset": pool.dataset, "condition": pool.condition}

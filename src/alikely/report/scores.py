@@ -75,12 +75,16 @@ def score_sections(scores: Benchmark) -> list[Section]:
     list of Section
     """
     label = scores.metric.label
-    return [
-        Section(f"Scores against humans: {label}", _scores(scores)),
-        Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
-        Section("Differences between machines", attempted("Differences.", lambda: _apart(scores))),
-        Section("Ceilings", attempted("Ceilings.", lambda: _ceilings(scores))),
-    ]
+    sections = [Section(f"Scores against humans: {label}", _scores(scores))]
+    # Of one machine there is neither.
+    if len(scores.models) > 1:
+        sections += [
+            Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
+            Section(
+                "Differences between machines", attempted("Differences.", lambda: _apart(scores))
+            ),
+        ]
+    return [*sections, Section("Ceilings", attempted("Ceilings.", lambda: _ceilings(scores)))]
 
 
 def _scores(scores: Benchmark) -> list[Block]:
