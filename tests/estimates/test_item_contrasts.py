@@ -82,6 +82,9 @@ def test_bad_input() -> None:
         confusion_matrices(trials, "age")
     with pytest.raises(ValueError, match="by names no observer"):
         confusion_matrices(trials, {})
+    odd = al.Trials.from_arrays([["cat", "no response"]], ["cat", "no response"])
+    with pytest.raises(ValueError, match="a class is called 'no response', which the table keeps"):
+        confusion_matrices(odd)
     with pytest.raises(TypeError, match="trials must be Trials, got int"):
         confusion_matrices(1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="trials must be Trials, got int"):

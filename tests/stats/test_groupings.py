@@ -253,6 +253,7 @@ TWO_VALUES = pd.DataFrame(
         (lambda: permutation_test(matrix(), GROUPS, within=GROUPS), "have the same mean distance"),
         (lambda: permutation_test(EQUAL, GROUPS), "all 10000 permutations have the same mean"),
         (lambda: permutation_test(matrix(), GROUPS, n_permutations=1), "must be at least 2, got 1"),
+        (lambda: permutation_test(matrix(), GROUPS, n_permutations=2.5), "a whole number, got 2.5"),
         (lambda: permutation_test(HOLED, GROUPS), "distance of 'a' and 'c' is nan; leave one"),
         (lambda: permutation_test(UNEVEN, GROUPS), "must be symmetric, but 'a' to 'c' is"),
         (lambda: permutation_test(matrix()[["a", "b"]], GROUPS), "square matrix, got shape"),

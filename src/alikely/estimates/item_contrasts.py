@@ -207,7 +207,8 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     TypeError
         If `trials` is not of that class.
     ValueError
-        If only correctness is known, or observers have no such label.
+        If only correctness is known, observers have no such label, or a class is called as what
+        stands for a missing response.
 
     Examples
     --------
@@ -219,6 +220,10 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     if not isinstance(trials, Trials):
         raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
     classes, data = trials.classes, trials.data
+    if NONE in classes:
+        raise ValueError(
+            f"a class is called {NONE!r}, which the table keeps for a missing response; rename it"
+        )
     if isinstance(by, Mapping):
         labels = [str(by.get(name, "")) for name in trials.observers]
     else:

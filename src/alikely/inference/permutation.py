@@ -75,6 +75,8 @@ def permutation_p(
     >>> bool(abs(permutation_p(table, n_permutations=9999, rng=1)[0] - 2 / 70) < 0.01)
     True
     """
+    if n_permutations != int(n_permutations):
+        raise ValueError(f"n_permutations must be a whole number, got {n_permutations}")
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
     numbers = None if cluster is None else cluster_numbers(table, cluster)

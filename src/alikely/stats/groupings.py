@@ -180,6 +180,8 @@ def permutation_test(
     >>> round(test.statistic, 3), round(test.effect_size, 1), round(test.p_value, 2)
     (0.167, -4.5, 0.03)
     """
+    if n_permutations != int(n_permutations):
+        raise ValueError(f"n_permutations must be a whole number, got {n_permutations}")
     if n_permutations < 2:
         raise ValueError(f"n_permutations must be at least 2, got {n_permutations}")
     names, values = labelled_matrix(distances)
