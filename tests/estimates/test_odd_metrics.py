@@ -140,3 +140,36 @@ def test_a_metric_knows_the_module_that_makes_it() -> None:
     partial = functools.partial(ERROR_CONSISTENCY.value)
     made = al.Metric("x", "correctness", partial, ERROR_CONSISTENCY.influence, partial)
     assert made.module == __name__
+
+
+def yule_q(cells: Any) -> Any:
+    a, b, c, d = np.moveaxis(np.asarray(cells, dtype=float), -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (a * d - b * c) / (a * d + b * c)
+
+
+def slopes_of_yule_q(cells: Any) -> Any:
+    share = np.asarray(cells, dtype=float)
+    share = share / share.sum(axis=-1, keepdims=True)
+    a, b, c, d = np.moveaxis(share, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = 2 * np.stack([d * b * c, -c * a * d, -b * a * d, a * b * c], axis=-1)
+        slope /= ((a * d + b * c) ** 2)[..., None]
+    return slope - (slope * share).sum(axis=-1, keepdims=True)
+
+
+def test_scores_outside_their_own_interval_say_so() -> None:
+    """Three errors of 60: half a count added moves Yule's Q from -.5 to .8."""
+    metric = al.Metric(
+        "yule_q", "correctness", yule_q, slopes_of_yule_q,
+        lambda cells: np.where(np.isfinite(yule_q(cells)), "", "no error in common"),
+        independent=0.0,
+    )  # fmt: skip
+    alike, accurate = np.full((4, 1), 0.8), np.full((4, 1), 0.95)
+    trials = al.simulate.cohort(alike, accurate, [0.95], 0.5, n_trials=60, rng=3)
+    table = al.benchmark_scores(trials, metric=metric, n_resamples=0, n_draws=0).summary("images")
+    outside = ~table["estimate"].between(table["analytic_ci95_lb"], table["analytic_ci95_ub"])
+    assert outside.any()
+    assert not outside.all()
+    said = table["note"].str.contains("the estimate lies outside its interval")
+    np.testing.assert_array_equal(said, outside)

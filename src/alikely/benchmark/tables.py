@@ -129,6 +129,7 @@ def level_table(
     }
     bounds = student_bounds(parts.score, found.variance, found.df, ci_prob)
     frame = pd.DataFrame(columns | bound_columns("analytic", "ci", ci_prob, bounds))
+    outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
     if "bootstrap" in scores.data.children:
         frame["bootstrap_se"] = _bootstrap_se(scores, population, level)
     moved = prior_shift(scores, level) if population == "images" else np.zeros(len(systems))
@@ -146,7 +147,7 @@ def level_table(
     # Of metrics that the accuracies bound.
     bound = "kappa_max" in scores.metric.derived
     allowed = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
-    notes = _notes(scores, population, level, ceiled, bounded, undefined, allowed)
+    notes = _notes(scores, population, level, ceiled, bounded, undefined, allowed, outside)
     away = frame["centre"] - frame["estimate"]
     frame["note"] = [
         "; ".join(filter(None, [*moved_notes([shift]), *bootstrap_notes(scores, far, se), note]))
@@ -324,6 +325,7 @@ def _notes(
     bounded: bool,
     undefined: NDArray[np.int64],
     allowed: Floats,
+    outside: NDArray[np.bool_],
 ) -> list[str]:
     """What to know about the score of each system; `ceiled`, `bounded` as from `_ceiled`."""
     ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
@@ -343,10 +345,16 @@ def _notes(
         shared.append(withheld)
     systems = scores.estimates["system"].values.tolist()
     notes = []
-    for name, share, holes, most in zip(
-        systems, ceiled[:, 0].tolist(), undefined.tolist(), allowed.tolist(), strict=True
+    columns = (ceiled[:, 0], undefined, allowed, outside)
+    for name, share, holes, most, apart in zip(
+        systems, *(column.tolist() for column in columns), strict=True
     ):
         own = [*crowd[name == HUMANS], *shared]
+        if apart:
+            own.append(
+                "the estimate lies outside its interval, which is about the score with a little "
+                "added to the counts (centre): too few errors for this metric"
+            )
         if most < NARROW:
             own.append(f"the accuracies allow at most {most:.2f}: see al.benchmark.rank_by_metric")
         if holes:
