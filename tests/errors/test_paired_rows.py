@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -352,10 +353,12 @@ def trials_of(labels: NDArray[Any], truth: NDArray[Any]) -> xr.Dataset:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("copying", "power"), [(0.0, False), (0.8, False), (0.8, True)])
-def test_p_values_keep_their_level(copying: float, power: bool) -> None:
+def test_p_values_keep_their_level(
+    copying: float, power: bool, sets: Callable[..., int]
+) -> None:
     """Of equal systems a twentieth has p below .05, whatever is copied; few others do not."""
     rng = np.random.default_rng(7)
-    n_sets, n_items = 400, 240
+    n_sets, n_items = sets(400), 240
     names = np.array(["ant", "bee", "cat", "dog"])
     truth = np.arange(n_items) % 4
     confused = np.array([0.6, 0.3, 0.1])
