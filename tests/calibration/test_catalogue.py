@@ -161,14 +161,14 @@ def test_the_evidence_is_whole_and_says_what_the_card_says(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_fit_reproduces_the_reference(name: str) -> None:
     """Quantiles, within 4 Monte-Carlo errors of both."""
-    case, stated = CASES[name], evidence(name, "reference")
+    case, stated, n_draws = CASES[name], evidence(name, "reference"), 2_000
     model = case.example()
     for variable in model.data_vars:
         np.testing.assert_allclose(variable.get_value(), stated["data"][variable.name])
     with warnings.catch_warnings():
         # Short chains may be told to go on; their errors know of it.
         warnings.simplefilter("ignore", SamplingWarning)
-        posterior = nuts(model, 4_000, rng=2)["posterior"].to_dataset()
+        posterior = nuts(model, n_draws, rng=2)["posterior"].to_dataset()
     assert set(stated["figures"]) == set(case.quantities)
     for quantity, figures in stated["figures"].items():
         draws = cards.one_element(posterior[quantity])
@@ -178,7 +178,7 @@ def test_a_short_fit_reproduces_the_reference(name: str) -> None:
             ess = float(azs.ess(below.to_dataset(name="x"))["x"])
             error = np.sqrt(p * (1 - p) / ess)
             # The reference's own error, in draws of the same quality.
-            error *= np.sqrt(1 + 4_000 / stated["n_draws"])
+            error *= np.sqrt(1 + n_draws / stated["n_draws"])
             assert float(below.mean()) == pytest.approx(p, abs=4 * error), (quantity, p)
 
 

@@ -142,6 +142,7 @@ def test_studies_go_through_the_door_and_on_where_they_stopped(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_sweeps")
 def test_statements_are_judged_by_their_own_truth() -> None:
     few = {"few": RowDesign(4, 10, 0.5)}
     study = al.calibration.joint_coverage(few, n_datasets=50, n_draws=100, rng=1)

@@ -21,6 +21,15 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def three(pilot: Path) -> Path:
+    """With three humans: each pair is simulated, and of four there are twice as many."""
+    table = pd.read_csv(pilot)
+    path = pilot.with_name("three.csv")
+    table[table["observer"] != "human_4"].to_csv(path, index=False)
+    return path
+
+
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """What intervals do is simulated in a tenth of the studies: no share of them is asserted."""
@@ -68,7 +77,7 @@ def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.slow
 def test_an_assured_width_and_other_metrics(
-    pilot: Path, capsys: pytest.CaptureFixture[str]
+    three: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stated = "--accuracy .75 .75 --ec .5 --width .2"
     printed = printed_by(f"{stated} --assurance .8", capsys)
@@ -80,7 +89,7 @@ def test_an_assured_width_and_other_metrics(
     assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both")
     assert "the copy probability that you measure will lie between" in printed
     assert " MA trials" in printed_by(
-        f"--pilot {pilot} --pairs human-human --width .3 --metric MA", capsys
+        f"--pilot {three} --pairs human-human --width .3 --metric MA", capsys
     )
 
 
@@ -127,7 +136,10 @@ def test_several_humans_other_values_and_sides(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.slow
-def test_values_as_good_as_none(pilot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_as_good_as_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pilot = tmp_path / "pilot.csv"
+    # Of one condition: each pair is simulated.
+    al.load_example().select(condition="noise").to_table().to_csv(pilot, index=False)
     arguments = f"--pilot {pilot} --pairs human-human --trials 400 --against .3 --rope -.1 .1"
     printed = printed_by(arguments, capsys)
     result = al.compare(al.Trials.read(pilot), "EC", "human-human", n_resamples=0, n_null=0, rng=1)
@@ -138,19 +150,19 @@ def test_values_as_good_as_none(pilot: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_a_pilot(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = f"--pilot {pilot} --pairs human-human"
+def test_a_pilot(three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = f"--pilot {three} --pairs human-human"
     printed = printed_by(f"{arguments} --trials 400 --out {tmp_path}", capsys)
     table = pd.read_csv(tmp_path / "plan.csv")
-    assert len(table) == 12
+    assert len(table) == 6
     worst = table.loc[table["assured_width"].idxmax()]
     assert printed.startswith(
         f"After 400 trials the 95 % interval of {worst['observer_a']} and {worst['observer_b']} in "
         f"{worst['condition']}, the least certain pair, is no wider than "
         f"{worst['assured_width']:.2f} in 80 of 100 such studies."
     )
-    one = pilot.with_name("one.csv")
-    trials = al.Trials.read(pilot).select(observer=["human_1", "human_2"], condition=["noise"])
+    one = three.with_name("one.csv")
+    trials = al.Trials.read(three).select(observer=["human_1", "human_2"], condition=["noise"])
     trials.to_table().to_csv(one, index=False)
     printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assurance .9", capsys)
     assert "more trials: then even for human_1 and human_2 in noise" in printed

@@ -92,7 +92,6 @@ def test_kinds_and_intervals_of_ones_own(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("chains")
 def test_with_the_generative_model(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +99,7 @@ def test_with_the_generative_model(
     monkeypatch.setattr("alikely.cli.spectrum.FEWEST", 1)
     monkeypatch.setattr("alikely.cli.spectrum.MOST", 2)
     arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--regimes", "2"]
-    mcmc = ["--mcmc", "--draws", "2000", "--out", str(tmp_path)]
+    mcmc = ["--mcmc", "--draws", "1000", "--out", str(tmp_path)]
     printed = printed_by([*arguments, *mcmc], capsys)
     assert "posterior 95 %" in printed
     compared = pd.read_csv(tmp_path / "compared.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -184,9 +185,9 @@ def from_the_prior(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("alone", [(5, 20), (0, 0)])
-def test_sweeps_are_calibrated(alone: tuple[int, int]) -> None:
+def test_sweeps_are_calibrated(alone: tuple[int, int], sets: Callable[..., int]) -> None:
     """Ranks of what the data were drawn from, among draws far apart, are uniform."""
-    n, ranked = 1_000, 19
+    n, ranked = sets(1_000), 19
     rng = np.random.default_rng(5)
     truth, data = from_the_prior(n, 15, alone, rng)
     chain = Chain(data, rng)
@@ -203,9 +204,9 @@ def test_sweeps_are_calibrated(alone: tuple[int, int]) -> None:
 
 
 @pytest.mark.slow
-def test_equal_systems_reach_similarity_1_and_others_do_not() -> None:
+def test_equal_systems_reach_similarity_1_and_others_do_not(sets: Callable[..., int]) -> None:
     rng = np.random.default_rng(2)
-    n, t, k, each = 40, 6, 7, 150
+    n, t, k, each = sets(40, 20), 6, 7, 150
     row = rng.dirichlet(np.ones(k), (n, t))
     other = 0.6 * row + 0.4 * np.roll(row, 1, axis=-1)
     none = np.zeros((n, t, k), dtype=np.int64)
@@ -352,10 +353,10 @@ def trials_of(labels: NDArray[Any], truth: NDArray[Any]) -> xr.Dataset:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("copying", "power"), [(0.0, False), (0.8, False), (0.8, True)])
-def test_p_values_keep_their_level(copying: float, power: bool) -> None:
+def test_p_values_keep_their_level(copying: float, power: bool, sets: Callable[..., int]) -> None:
     """Of equal systems a twentieth has p below .05, whatever is copied; few others do not."""
     rng = np.random.default_rng(7)
-    n_sets, n_items = 400, 240
+    n_sets, n_items = sets(400), 240
     names = np.array(["ant", "bee", "cat", "dog"])
     truth = np.arange(n_items) % 4
     confused = np.array([0.6, 0.3, 0.1])

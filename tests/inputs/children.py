@@ -120,11 +120,13 @@ def short_of_disk(verb: str) -> dict[str, Any]:
     return found
 
 
-def killed(verb: str, moments: int, rng: random.Random) -> list[dict[str, Any]]:
-    """A second run over a first one, killed at random: files must be of either."""
-    old, new = Path("old"), Path("new")
-    forked(asked(verb, old))
-    seconds = forked(asked(verb, new, 2))["seconds"]
+def killed(
+    verb: str, old: Path, new: Path, seconds: float, moments: int, rng: random.Random
+) -> list[dict[str, Any]]:
+    """A second run over a first one, killed at random: files must be of either.
+
+    ``old`` and ``new`` are of runs that came to their end, the second in so many seconds.
+    """
     first, second = digests(old), digests(new)
     found = []
     for _ in range(moments):
@@ -136,8 +138,6 @@ def killed(verb: str, moments: int, rng: random.Random) -> list[dict[str, Any]]:
         odd = [n for n, d in now.items() if d not in (first.get(n), second.get(n))]
         found.append({"after": wait, "odd": odd, "lost": sorted(set(first) - set(now))})
         shutil.rmtree(out)
-    shutil.rmtree(old)
-    shutil.rmtree(new)
     return found
 
 
@@ -160,12 +160,14 @@ def all_of(moments: int) -> dict[str, Any]:
     rng = random.Random(1)
     for verb in VERBS:
         print(verb, file=sys.stderr)
-        main(asked(verb, Path("warm")))  # imports and compiles
-        shutil.rmtree("warm")
-        seconds = forked(asked(verb, Path("s")))["seconds"]
-        shutil.rmtree("s")
+        old, new = Path("old"), Path("new")
+        # Imports and compiles, and leaves the files of a first run.
+        main(asked(verb, old))
+        seconds = forked(asked(verb, new, 2))["seconds"]
+        report["killed"][verb] = killed(verb, old, new, seconds, moments, rng)
+        shutil.rmtree(old)
+        shutil.rmtree(new)
         report["disk"][verb] = short_of_disk(verb)
-        report["killed"][verb] = killed(verb, moments, rng)
         for name in ("SIGINT", "SIGTERM"):
             report[name][verb] = stopped(verb, getattr(signal, name), seconds)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

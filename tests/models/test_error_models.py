@@ -155,8 +155,8 @@ def test_learned_concentration_equals_quadrature() -> None:
 
 
 @pytest.mark.slow
-def test_equal_systems_reach_zero_and_different_ones_their_divergence() -> None:
-    n_sets, n_classes, rng = 10, 6, np.random.default_rng(1)
+def test_equal_systems_reach_zero_and_different_ones_their_divergence(sets: Any) -> None:
+    n_sets, n_classes, rng = sets(10, 5), 6, np.random.default_rng(1)
     shape = (2, n_classes)
     blank = np.ones((*shape, n_classes), dtype=int)
     model = ready.compiled(al.models.error_distributions(blank))
@@ -192,9 +192,9 @@ def test_equal_systems_reach_zero_and_different_ones_their_divergence() -> None:
 def test_systems_of_a_real_experiment(shared_data: Path) -> None:
     trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     rows = errors_of(trials.select(dataset=["stylized"]))
-    # Every sixth: the card has the figures of all 27, which take minutes. Warnings are errors: no
+    # Every ninth: the card has the figures of all 27, which take minutes. Warnings are errors: no
     # divergence, no r_hat above 1.01, no small effective sample size.
-    tree = al.inference.nuts(al.models.error_distributions(rows[::6]), n_draws=4000, rng=1)
+    tree = al.inference.nuts(al.models.error_distributions(rows[::9]), n_draws=4000, rng=1)
     assert int(tree["sample_stats"]["diverging"].sum()) == 0
     np.testing.assert_allclose(tree["posterior"]["base"].sum("response_class"), 1)
 
@@ -218,8 +218,8 @@ def copied_labels(
 @pytest.fixture(scope="module")
 def copied() -> tuple[np.ndarray, np.ndarray, xr.DataTree]:
     truth = np.array([0.05, 0.3, 0.7])
-    tables = copied_labels(truth, 400, 8, np.random.default_rng(3))
-    return truth, tables, al.inference.nuts(al.models.class_copying(tables), n_draws=6000, rng=1)
+    tables = copied_labels(truth, 400, 5, np.random.default_rng(3))
+    return truth, tables, al.inference.nuts(al.models.class_copying(tables), n_draws=4000, rng=1)
 
 
 @pytest.mark.slow

@@ -321,7 +321,7 @@ def test_variance_shares_of_answers_of_another_make(figure: Any, sets: Any) -> N
     found, inside = [], np.zeros(3)
     for seed in range(n_sets):
         trials, truth = foreign_answers(np.random.default_rng(seed))
-        tree = al.fit_observers(trials, rng=seed)
+        tree = al.fit_observers(trials, n_draws=2_000, rng=seed)
         table = al.margins.variance_shares(tree)
         found.append(table["median"].to_numpy())
         inside += (table["eti95_lb"] <= truth) & (truth <= table["eti95_ub"])

@@ -250,7 +250,7 @@ def swept(counts: np.ndarray) -> dict[str, np.ndarray]:
         chain.sweep()
     weight = (data.of_a + data.of_b).sum(axis=-1)
     draws: dict[str, list[np.ndarray]] = {"divergence": [], "spread": [], "copying": []}
-    for _ in range(3_000):
+    for _ in range(1_500):
         chain.sweep()
         drawn = chain.drawn()
         mixed = []
@@ -296,7 +296,7 @@ def test_chains_equal_gibbs_sweeps(name: str) -> None:
 def test_divergence_and_copying_are_recovered(both: int, copying: float) -> None:
     """One data set of each design; the card has the ranks of hundreds."""
     counts, every = simulated(copying, both, 20, 0)
-    tree = al.inference.nuts(built(counts), 6_000, rng=0)["posterior"]
+    tree = al.inference.nuts(built(counts), 4_000, rng=0)["posterior"]
     number = counts.sum(axis=-1)
     weight = 2 * (number[0] + number[1]) + number[3] + number[4]
     true = (weight * divergence(*every, 0.5)).sum() / weight.sum()

@@ -23,7 +23,8 @@ from alikely.models import prior_texts, with_priors
 from alikely.models._placed import Placed
 
 COUNTS = [100, 20, 20, 20]
-PYTHON = Mode(linker="py", optimizer="fast_compile")
+# Graphs that run once are not worth rewriting.
+PYTHON = Mode("py", None)
 # Of the family of the default, in PyMC's order, within its support.
 OTHERS: dict[str, Any] = {
     "Beta": (2, 3.5),

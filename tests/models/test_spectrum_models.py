@@ -37,18 +37,9 @@ def spectrum() -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def trees(spectrum: xr.Dataset) -> dict[int, xr.DataTree]:
-    # Warnings are errors here: a divergence or a bad r_hat would end the test.
-    return {k: al.fit_spectrum(spectrum, k, rng=k) for k in (1, 2)}
-
-
-@pytest.fixture
-def drawn(
-    spectrum: xr.Dataset, chains: bool, request: pytest.FixtureRequest
-) -> dict[int, xr.DataTree]:
-    """As `trees`, without chains and (slow) with them."""
-    if chains:
-        return request.getfixturevalue("trees")
-    return {k: al.fit_spectrum(spectrum, k, rng=k) for k in (1, 2)}
+    # Warnings are errors here: a divergence or a bad r_hat would end the test. As many draws as the
+    # comparison takes of a fit.
+    return {k: al.fit_spectrum(spectrum, k, n_draws=1_000, rng=k) for k in (1, 2)}
 
 
 def test_density_is_the_stated_one() -> None:
@@ -231,11 +222,11 @@ def test_two_regimes_predict_better_than_one(trees: dict[int, xr.DataTree]) -> N
 
 
 @pytest.mark.slow
-def test_draws_taken_are_spread_over_the_chains(drawn: dict[int, xr.DataTree]) -> None:
-    part = condition_log_likelihood(drawn[1], 40)
+def test_draws_taken_are_spread_over_the_chains(trees: dict[int, xr.DataTree]) -> None:
+    part = condition_log_likelihood(trees[1], 40)
     assert dict(part.sizes) == {"chain": 4, "draw": 10, "condition": 30}
-    whole = condition_log_likelihood(drawn[1], 10_000)
-    assert whole.sizes["draw"] == drawn[1]["posterior"].sizes["draw"]
+    whole = condition_log_likelihood(trees[1], 10_000)
+    assert whole.sizes["draw"] == trees[1]["posterior"].sizes["draw"]
     np.testing.assert_allclose(part.values[:, [0, -1]], whole.values[:, [0, -1]])
 
 
@@ -269,15 +260,13 @@ def test_bad_input_gets_one_line(change: dict[str, object], message: str) -> Non
 
 
 @pytest.mark.slow
-def test_comparison_refuses_what_cannot_be_compared(
-    spectrum: xr.Dataset, drawn: dict[int, xr.DataTree]
-) -> None:
+def test_comparison_refuses_what_cannot_be_compared(trees: dict[int, xr.DataTree]) -> None:
     with pytest.raises(ValueError, match="at least 2 fits, got 1"):
-        al.spectrum.compare_regimes({2: drawn[2]})
-    other = drawn[1].copy()
+        al.spectrum.compare_regimes({2: trees[2]})
+    other = trees[1].copy()
     other = labelled(other, condition=[f"x{i}" for i in range(30)])
     with pytest.raises(ValueError, match="fits are of different conditions"):
-        al.spectrum.compare_regimes({1: other, 2: drawn[2]})
+        al.spectrum.compare_regimes({1: other, 2: trees[2]})
 
 
 @pytest.mark.parametrize(

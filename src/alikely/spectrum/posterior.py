@@ -289,7 +289,7 @@ def compare_regimes(trees: Mapping[int, xr.DataTree]) -> pd.DataFrame:
     >>> trials, _ = al.simulate.difficulty(5, 4, rng=1)
     >>> reference = [f"distortion_{d}:reference" for d in range(4)]
     >>> spectrum = al.difficulty_spectrum(trials, reference, chance=1 / 16)
-    >>> trees = {k: al.fit_spectrum(spectrum, k, n_draws=2_000, rng=1) for k in (1, 2)}
+    >>> trees = {k: al.fit_spectrum(spectrum, k, n_draws=1_000, rng=1) for k in (1, 2)}
     >>> table = al.spectrum.compare_regimes(trees)
     >>> sorted(table["n_regimes"])
     [1, 2]
