@@ -152,7 +152,7 @@ def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.Dat
 @pytest.mark.slow
 def test_real_data(shared_data: Path, figure: Callable[[str], None]) -> None:
     """Humans and machines on two data sets, by chains and exactly: p-values and seconds."""
-    trials = al.datasets.model_vs_human(shared_data / "model_vs_human")
+    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     trials = trials.select(dataset=["sketch", "stylized"])
     result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, rng=1)
     seconds, tables = {}, []
