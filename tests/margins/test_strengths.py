@@ -258,7 +258,7 @@ def test_calibrated_under_its_own_prior(sets: Callable[..., int]) -> None:
     ],
 )
 def test_equal_to_chains(features: dict[str, object]) -> None:
-    data = experiment(10, n_items=48, **features)
+    data = experiment(10, n_items=80, **features)
     right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
     model = al.models.item_margins(right, shown, data.margins, m=16, law="sinh_arcsinh")
     group = group_strengths(data.right, data.shown, 16)
@@ -268,7 +268,7 @@ def test_equal_to_chains(features: dict[str, object]) -> None:
 
 @pytest.mark.slow
 def test_two_groups_equal_to_chains() -> None:
-    data = experiment(11, n_items=40, group_rho=0.6)
+    data = experiment(11, n_items=60, group_rho=0.6)
     parts = [(data.right, data.shown), (data.other_right, data.other_shown)]
     right, shown = (np.stack([part[i].sum(axis=0) for part in parts]) for i in (0, 1))
     model = al.models.item_margins(right, shown, m=16, law="sinh_arcsinh")
