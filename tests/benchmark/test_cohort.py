@@ -214,7 +214,7 @@ def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.Data
 
 @pytest.mark.slow
 def test_comparison_equals_loo_over_single_answers(cohort_fit: xr.DataTree) -> None:
-    half = cohort_fit.isel(draw=slice(500))
+    half = cohort_fit.isel(draw=slice(250))
     table = al.benchmark.compare_cohorts({"all": cohort_fit, "half": half}).set_index("model")
     layout = layout_of(cohort_fit)
     for name, tree in (("all", cohort_fit), ("half", half)):
