@@ -167,7 +167,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     # As wide as the prior of a pair: the two are to differ in the model alone.
     wide = {"log_odds_ratio_mean": (0, 4), "log_odds_ratio_sd": 1.0}
     model = al.models.cohort(cohort_counts(trials), priors=wide)
-    tree = al.inference.nuts(model, n_draws=8000, rng=1, target_accept=0.99)
+    tree = al.inference.nuts(model, n_draws=4000, rng=1, target_accept=0.99)
     cohort = tree["posterior"]["error_consistency"].values.ravel()
     exact = al.error_consistency(trials, "human-model", n_null=0, n_draws=8000, rng=1)
     pairwise = exact.data["posterior"]["error_consistency"].values.ravel()
