@@ -223,7 +223,7 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark)
 def test_claims_of_order_come_true(sets: Callable[..., int]) -> None:
     """Two of four populations of machines, few benchmarks: within 4 Monte-Carlo errors and .05."""
     sizes = {"8 machines": (8, BenchmarkDesign())}
-    table = order_summary(order_calibration(sizes, n_sets=sets(60, 40), rng=3))
+    table = order_summary(order_calibration(sizes, n_sets=sets(60, 20), rng=3))
     told = table[table["machines"].isin(["varied", "two kinds"])]
     assert len(told) == 12
     assert ((told["right"] - told["claimed"]).abs() < 0.05 + 4 * told["right_mcse"]).all()
