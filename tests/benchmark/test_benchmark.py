@@ -136,9 +136,7 @@ def test_crossed_is_at_least_either(scores: Benchmark) -> None:
         assert np.linalg.eigvalsh(matrix).min() > -1e-12 * np.abs(matrix).max()
 
 
-def people(
-    rng: np.random.Generator, n_humans: int, shared: float
-) -> tuple[np.ndarray, np.ndarray]:
+def people(rng: np.random.Generator, n_humans: int, shared: float) -> tuple[np.ndarray, np.ndarray]:
     """What each shares with everybody else, and their abilities; a machine is the last."""
     loading = np.clip(rng.normal(shared, 0.15, n_humans), 0, 0.98)
     return np.append(loading, shared), np.append(rng.normal(0, 0.4, n_humans), 0.0)

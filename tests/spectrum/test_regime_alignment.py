@@ -685,7 +685,7 @@ def test_bad_input_of_made_alignments() -> None:
 @pytest.fixture(scope="module")
 def real(shared_data: Path) -> xr.Dataset:
     trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    return al.condition_alignment(trials, n_resamples=0)
+    return al.condition_alignment(trials, metrics=EC, n_resamples=0)
 
 
 @pytest.mark.slow
