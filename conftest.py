@@ -144,15 +144,19 @@ def once(factory: pytest.TempPathFactory, name: str, fit: Callable[[], Any]) -> 
 @pytest.fixture(scope="session")
 def cohort_fit(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One fit of the cohort model: compiling takes longer than all that is done with it."""
-    return once(tmp_path_factory, "cohort", _fit_cohort)
+    return once(tmp_path_factory, "cohort", lambda: _fit_cohort(2_000))
 
 
 @pytest.fixture(scope="session")
-def cohort_tree() -> Any:
+def cohort_tree(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """As `cohort_fit`, with draws of the prior."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        use_prior(monkeypatch)
-        return _fit_cohort()
+
+    def fit() -> Any:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            use_prior(monkeypatch)
+            return _fit_cohort(4_000)
+
+    return once(tmp_path_factory, "cohort_prior", fit)
 
 
 @pytest.fixture(scope="session")
@@ -169,16 +173,21 @@ def family_table() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def family_tree(family_table: pd.DataFrame) -> Any:
+def family_tree(tmp_path_factory: pytest.TempPathFactory, family_table: pd.DataFrame) -> Any:
     """As `cohort_tree`, with covariates of the machines."""
     trials = al.load_example().select(condition=["blur", "noise"])
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        use_prior(monkeypatch)
-        return al.fit_cohort(trials, covariates={"machine": family_table}, n_draws=400)
+
+    def fit() -> Any:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            use_prior(monkeypatch)
+            return al.fit_cohort(trials, covariates={"machine": family_table}, n_draws=400)
+
+    return once(tmp_path_factory, "family_prior", fit)
 
 
-def _fit_cohort() -> Any:
-    return al.fit_cohort(al.load_example().select(condition=["blur", "noise"]), rng=1)
+def _fit_cohort(n_draws: int) -> Any:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    return al.fit_cohort(trials, n_draws=n_draws, rng=1)
 
 
 @pytest.fixture

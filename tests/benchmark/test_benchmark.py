@@ -137,12 +137,16 @@ def test_crossed_is_at_least_either(scores: Benchmark) -> None:
         assert np.linalg.eigvalsh(matrix).min() > -1e-12 * np.abs(matrix).max()
 
 
+def people(rng: np.random.Generator, n_humans: int, shared: float) -> tuple[np.ndarray, np.ndarray]:
+    """What each shares with everybody else, and their abilities; a machine is the last."""
+    loading = np.clip(rng.normal(shared, 0.15, n_humans), 0, 0.98)
+    return np.append(loading, shared), np.append(rng.normal(0, 0.4, n_humans), 0.0)
+
+
 def experiment(rng: np.random.Generator, n_humans: int, n_items: int, shared: float) -> np.ndarray:
     """Humans differ in ability and in how much they share with everybody else."""
     z = rng.standard_normal(n_items)
-    loading = np.clip(rng.normal(shared, 0.15, n_humans), 0, 0.98)
-    loading = np.append(loading, shared)
-    ability = np.append(rng.normal(0, 0.4, n_humans), 0.0)
+    loading, ability = people(rng, n_humans, shared)
     noise = rng.standard_normal((n_humans + 1, n_items))
     latent = loading[:, None] * z + np.sqrt(1 - loading**2)[:, None] * noise
     return latent + ability[:, None] > -0.6
@@ -157,17 +161,22 @@ def test_coverage_for_new_images_and_new_humans(
 
     A coverage of .78 is seen by half of the sets, of .83 by all.
     """
-    truth_rng = np.random.default_rng(5)
-    right = experiment(truth_rng, 3000, 20_000, shared).astype(np.float32)
-    both = right[:-1] @ right[-1] / right.shape[1]
-    p_a, p_b = right[:-1].mean(axis=1), right[-1].mean()
+    # Probabilities of a right answer at each z, over all of which they are integrated.
+    z = np.linspace(-6, 6, 601)
+    loading, ability = people(np.random.default_rng(5), 3000, shared)
+    right = stats.norm.cdf(
+        (loading[:, None] * z + ability[:, None] + 0.6) / np.sqrt(1 - loading[:, None] ** 2)
+    )
+    weight = stats.norm.pdf(z) * (z[1] - z[0])
+    both = (right[:-1] * weight) @ right[-1]
+    p_a, p_b = right[:-1] @ weight, right[-1] @ weight
     cells = np.stack([both, p_a - both, p_b - both, 1 - p_a - p_b + both], axis=-1)
     truth = consistency.error_consistency(cells).mean()
     # Pairs of 200 of these humans for the ceiling.
     some = right[:200]
-    joint = some @ some.T / some.shape[1]
+    joint = (some * weight) @ some.T
     i, j = np.triu_indices(200, 1)
-    p = some.mean(axis=1)
+    p = some @ weight
     pairs = np.stack(
         [joint[i, j], p[i] - joint[i, j], p[j] - joint[i, j], 1 - p[i] - p[j] + joint[i, j]], -1
     )

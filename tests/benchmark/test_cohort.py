@@ -168,7 +168,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     # As wide as the prior of a pair: the two are to differ in the model alone.
     wide = {"log_odds_ratio_mean": (0, 4), "log_odds_ratio_sd": 1.0}
     model = al.models.cohort(cohort_counts(trials), priors=wide)
-    tree = al.inference.nuts(model, n_draws=8000, rng=1, target_accept=0.99)
+    tree = al.inference.nuts(model, n_draws=4000, rng=1, target_accept=0.99)
     cohort = tree["posterior"]["error_consistency"].values.ravel()
     exact = al.error_consistency(trials, "human-model", n_null=0, n_draws=8000, rng=1)
     pairwise = exact.data["posterior"]["error_consistency"].values.ravel()
@@ -215,7 +215,7 @@ def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.Data
 
 @pytest.mark.slow
 def test_comparison_equals_loo_over_single_answers(cohort_fit: xr.DataTree) -> None:
-    half = cohort_fit.isel(draw=slice(500))
+    half = cohort_fit.isel(draw=slice(250))
     table = al.benchmark.compare_cohorts({"all": cohort_fit, "half": half}).set_index("model")
     layout = layout_of(cohort_fit)
     for name, tree in (("all", cohort_fit), ("half", half)):

@@ -35,19 +35,21 @@ def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
 
 
 @pytest.mark.slow
-def test_noise_is_what_two_halves_of_the_questions_do_not_share() -> None:
+def test_noise_is_what_two_halves_of_the_questions_do_not_share(
+    sets: Callable[..., int],
+) -> None:
     """Halves have the same candidates and other noise: their covariance is free of it."""
-    differences = []
-    for seed in np.random.default_rng(5).spawn(80):
+    n_sets, differences = sets(80, 40), []
+    for seed in np.random.default_rng(5).spawn(n_sets):
         judged = al.simulate.judged_candidates(30, 600, 1.0, seed)
         one, other = (judged._replace(correct=judged.correct[:, k::2]) for k in (0, 1))
         value = [_matrix(half)["estimate"].values[0, 1:] for half in (one, other)]
         freed = np.var(value[0], ddof=1) * (1 - _table(one)["noise"])
         differences.append(freed - np.cov(*value)[0, 1])
     mean, sd = np.mean(differences), np.std(differences, ddof=1)
-    assert abs(mean) < 4 * sd / np.sqrt(80)
+    assert abs(mean) < 4 * sd / np.sqrt(n_sets)
     # The noise itself is seen: four such errors are less than half of it.
-    assert 4 * sd / np.sqrt(80) < 0.5 * np.var(value[0]) * _table(one)["noise"]
+    assert 4 * sd / np.sqrt(n_sets) < 0.5 * np.var(value[0]) * _table(one)["noise"]
 
 
 def test_what_is_left_out_is_told() -> None:
@@ -94,12 +96,16 @@ def test_conditions_are_averaged() -> None:
     ("n_candidates", "n_questions", "preference"), [(20, 1_000, 0.0), (40, 1_000, 3.0)]
 )
 def test_intervals_hold(
-    n_candidates: int, n_questions: int, preference: float, figure: Callable[[str], None]
+    n_candidates: int,
+    n_questions: int,
+    preference: float,
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
 ) -> None:
     rng = np.random.default_rng(7)
     many = al.simulate.judged_candidates(100_000, 1, preference, rng=1)
     truth, _ = partial_correlation(many.consistency, many.scores, many.accuracy)
-    n = 120
+    n = sets(120)
     covered = []
     for seed in rng.spawn(n):
         row = _table(al.simulate.judged_candidates(n_candidates, n_questions, preference, seed))

@@ -13,9 +13,11 @@ from alikely.benchmark import ranking
 
 
 @pytest.mark.slow
-def test_ten_systems_in_two_tie_groups(figure: Callable[[str], None]) -> None:
+def test_ten_systems_in_two_tie_groups(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
     """True ranks 1-5 and 6-10: joint coverage of the step-down; percentile ranks beside it."""
-    n_sets, sd = 500, 0.05
+    n_sets, sd = sets(500), 0.05
     rng = np.random.default_rng(1)
     truth = np.repeat([0.3, 0.2], 5)
     # Scores on the same images: correlated.
@@ -25,15 +27,16 @@ def test_ten_systems_in_two_tie_groups(figure: Callable[[str], None]) -> None:
     hits = {"step-down": 0, "percentile": 0}
     for _ in range(n_sets):
         x = truth + root @ rng.standard_normal(10)
-        sets = ranking.rank_sets(x, covariance, n_draws=2000, rng=rng)
-        sets = sets.set_index(sets["system"].astype(int)).sort_index()
-        hits["step-down"] += bool(((sets["rank_lb"] <= best) & (sets["rank_ub"] >= worst)).all())
+        found = ranking.rank_sets(x, covariance, n_draws=2000, rng=rng)
+        found = found.set_index(found["system"].astype(int)).sort_index()
+        hits["step-down"] += bool(((found["rank_lb"] <= best) & (found["rank_ub"] >= worst)).all())
         replicates = x + rng.standard_normal((500, 10)) @ root.T
         naive = ranking.percentile_ranks(replicates)
         hits["percentile"] += bool(((naive[:, 0] <= best) & (naive[:, 1] >= worst)).all())
     covered = {name: count / n_sets for name, count in hits.items()}
     figure(f"joint coverage of ten ranks in two tie groups: {covered}")
-    assert covered["step-down"] >= 0.94
+    # By one error: .94 of all sets.
+    assert covered["step-down"] >= 0.95 - np.sqrt(0.95 * 0.05 / n_sets)
 
 
 def test_marginal_sets_are_no_wider_than_joint_ones_and_clear_orders_are_found() -> None:

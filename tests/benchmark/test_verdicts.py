@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -220,10 +221,10 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark)
 
 
 @pytest.mark.slow
-def test_claims_of_order_come_true() -> None:
+def test_claims_of_order_come_true(sets: Callable[..., int]) -> None:
     """Two of four populations of machines, few benchmarks: within 4 Monte-Carlo errors and .05."""
     sizes = {"8 machines": (8, BenchmarkDesign())}
-    table = order_summary(order_calibration(sizes, n_sets=60, rng=3))
+    table = order_summary(order_calibration(sizes, n_sets=sets(60, 20), rng=3))
     told = table[table["machines"].isin(["varied", "two kinds"])]
     assert len(told) == 12
     assert ((told["right"] - told["claimed"]).abs() < 0.05 + 4 * told["right_mcse"]).all()

@@ -55,8 +55,10 @@ def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover_closed_forms(figure: Callable[[str], None]) -> None:
-    n_sets, hits = 150, dict.fromkeys(truths(), 0)
+def test_intervals_cover_closed_forms(
+    figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    n_sets, hits = sets(150), dict.fromkeys(truths(), 0)
     for seed in range(n_sets):
         trials, _ = repeated_answers(160, (4, 4), correlation=CORRELATION, within=WITHIN, rng=seed)
         found = answer_noise(trials, ci_prob=0.9)

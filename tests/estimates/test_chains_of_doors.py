@@ -23,7 +23,8 @@ EVERY = {
     "log_likelihood",
     "log_prior",
 }
-SHORT = {"n_draws": 400, "rng": 1, "include": "all"}
+N_DRAWS = 100
+SHORT = {"n_draws": N_DRAWS, "rng": 1, "include": "all"}
 
 
 @functools.cache
@@ -140,11 +141,11 @@ slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 def test_arviz_takes_what_a_door_leaves(door):
     tree = door()
     assert set(tree.children) >= EVERY
-    assert tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"] == 400
+    assert tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"] == N_DRAWS
     # Every draw of the chains after warm-up has its diagnosis, whether it was kept or not.
     thin = tree.attrs["thin"]
     assert tree["sample_stats"].sizes["draw"] == thin * tree["posterior"].sizes["draw"]
-    np.testing.assert_array_equal(tree["posterior"]["draw"], thin * np.arange(100))
+    np.testing.assert_array_equal(tree["posterior"]["draw"], thin * np.arange(N_DRAWS // 4))
     observed = {str(name) for name in tree["observed_data"].data_vars}
     assert observed <= set(tree["posterior_predictive"].data_vars)
     for name in observed:

@@ -167,9 +167,9 @@ def simulated_pairs(
 @pytest.mark.parametrize("n_joint", [40, 200])
 @pytest.mark.parametrize("agreement", [0.1, 0.4])
 def test_coverage_of_agreement(
-    n_joint: int, agreement: float, figure: Callable[[str], None]
+    n_joint: int, agreement: float, figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    n_sets = 500
+    n_sets = sets(500)
     trials, truth = simulated_pairs(np.random.default_rng(5), n_sets, n_joint, agreement)
     table = joint_correctness(trials, labels=True)
     draws = {

@@ -76,8 +76,8 @@ def test_scores_checks_and_comparisons_of_an_extended_cohort() -> None:
     counts = cohort_counts(trials)
     with al.models.cohort(counts) as own:
         pm.Deterministic("twice", 2 * own["copy_probability"], dims="entry")
-    given = al.fit_cohort(trials, model=own, rng=1)
-    named = al.fit_cohort(trials, rng=1)
+    given = al.fit_cohort(trials, model=own, n_draws=400, rng=1)
+    named = al.fit_cohort(trials, n_draws=400, rng=1)
     np.testing.assert_allclose(
         given["posterior"]["twice"], 2 * given["posterior"]["copy_probability"]
     )
@@ -92,23 +92,25 @@ def test_scores_checks_and_comparisons_of_an_extended_cohort() -> None:
 @pytest.mark.usefixtures("prior_chains")
 def test_extended_models_of_a_spectrum_and_of_observers() -> None:
     trials = al.load_example()
+    few: dict[str, Any] = {"n_draws": 400, "rng": 1}
     spectrum = al.difficulty_spectrum(trials, "clean", correction=0.5)
-    named = al.fit_spectrum(spectrum, 2, rng=1)
+    named = al.fit_spectrum(spectrum, 2, **few)
     data = named["constant_data"].to_dataset()
     args = ("right", "shown", "condition_of_entry", "person_of_entry", "is_reference")
     own = al.models.spectrum(*(data[name].values for name in args), k=2)
-    given = al.fit_spectrum(spectrum, 2, model=own, rng=1)
+    given = al.fit_spectrum(spectrum, 2, model=own, **few)
     table = al.spectrum.regime_probabilities(given)
     assert list(table) == list(al.spectrum.regime_probabilities(named))
-    assert len(al.spectrum.compare_regimes({1: al.fit_spectrum(spectrum, 1, rng=1), 2: given})) == 2
+    one_regime = al.fit_spectrum(spectrum, 1, **few)
+    assert len(al.spectrum.compare_regimes({1: one_regime, 2: given})) == 2
     with pytest.raises(ValueError, match=r"2 of the dim 'regime', these data have 3"):
         al.fit_spectrum(spectrum, 3, model=own)
 
     one = trials.select(condition="noise")
-    seen = al.fit_observers(one, rng=1)
+    seen = al.fit_observers(one, **few)
     counts = seen["constant_data"].to_dataset()
     observers = al.models.observer_margins(counts["right"].values, counts["shown"].values, m=16)
-    again = al.fit_observers(one, m=16, model=observers, rng=1)
+    again = al.fit_observers(one, m=16, model=observers, **few)
     assert len(al.margins.variance_shares(again)) == 2
     assert len(al.margins.explained_consistency(again, 20, rng=1)) == 6
     with pytest.raises(ValueError, match="components= is for models that are made here"):

@@ -80,7 +80,7 @@ def test_tails_over_all_settings(figure: Callable[[str], None]) -> None:
     shares = cell_probabilities(*(grid[name].to_numpy() for name in SETTING[:3]))
     tables = rng.multinomial(grid["n_trials"].to_numpy()[:, None], shares[:, None, :], (88, 2))
     tables = tables.reshape(-1, 4)
-    n_draws = 100_000
+    n_draws = 40_000
     draws = pairwise_draws(tables, n_draws=n_draws, rng=rng)["error_consistency"]
     low, high = posterior_limits(tables).T
     tails = np.stack([(draws < low).mean(axis=0), (draws > high).mean(axis=0)])

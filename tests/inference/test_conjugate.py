@@ -166,23 +166,27 @@ def test_coverage_of_the_default_interval(
     [(0.75, 160, 0.958), (0.95, 160, 0.903), (0.95, 640, 0.935), (0.99, 640, 0.920)],
 )
 def test_coverage_of_differences(
-    accuracy: float, n_trials: int, design: float, figure: Callable[[str], None]
+    accuracy: float,
+    n_trials: int,
+    design: float,
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
 ) -> None:
     """Two models against one human, error consistency .5 and .3."""
-    n_sets = 400
+    n_sets = sets(400)
     rng = np.random.default_rng(12)
     p = [simulate.cell_probabilities(accuracy, accuracy, ec) for ec in (0.5, 0.3)]
-    sets = []
+    answers = []
     for _ in range(n_sets):
         human = rng.random(n_trials) < accuracy
         right = [human]
         for cells in p:
             given_right, given_wrong = cells[0] / accuracy, cells[2] / (1 - accuracy)
             right.append(rng.random(n_trials) < np.where(human, given_right, given_wrong))
-        sets.append(right)
+        answers.append(right)
     # Each set a condition of its own, drawn on its own.
     trials = Trials.from_correct(
-        np.concatenate(sets, axis=1),
+        np.concatenate(answers, axis=1),
         condition=np.repeat(np.arange(n_sets), n_trials).astype(str),
     )
     pairs = [("observer_0", "observer_1"), ("observer_0", "observer_2")]

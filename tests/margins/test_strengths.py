@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -222,9 +223,9 @@ def test_grid_reaches_from_chance_to_certainty() -> None:
 
 
 @pytest.mark.slow
-def test_calibrated_under_its_own_prior() -> None:
+def test_calibrated_under_its_own_prior(sets: Callable[..., int]) -> None:
     generator = np.random.default_rng(3)
-    n, n_items = 200, 40
+    n, n_items = sets(200), 40
     v = special.ndtri((np.arange(n_items) + 0.5) / n_items)
     v = v / v.std()
     place = np.zeros(n)

@@ -97,9 +97,12 @@ def test_planned_errors_are_those_of_experiments(
 @pytest.mark.slow
 @pytest.mark.parametrize("design", [(3, 200, 1), (5, 100, 1), (10, 200, 1), (20, 100, 1)])
 def test_planned_widths_are_those_of_crossed_intervals(
-    known: pd.DataFrame, design: tuple[int, int, int], figure: Callable[[str], None]
+    known: pd.DataFrame,
+    design: tuple[int, int, int],
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
 ) -> None:
-    rng, times = np.random.default_rng(5), 50
+    rng, times = np.random.default_rng(5), sets(50, 20)
     widths = []
     for _ in range(times):
         trials = as_trials(*experiment(*design, rng), design[2])

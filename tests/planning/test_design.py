@@ -527,7 +527,12 @@ def test_grids_seeds_and_lists() -> None:
     ],
 )
 def test_widths_are_assured(
-    pair: tuple[float, float, float], width: float, assurance: float, interval: Any, figure: Figure
+    pair: tuple[float, float, float],
+    width: float,
+    assurance: float,
+    interval: Any,
+    figure: Figure,
+    sets: Callable[..., int],
 ) -> None:
     """Intervals of new data sets, of which a share is no wider."""
     plan = trials_for_width(
@@ -535,7 +540,7 @@ def test_widths_are_assured(
     )
     row = next(_rows(plan))
     assert (row.promise, row.assurance) == (interval, assurance)
-    n_sets, rng = 1_000, np.random.default_rng(2)
+    n_sets, rng = sets(1_000), np.random.default_rng(2)
     setting = operating.one_pair(simulate.cell_probabilities(*pair))
     counts = rng.multinomial(row.n_trials, setting.probabilities, size=n_sets)
     bounds = operating.intervals(counts, setting, interval, 4_000, 0.95, rng)

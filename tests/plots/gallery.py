@@ -82,6 +82,12 @@ def spectrum(n: int) -> xr.Dataset:
     return al.difficulty_spectrum(found, [f"{name}:reference" for name in datasets], chance=1 / 16)
 
 
+@functools.cache
+def regimes(n: int, n_resamples: int = 0) -> Any:
+    """Two regimes of its conditions."""
+    return al.regimes(spectrum(n), 2, n_resamples=n_resamples, rng=1)
+
+
 def alignment(n: int, n_levels: int = 8, n_datasets: int = 1) -> pd.DataFrame:
     """As of `alikely.spectrum.alignment_table`."""
     rng = np.random.default_rng(2)
@@ -402,16 +408,12 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_rank_ecdf": lambda n, **s: al.plot_rank_ecdf(simulated_ranks(n), **s),
     "plot_ranks": lambda n, **s: al.plot_ranks(scores(n), "images", rng=1, **s),
     "plot_recovery": lambda n, **s: al.plot_recovery(simulated_ranks(n), **s),
-    "plot_regime_numbers": lambda n, **s: al.plot_regime_numbers(
-        al.regimes(spectrum(n), 2, n_resamples=20, rng=1), **s
-    ),
+    "plot_regime_numbers": lambda n, **s: al.plot_regime_numbers(regimes(n, 20), **s),
     "plot_regime_ranks": lambda n, **s: al.plot_regime_ranks(ranks(n), **s),
     "plot_sensitivity": lambda n, **s: al.plot_sensitivity(choices(n), **s),
-    "plot_spectrum": lambda n, **s: al.plot_spectrum(
-        spectrum(n), al.regimes(spectrum(n), 2, n_resamples=0, rng=1), **s
-    ),
+    "plot_spectrum": lambda n, **s: al.plot_spectrum(spectrum(n), regimes(n), **s),
     "plot_spectrum violins": lambda n, **s: al.plot_spectrum(
-        spectrum(n), al.regimes(spectrum(n), 2, n_resamples=0, rng=1), violins=True, **s
+        spectrum(n), regimes(n), violins=True, **s
     ),
     "plot_stability": lambda n, **s: al.plot_stability(scores(n), **s),
     "plot_strengths": lambda n, **s: al.plot_strengths(margins(n), 0, **s),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +269,7 @@ def experiment(rng: np.random.Generator, n_humans: int, n_items: int) -> np.ndar
 
 
 @pytest.mark.slow
-def test_intervals_cover_for_new_images_and_humans() -> None:
+def test_intervals_cover_for_new_images_and_humans(sets: Callable[..., int]) -> None:
     """Two conditions, 8 humans: the estimate and the ratio in a regime of both."""
     right = experiment(np.random.default_rng(5), 300, 20_000).astype(np.float32)
     joint, p = right @ right.T / right.shape[1], right.mean(axis=1)
@@ -277,7 +278,7 @@ def test_intervals_cover_for_new_images_and_humans() -> None:
     value = consistency.error_consistency(np.maximum(cells, 0))
     truth = value[:-1, -1].mean()
     ratio = truth / value[:-1, :-1][np.triu_indices(300, 1)].mean()
-    rng, n_sets, hits = np.random.default_rng(6), 100, np.zeros(2)
+    rng, n_sets, hits = np.random.default_rng(6), sets(100), np.zeros(2)
     for _ in range(n_sets):
         # The same humans in both conditions, with images of their own.
         trials = Trials.from_correct(
@@ -684,7 +685,7 @@ def test_bad_input_of_made_alignments() -> None:
 @pytest.fixture(scope="module")
 def real(shared_data: Path) -> xr.Dataset:
     trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    return al.condition_alignment(trials, n_resamples=0)
+    return al.condition_alignment(trials, metrics=EC, n_resamples=0)
 
 
 @pytest.mark.slow
