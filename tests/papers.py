@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ TABLE = ROOT / "docs" / "papers.csv"
 PAGE = ROOT / "docs" / "papers.md"
 FOLDER = ROOT / "notebooks" / "papers"
 COLUMNS = ["paper", "item", "claim", "printed", "ours", "rule", "verdict", "state", "notebook"]
+# Heading of what has no cell of its own.
+REST = "What our data cannot say"
 EXAMINED, NOT_YET = "examined", "not yet examined"
 VERDICTS = (
     "holds", "holds with a caveat", "cannot be told", "does not hold", "nothing to test",
@@ -53,8 +56,8 @@ Every numbered figure and table of the papers behind this package and of their s
 claimed, in our words; what is printed; what the data give here, with 95 % intervals; and a verdict,
 by a rule that was written down with it. A verdict says how the claim fares on the data at hand, not
 what its authors should have done: for some figures these are other machines, for some there are
-none. The rows are in [papers.csv](papers.csv); the notebooks that found them end in the same table.
-What has not been gone through yet says so, and has no verdict.
+none. The rows are in [papers.csv](papers.csv); each leads to the cells of the notebook that found
+it, which ends in the same table.
 
 (This page is written by `uv run python tests/papers.py`; a test compares it.)
 """
@@ -88,6 +91,54 @@ def merged(table: list[dict[str, str]]) -> list[dict[str, str]]:
     return out
 
 
+def mentioned(heading: str) -> set[str]:
+    """Figures and tables that a heading of a notebook is of.
+
+    >>> sorted(mentioned("Figures 3 and 13 to 15"))
+    ['Figure 13', 'Figure 14', 'Figure 15', 'Figure 3']
+    """
+    out = set()
+    many = r"(\d+(?:(?:,| and| to) \d+)*)"
+    for kind, numbers, appendix in re.findall(
+        rf"(Figure|Table)s? {many}( of the appendix)?", heading
+    ):
+        for first, last in re.findall(r"(\d+)(?: to (\d+))?", numbers):
+            every = range(int(first), int(last or first) + 1)
+            out |= {f"{kind} {number}{' (appendix)' if appendix else ''}" for number in every}
+    for first, last in re.findall(r"SF\.(\d+)(?: to SF\.(\d+))?", heading):
+        out |= {f"Figure SF.{number}" for number in range(int(first), int(last or first) + 1)}
+    return out
+
+
+def anchors(notebook: str) -> dict[str, str]:
+    """Where in a notebook each figure and table is gone through; "" is where the rest is told."""
+    out = {"": "verdicts"}
+    for cell in json.loads((FOLDER / f"{notebook}.ipynb").read_text())["cells"]:
+        if cell["cell_type"] == "markdown":
+            for heading in re.findall(r"^## (.*)$", "".join(cell["source"]), flags=re.MULTILINE):
+                anchor = re.sub(r"[^\w\- ]", "", heading.strip().lower().replace(" ", "-"))
+                out |= dict.fromkeys(mentioned(heading), anchor)
+                if heading == REST:
+                    out[""] = anchor
+    return out
+
+
+def verdicts_cell(notebook: str, table: list[dict[str, str]]) -> str:
+    """What stands above the table of verdicts of a notebook: links to the cells of each row."""
+    places = anchors(notebook)
+    items = [row["item"] for row in table if row["notebook"] == notebook]
+    links = [f"[{item}](#{places[item]})" for item in items if item in places]
+    return f"## Verdicts\n\nTo the cells: {', '.join(links)}."
+
+
+def linked(notebook: str, table: list[dict[str, str]]) -> str:
+    """The notebook's file, with these links."""
+    content = json.loads((FOLDER / f"{notebook}.ipynb").read_text())
+    (cell,) = (c for c in content["cells"] if "".join(c["source"]).startswith("## Verdicts"))
+    cell["source"] = verdicts_cell(notebook, table).splitlines(keepends=True)
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
 def page(table: list[dict[str, str]]) -> str:
     """The page in markdown."""
     lines = [HEAD]
@@ -103,8 +154,10 @@ def page(table: list[dict[str, str]]) -> str:
         for row in table:
             if row["paper"] != paper:
                 continue
+            places = anchors(row["notebook"]) if row["notebook"] else {}
+            anchor = places.get(row["item"], places.get(""))
             verdict = f"**{row['verdict']}**" if row["state"] == EXAMINED else f"*{NOT_YET}*"
-            link = f"[{row['item']}](../notebooks/papers/{row['notebook']}.ipynb)"
+            link = f"[{row['item']}](../notebooks/papers/{row['notebook']}.ipynb#{anchor})"
             item = link if row["notebook"] and row["state"] == EXAMINED else row["item"]
             cells = [item, row["claim"], row["printed"], row["ours"], row["rule"], verdict]
             lines.append(
@@ -135,8 +188,10 @@ def _numbers() -> list[str]:
 
 
 def main() -> None:
-    """Take in what the notebooks found, and write the page."""
+    """Take in what the notebooks found, and write the page and the links within them."""
     table = merged(rows())
+    for file in FOLDER.glob("*.ipynb"):
+        file.write_text(linked(file.stem, table), encoding="utf-8")
     with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
