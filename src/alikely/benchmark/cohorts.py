@@ -54,6 +54,9 @@ __all__ = [
 ]
 
 MANY_CONDITIONS = 10
+# Of so many draws one is kept: in shorter chains the r_hat of some of many would exceed its limit by
+# chance.
+THIN = 2
 # Equal shares differ by rounding of their mean.
 NO_SPREAD = 1e-12
 # What scores, checks and comparisons are made of.
@@ -168,11 +171,9 @@ def fit_cohort(
         QUANTITIES,
         {dim: layout["coords"][dim] for dim in ("condition", "entry", "row")},
     )
-    # A few conditions say little about spreads: the posterior has corners that need short steps,
-    # and longer chains.
-    few = counts.sizes["condition"] < MANY_CONDITIONS
-    thin, target = (4, 0.99) if few else (2, 0.9)
-    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=thin, include=include)
+    # A few conditions say little about spreads: the posterior has corners that need short steps.
+    target = 0.99 if counts.sizes["condition"] < MANY_CONDITIONS else 0.9
+    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=THIN, include=include)
     answers = {name: ("row", layout[name]) for name in ("shown", "right")}
     # A model of another make need not know where its entries stand.
     known = {name: (dim, layout[name]) for name, dim in PLACES.items()} | answers

@@ -48,9 +48,9 @@ __all__ = [
 ]
 
 
-# Chains pass slowly between groupings of the conditions that explain them alike: one draw in so
-# many is kept.
-THIN = 8
+# Chains pass slowly between groupings of the conditions that explain them alike, of many conditions
+# more slowly: one draw in so many is kept.
+THIN_OF_FEW, THIN = 4, 8
 TARGET_ACCEPT = 0.97
 # What tables and pictures are made of.
 QUANTITIES = {
@@ -171,9 +171,10 @@ def fit_spectrum(
         QUANTITIES,
         {"condition": conditions, "regime": regime_names(k)},
     )
-    target = SHORT_STEPS if len(shown) < FEW_CONDITIONS else TARGET_ACCEPT
+    few = len(shown) < FEW_CONDITIONS
+    target, thin = (SHORT_STEPS, THIN_OF_FEW) if few else (TARGET_ACCEPT, THIN)
     by_pymc = [name for name in groups if name != "log_likelihood"]
-    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=THIN, include=by_pymc)
+    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=thin, include=by_pymc)
     entries = {
         "right": ("entry", right),
         "shown": ("entry", seen),
