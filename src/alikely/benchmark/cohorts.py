@@ -54,8 +54,8 @@ __all__ = [
 ]
 
 MANY_CONDITIONS = 10
-# Of so many draws one is kept: in shorter chains the r_hat of some of many would exceed its limit by
-# chance.
+# Of so many draws one is kept: in shorter chains the r_hat of some of many would exceed its limit
+# by chance.
 THIN = 2
 # Equal shares differ by rounding of their mean.
 NO_SPREAD = 1e-12
