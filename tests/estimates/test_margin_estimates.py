@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.estimates.margins import _remarks
 from alikely.margins.posterior import correlation_draws
 from alikely.margins.reliability import split_half_reliability
+from alikely.margins.remarks import entry_remarks
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import margin_metric
 from alikely.metrics.alternatives import m_afc_probability
@@ -157,6 +157,9 @@ def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> Non
         assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
         # Correction by reliability and the model agree within their error (about .04 each).
         assert row["posterior_median"] == pytest.approx(row["corrected"], abs=0.15)
+    # What the model takes for granted is checked, of machines and people.
+    checked = np.isfinite(result.estimates["p_bend"].values)
+    assert checked.tolist() == [True, True, False]
     exact = result.draws("posterior")[:, 2]
     r = table.loc[("a", "b"), "estimate"]
     assert np.median(exact) == pytest.approx(r, abs=4 * 0.1 / np.sqrt(2000) + 0.01)
@@ -234,7 +237,7 @@ def test_observers_of_one_answer_and_of_many(chains: bool) -> None:
         assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
         if chains:
             assert row["posterior_median"] > row["estimate"]
-    assert "repeats count as new people" in _remarks(margin_table(trials, margins), "items")[0]
+    assert "repeats count as new people" in entry_remarks(margin_table(trials, margins), "items")[0]
 
 
 def test_items_of_one_system_only_are_reported() -> None:

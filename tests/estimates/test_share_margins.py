@@ -141,6 +141,16 @@ def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
     assert "bend" not in plain["note"]
 
 
+def test_what_moments_do_not_assume_is_not_told() -> None:
+    """Skewed strengths and answers that repeat themselves: the interval holds as it stands."""
+    skewed = al.simulate.MarginWorld(law="skewed", n_observers=20)
+    alike = al.simulate.MarginWorld(n_repeats=4, stable_sd=1.0, n_observers=5)
+    for world, name, word in ((skewed, "p_skew", "skewed"), (alike, "p_repeats", "repeat")):
+        result = analysed(*tables(world, 3))
+        assert float(result.estimates[name].values[0]) < 0.001
+        assert word not in result.summary()["note"].iloc[0]
+
+
 def test_draws_of_machines_that_share_people_belong_together() -> None:
     world = al.simulate.MarginWorld(n_items=160)
     data = al.simulate.margin_data(world, 8)

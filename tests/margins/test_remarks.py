@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.estimates.margins import _remarks
-from alikely.margins.remarks import group_remarks, machine_remarks
+from alikely.margins.remarks import entry_remarks, group_remarks, machine_remarks
 from alikely.margins.tables import margin_table
 
 N_ITEMS, N_CLASSES = 60, 4
@@ -181,6 +180,6 @@ def test_nothing_is_missing_where_people_saw_different_lists() -> None:
     lost = al.Trials.from_table(pd.concat([one.drop(index=one.index[0]), other]))
     assert group_remarks(margin_table(lost, margins), 0, 0) == ["1 answer of human missing"]
     for model in ("items", "observers", "criteria"):
-        texts = _remarks(margin_table(*given), model)
+        texts = entry_remarks(margin_table(*given), model)
         assert "lists that different people saw are taken for one" in texts[0]
-    assert "taken for one" not in _remarks(margin_table(*given), "moments")[0]
+    assert "taken for one" not in entry_remarks(margin_table(*given), "moments")[0]

@@ -38,6 +38,9 @@ CHUNK = 8_000_000
 # Of so many draws one is kept: among thousands of deviates the r_hat of some would exceed its limit
 # by chance in shorter chains.
 THIN = 2
+# Mean acceptance. Shorter steps take twice as long; of many systems around one base transitions
+# diverge without them.
+ACCEPT, OF_MANY = 0.9, 0.95
 REMEDY = f"{DRAW_MORE}, or use sampler='exact'"
 
 
@@ -132,7 +135,7 @@ def class_copying_draws(
             1_000,
             seed,
             progressbar,
-            0.9,
+            ACCEPT,
             n_models=shapes[counts.shape],
             remedy=REMEDY,
             thin=THIN,
@@ -189,7 +192,7 @@ def shared_base_draws(
         If the chains did not do what they should.
     """
     from alikely.models._asked import asked_model
-    from alikely.models.errors import error_distributions
+    from alikely.models.errors import MANY, error_distributions
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)
     jobs = [
@@ -213,6 +216,7 @@ def shared_base_draws(
             1_000,
             seed,
             progressbar,
+            ACCEPT if len(rows) < MANY else OF_MANY,
             n_models=shapes[rows.shape],
             remedy=REMEDY,
             thin=THIN,

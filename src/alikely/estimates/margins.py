@@ -17,19 +17,19 @@ from alikely.data.trials import Trials
 from alikely.errors.draws import chained
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
+from alikely.margins.assumptions import model_checks
 from alikely.margins.designs import ChosenModel, model_of_design
 from alikely.margins.machines import decision_margins
 from alikely.margins.moments import FEWEST_CLASSES
 from alikely.margins.posterior import MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.remarks import LISTS_AS_ONE, group_remarks, machine_remarks
+from alikely.margins.remarks import entry_remarks
 from alikely.margins.shares import share_draws
-from alikely.margins.sides import lists_of_items
 from alikely.margins.strength_tables import strength_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric, margin_metric
 from alikely.metrics.alternatives import Link, check_task
-from alikely.metrics.margins import FEWEST_ITEMS, Method, repeated
+from alikely.metrics.margins import FEWEST_ITEMS, Method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,14 +150,16 @@ def decision_margin_consistency(
         both are of normal scores of margins), with ``"strengths"``, of machine and group,
         ``strength_within`` and ``strength_between`` alike; and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
-        checks, which the column ``note`` reports below .02: ``p_bend`` (strengths are no line in
-        raw margins), ``p_skew`` (they are skewed), ``p_within`` (the correlation within classes is
-        another one than in all) and ``p_repeats`` (people have something of their own on items);
-        and ``p_classes`` (classes differ beyond what margins tell), of which no note speaks. With
-        ``"strengths"`` these are ``p_line`` (margins are a line in skewed strengths), ``p_law``
-        (strengths have two humps), ``p_within`` and ``p_skew``, and ``p_residuals`` (classes) and
-        ``p_repeats`` without a note; ``inflation`` is the variance that items show over that by the
-        model.
+        checks. The column ``note`` speaks of those that matter to what stands in the row: with
+        ``"moments"`` below .04 of ``p_bend`` (strengths are no line in raw margins) and
+        ``p_within`` (the correlation within classes is another one than in all), and not of
+        ``p_skew`` (strengths are skewed), ``p_repeats`` (people have something of their own on
+        items) and ``p_classes`` (classes differ beyond what margins tell). With ``"strengths"``
+        these are below .02 ``p_line`` (margins are a line in skewed strengths), ``p_law``
+        (strengths have two humps), ``p_within`` and ``p_skew``, and without a note ``p_residuals``
+        (classes) and ``p_repeats``; ``inflation`` is the variance that items show over that by the
+        model. With models by chains, of machine and group, below .027 ``p_bend``, ``p_skew`` and,
+        but for ``"observers"``, ``p_repeats``.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
@@ -292,7 +294,7 @@ def _beside(
     ceilings = _ceilings(table, ask.ci_prob, seed)
     model = (DEFAULTS | ask.options)["model"]
     variables: dict[str, Any] = {
-        "remark": ("pair", _remarks(table, model if ask.n_draws else None))
+        "remark": ("pair", entry_remarks(table, model if ask.n_draws else None))
     }
     if "corrected" in metric.beside:
         variables |= _corrected(table, ceilings, estimates["estimate"].values)
@@ -330,7 +332,14 @@ def _draw(
     }
     if "answers" in table:
         groups["criteria"] = _criteria(table, drawn.fits)
-    return Drawn(groups, drawn.reasons, drawn.fits, {"scale": _scale(table, "strength")})
+    variables: dict[str, Any] = {"scale": _scale(table, "strength")}
+    remarks = drawn.reasons
+    if isinstance(options["model"], str):
+        checked = model_checks(table, options["model"], table.attrs["n_alternatives"])
+        variables |= {name: ("pair", p) for name, p in checked.p_values.items()}
+        # An entry that has no posterior has no model to doubt.
+        remarks = np.where(remarks == "", checked.remarks, remarks)
+    return Drawn(groups, remarks, drawn.fits, variables)
 
 
 def _criteria(table: xr.Dataset, fits: Mapping[str, xr.DataTree]) -> xr.Dataset:
@@ -431,49 +440,6 @@ def _alternatives(trials: Trials, m: int | None) -> int:
             "these trials hold correctness only: give the number of alternatives of the task, m=..."
         )
     return len(trials.classes) if m is None else m
-
-
-def _remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
-    """What a reader of each entry should know of its data."""
-    names, machine = table["observer"].values, table["is_machine"].values
-    known: dict[tuple[int, int], list[str]] = {}
-    found = []
-    for p in range(table.sizes["pair"]):
-        texts = []
-        for side, ends in (("a", "first"), ("b", "second")):
-            if alone := int(table[f"n_only_{side}"].values[p]):
-                texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
-        for system in (int(table["first"].values[p]), int(table["second"].values[p])):
-            key = system, int(table["pair_group"].values[p])
-            if key not in known:
-                if machine[system]:
-                    known[key] = machine_remarks(table, *key)
-                else:
-                    known[key] = group_remarks(table, *key) + _for_model(table, *key, model)
-            texts += known[key]
-        found.append("; ".join(texts))
-    return np.array(found, dtype=object)
-
-
-def _for_model(table: xr.Dataset, system: int, group: int, model: Any) -> list[str]:
-    """What a model by chains makes of a group's answers."""
-    if not (isinstance(model, str) and model in get_args(MarginModel)):
-        return []
-    items = np.flatnonzero(
-        (table["trial_group"].values == group) & (table["shown"].values[system] > 0)
-    )
-    _, shown = answers_of_group(table, system, items)
-    texts = []
-    if len(shown) > 1:
-        if model == "observers" and not repeated(shown):
-            texts.append("one answer each: stable deviations of observers count as noise")
-        if model != "observers" and repeated(shown):
-            texts.append("repeats count as new people; model='observers' knows better")
-        if lists_of_items(shown).max() > 0:
-            texts.append(LISTS_AS_ONE)
-    if "answers" in table and (silent := int(table["n_silent"].values[system, items].sum())):
-        texts.append(f"{silent} trials without a response are in no class")
-    return texts
 
 
 def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -> xr.Dataset:

@@ -182,7 +182,7 @@ def log1p(x):  # type: ignore[no-untyped-def]
 
 @_compiled
 def psi(x):  # type: ignore[no-untyped-def]
-    """Digamma function: reflection, recurrence up to 10, asymptotic series."""
+    """Digamma function: reflection below 0."""
     if x == 0:
         return -np.inf
     if x < 0:
@@ -192,17 +192,20 @@ def psi(x):  # type: ignore[no-untyped-def]
     return psi_above_0(x)
 
 
-@_compiled
+@_inline
 def psi_above_0(x):  # type: ignore[no-untyped-def]
-    below = 0.0
-    while x < 10:
-        below -= 1 / x
-        x += 1
-    y = 1 / (x * x)
+    """Asymptotic series, ten steps further; the reciprocals that were stepped over as one ratio."""
+    low = min(x, 10.0)
+    over, under = 1.0, low
+    for k in range(1, 10):
+        over = over * (low + k) + under
+        under = under * (low + k)
+    far = x if x >= 10 else x + 10
+    y = 1 / (far * far)
     series = 1 / 12 - y * (
         1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132 - y * 691 / 32760)))
     )
-    return below + math.log(x) - 0.5 / x - y * series
+    return log(far) - 0.5 / far - y * series - (over / under if x < 10 else 0.0)
 
 
 @_compiled
@@ -283,8 +286,12 @@ def _special(op, n, o, a, s, x):  # type: ignore[no-untyped-def]
         for i in range(n):
             x[o + i] = math.lgamma(x[a + s * i])
     elif op == 34:
+        # Without a branch for all, and again for the few below 0.
         for i in range(n):
-            x[o + i] = psi(x[a + s * i])
+            x[o + i] = psi_above_0(x[a + s * i])
+        for i in range(n):
+            if not x[a + s * i] > 0:
+                x[o + i] = psi(x[a + s * i])
     elif op == 35:
         for i in range(n):
             x[o + i] = math.erf(x[a + s * i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import gc
 import hashlib
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -90,7 +91,7 @@ def compiled(
     1
     """
     _refuse_what_has_no_gradient(model)
-    with LOCK:
+    with LOCK, _many_objects():
         own = {variable.name: variable.get_value() for variable in model.data_vars}
         # Now: what a model holds may change until data are filled in.
         graphs = _graphs(_graph(model, False))
@@ -101,7 +102,7 @@ def compiled(
     def fill(data: Values) -> Any:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
-        with LOCK:
+        with LOCK, _many_objects():
             ready = _interpreted(graphs, values, from_there, n_draws)
             return _compiled(code(), freeze, values, from_there) if ready is None else ready
 
@@ -117,6 +118,25 @@ def cache_clear() -> None:
     """Forget all models."""
     _graphs.cache_clear()
     _code.cache_clear()
+
+
+@contextlib.contextmanager
+def _many_objects() -> Iterator[None]:
+    """Graphs are many small objects that stay; each notes where it was made, to be read by nobody.
+
+    To look through them again and again for what may go, and to take these notes, is a third of
+    the time of making a small model ready.
+    """
+    import pytensor
+
+    before = gc.get_threshold()
+    # 0: the user wants no looking at all.
+    gc.set_threshold(100_000 if before[0] else 0, 50, 1_000)
+    try:
+        with pytensor.config.change_flags(traceback__limit=0):
+            yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _refuse_what_has_no_gradient(model: pm.Model) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely.margins.posterior import MarginModel
 from alikely.margins.sides import lists_of_items
+from alikely.margins.tables import answers_of_group
+from alikely.metrics.margins import repeated
 
-__all__ = ["LISTS_AS_ONE", "group_remarks", "machine_remarks"]
+__all__ = ["LISTS_AS_ONE", "entry_remarks", "group_remarks", "machine_remarks"]
 
 LISTS_AS_ONE = "lists that different people saw are taken for one"
 
@@ -107,6 +113,63 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     if missing := int((np.bincount(lists) * (seen > 0)).sum() - seen.sum()):
         name = table["observer"].values[system]
         texts.append(f"{missing} answer{'s' * (missing > 1)} of {name} missing")
+    return texts
+
+
+def entry_remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
+    """Say what a reader of each entry should know of its data.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    model : object
+        What draws the posterior, as in `alikely.decision_margin_consistency`; None if nothing does.
+
+    Returns
+    -------
+    ndarray of str, shape (pair,)
+        Items that one side has alone, and what `machine_remarks` and `group_remarks` say; for a
+        model by chains also what it makes of the design.
+    """
+    names, machine = table["observer"].values, table["is_machine"].values
+    known: dict[tuple[int, int], list[str]] = {}
+    found = []
+    for p in range(table.sizes["pair"]):
+        texts = []
+        for side, ends in (("a", "first"), ("b", "second")):
+            if alone := int(table[f"n_only_{side}"].values[p]):
+                texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
+        for system in (int(table["first"].values[p]), int(table["second"].values[p])):
+            key = system, int(table["pair_group"].values[p])
+            if key not in known:
+                if machine[system]:
+                    known[key] = machine_remarks(table, *key)
+                else:
+                    known[key] = group_remarks(table, *key) + _for_model(table, *key, model)
+            texts += known[key]
+        found.append("; ".join(texts))
+    return np.array(found, dtype=object)
+
+
+def _for_model(table: xr.Dataset, system: int, group: int, model: Any) -> list[str]:
+    """What a model by chains makes of a group's answers."""
+    if not (isinstance(model, str) and model in get_args(MarginModel)):
+        return []
+    items = np.flatnonzero(
+        (table["trial_group"].values == group) & (table["shown"].values[system] > 0)
+    )
+    _, shown = answers_of_group(table, system, items)
+    texts = []
+    if len(shown) > 1:
+        if model == "observers" and not repeated(shown):
+            texts.append("one answer each: stable deviations of observers count as noise")
+        if model != "observers" and repeated(shown):
+            texts.append("repeats count as new people; model='observers' knows better")
+        if lists_of_items(shown).max() > 0:
+            texts.append(LISTS_AS_ONE)
+    if "answers" in table and (silent := int(table["n_silent"].values[system, items].sum())):
+        texts.append(f"{silent} trials without a response are in no class")
     return texts
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
-from alikely.margins.checks import bend_check, class_check, repeat_check
+from alikely.margins.assumptions import Known, pair_checks, pair_sides
 from alikely.margins.moments import (
     FEWEST_CLASSES,
     Moments,
@@ -20,9 +20,7 @@ from alikely.margins.moments import (
     moment_limits,
     same_correlation,
 )
-from alikely.margins.residuals import skew_check
-from alikely.margins.sides import Side, group_side, lists_of_items, machine_side, normal_scores
-from alikely.margins.strengths import GroupStrengths, group_strengths
+from alikely.margins.sides import Side, group_side, normal_scores
 from alikely.margins.tables import answers_of_group
 from alikely.margins.ties import Influence, tied_ranks
 from alikely.stats.intervals import interval
@@ -44,14 +42,12 @@ LEVEL = 0.08
 FEWEST_OF_STRATUM = 2
 SAYS = {
     "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
-    "p_skew": "strengths are skewed: model='items' takes them for normal",
     "p_within": "classes matter",
-    "p_repeats": "answers repeat themselves: model='items' takes them for chance",
 }
 REMARKED = LEVEL / len(SAYS)
+# What moments do not assume: of them no note speaks.
+OTHERS = ("p_skew", "p_repeats", "p_classes")
 OPPOSITE = "of opposite sign within classes: classes make the total"
-
-Known = dict[tuple[int, bytes], GroupStrengths]
 
 
 class ShareDraws(NamedTuple):
@@ -132,7 +128,7 @@ def share_draws(
     """
     n_pairs = table.sizes["pair"]
     names = ("share_consistency", "share_within", "share_within_lb", "share_within_ub",
-             "share_between", "p_classes", *SAYS)  # fmt: skip
+             "share_between", "p_bend", "p_within", *OTHERS)  # fmt: skip
     beside = {name: np.full(n_pairs, np.nan) for name in names}
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     known: Known = {}
@@ -209,7 +205,7 @@ def _entry(
     own = None if few else classes
     if clusters is not None:
         own = np.unique(clusters[items], return_inverse=True)[1]
-    sides, strata = _sides(table, (a, b), items, None)
+    sides, strata = pair_sides(table, (a, b), items, None)
     if len(items) < int(strata.max()) + 3:
         text = f"{len(items)} items in {strata.max() + 1} lists that no one ties"
         empty = Moments(
@@ -222,12 +218,12 @@ def _entry(
         return _Entry(total, None, None, {}, items, own, "")
     within = between = None
     if classes is not None:
-        parts, of_class = _sides(table, (a, b), items, classes)
+        parts, of_class = pair_sides(table, (a, b), items, classes)
         if len(items) >= FEWEST_OF_STRATUM * (int(of_class.max()) + 1):
             within = moment_consistency(*parts, of_class, own)
         if not few:
             between = _between(table, (a, b), items, classes)
-    checks = {} if total.reason else _checks(table, (a, b), items, sides, classes, m, known)
+    checks = {} if total.reason else pair_checks(table, (a, b), items, sides, m, known, classes)
     if within is not None and not (within.reason or total.reason):
         pair_of = (total.rho, within.rho), (total.slopes, within.slopes)
         checks["p_within"] = same_correlation(*pair_of, own)
@@ -248,29 +244,6 @@ def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:
         return f"within classes {within.reason}"
     alone = int((np.bincount(classes) == 1).sum())
     return f"classes of a single item, which say nothing within: {alone}" if alone else ""
-
-
-def _sides(
-    table: xr.Dataset,
-    systems: tuple[int, int],
-    items: NDArray[np.intp],
-    classes: NDArray[np.intp] | None,
-) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
-    """Both systems on the same strata: those that the people of both leave apart."""
-    machine = table["is_machine"].values
-    counts = {s: answers_of_group(table, s, items) for s in systems if not machine[s]}
-    nobody = np.zeros(len(items), np.intp) if classes is None else classes
-    strata = nobody
-    for _, shown in counts.values():
-        own = lists_of_items(shown, classes)
-        strata = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
-    one, other = (
-        group_side(*counts[s], strata)
-        if s in counts
-        else machine_side(table["margins"].values[s, items], strata)
-        for s in systems
-    )
-    return (one, other), strata
 
 
 def _between(
@@ -295,36 +268,6 @@ def _between(
             kinds = classes == np.arange(n_classes)[:, None]
             sides.append(group_side(right @ kinds.T, shown @ kinds.T, alike))
     return moment_consistency(sides[0], sides[1], alike)
-
-
-def _checks(
-    table: xr.Dataset,
-    systems: tuple[int, int],
-    items: NDArray[np.intp],
-    sides: tuple[Side, Side],
-    classes: NDArray[np.intp] | None,
-    m: int | None,
-    known: Known,
-) -> dict[str, float]:
-    machine = table["is_machine"].values[list(systems)]
-    if machine[0] == machine[1]:
-        return {}
-    at = int(machine[0])
-    group, net = systems[at], systems[1 - at]
-    right, shown = answers_of_group(table, group, items)
-    found = {"p_repeats": repeat_check(right, shown)}
-    if m is not None:
-        share = right.sum(axis=0) / shown.sum(axis=0)
-        margins = table["margins"].values[net, items]
-        found["p_bend"] = bend_check(sides[at], share, margins, m)
-        # Machines that are compared with a group on the same items share its tables.
-        key = (group, items.tobytes())
-        if key not in known:
-            known[key] = group_strengths(right, shown, m)
-        found["p_skew"] = skew_check(known[key])
-    if classes is not None:
-        found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
-    return found
 
 
 def _remark(entry: _Entry, bounds: Floats, sure_within: bool) -> str:

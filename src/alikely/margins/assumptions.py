@@ -1,0 +1,184 @@
+"""What models take for granted of a machine and a group, put to the test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from alikely.margins.checks import bend_check, class_check, repeat_check
+from alikely.margins.residuals import skew_check
+from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
+from alikely.margins.strengths import GroupStrengths, group_strengths
+from alikely.margins.tables import answers_of_group
+
+__all__ = ["Checked", "Known", "model_checks", "pair_checks", "pair_sides"]
+
+# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
+LEVEL = 0.08
+# Of models by chains; that of observers knows that answers repeat themselves.
+SAYS = {
+    "p_bend": "strengths bend along the margins, which the model takes for a line",
+    "p_skew": "strengths are skewed, and the model takes them for normal",
+    "p_repeats": "answers repeat themselves, and the model takes them for chance",
+}
+REMARKED = LEVEL / len(SAYS)
+
+Known = dict[tuple[int, bytes], GroupStrengths]
+
+
+class Checked(NamedTuple):
+    """Checks of the entries of a table.
+
+    Attributes
+    ----------
+    p_values : dict of str to ndarray, shape (pair,)
+        ``p_bend``, ``p_skew`` and ``p_repeats``; NaN but of a machine and a group.
+    remarks : ndarray of str, shape (pair,)
+        What the model takes for granted and these data contradict.
+    """
+
+    p_values: dict[str, NDArray[np.float64]]
+    remarks: NDArray[np.object_]
+
+
+def model_checks(table: xr.Dataset, model: str, m: int) -> Checked:
+    """Test what a model by chains takes for granted of each entry.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    model : {"items", "observers", "criteria"}
+        As in `alikely.margins.margin_draws`.
+    m : int
+        Number of alternatives, at least 2.
+
+    Returns
+    -------
+    Checked
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> margins["margin"] = np.exp(margins["margin"])
+    >>> table = al.margins.margin_table(trials, margins)
+    >>> model_checks(table, "items", 2).remarks.tolist()
+    ['strengths bend along the margins, which the model takes for a line']
+    """
+    n_pairs = table.sizes["pair"]
+    found = {name: np.full(n_pairs, np.nan) for name in SAYS}
+    remarks = np.full(n_pairs, "", dtype=object)
+    there = ~np.isnan(table["margins"].values)
+    known: Known = {}
+    for pair in range(n_pairs):
+        a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
+        here = table["trial_group"].values == table["pair_group"].values[pair]
+        items = np.flatnonzero(here & there[a] & there[b])
+        sides, strata = pair_sides(table, (a, b), items, None)
+        if len(items) < int(strata.max()) + 3:
+            continue
+        said = []
+        for name, p in pair_checks(table, (a, b), items, sides, m, known).items():
+            found[name][pair] = p
+            if p < REMARKED and not (name == "p_repeats" and model == "observers"):
+                said.append(SAYS[name])
+        remarks[pair] = "; ".join(said)
+    return Checked(found, remarks)
+
+
+def pair_checks(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    sides: tuple[Side, Side],
+    m: int | None,
+    known: Known,
+    classes: NDArray[np.intp] | None = None,
+) -> dict[str, float]:
+    """Test what may be taken for granted of a machine and a group.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    systems : tuple of int
+        Both, by their positions on the ``observer`` dim.
+    items : ndarray of int, shape (item,)
+        Those that both have.
+    sides : tuple of Side
+        As from `pair_sides`.
+    m : int, optional
+        Number of alternatives, for the checks of strengths.
+    known : dict
+        Strengths of groups on items, to be added to: machines that are compared with a group on
+        the same items share its tables.
+    classes : ndarray of int, shape (item,), optional
+        True classes, for their check.
+
+    Returns
+    -------
+    dict of str to float
+        p-values; none of two machines or two groups.
+    """
+    machine = table["is_machine"].values[list(systems)]
+    if machine[0] == machine[1]:
+        return {}
+    at = int(machine[0])
+    group, net = systems[at], systems[1 - at]
+    right, shown = answers_of_group(table, group, items)
+    found = {"p_repeats": repeat_check(right, shown)}
+    if m is not None:
+        share = right.sum(axis=0) / shown.sum(axis=0)
+        margins = table["margins"].values[net, items]
+        found["p_bend"] = bend_check(sides[at], share, margins, m)
+        key = (group, items.tobytes())
+        if key not in known:
+            known[key] = group_strengths(right, shown, m)
+        found["p_skew"] = skew_check(known[key])
+    if classes is not None:
+        found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
+    return found
+
+
+def pair_sides(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    classes: NDArray[np.intp] | None,
+) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
+    """Lay both systems out on the same strata: those that the people of both leave apart.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `alikely.margins.margin_table`.
+    systems : tuple of int
+        Both, by their positions on the ``observer`` dim.
+    items : ndarray of int, shape (item,)
+        Those that both have.
+    classes : ndarray of int, shape (item,), optional
+        Classes to stay within.
+
+    Returns
+    -------
+    sides : tuple of Side
+    strata : ndarray of int, shape (item,)
+    """
+    machine = table["is_machine"].values
+    counts = {s: answers_of_group(table, s, items) for s in systems if not machine[s]}
+    nobody = np.zeros(len(items), np.intp) if classes is None else classes
+    strata = nobody
+    for _, shown in counts.values():
+        own = lists_of_items(shown, classes)
+        strata = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
+    one, other = (
+        group_side(*counts[s], strata)
+        if s in counts
+        else machine_side(table["margins"].values[s, items], strata)
+        for s in systems
+    )
+    return (one, other), strata
