@@ -70,7 +70,8 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     **{
         name: CASES[name].example
         for name in (
-            "copying", "independence", "class_copying", "paired_errors", "agreement_regression"
+            "copying", "independence", "class_copying", "paired_errors", "shared_errors",
+            "agreement_regression",
         )
     },
     "copying, prior on copying": lambda: al.models.copying(
@@ -163,7 +164,7 @@ def densities(model: pm.Model, point: dict[str, np.ndarray]) -> dict[str, np.nda
 # One of each model; the others take three times as long.
 QUICK = {
     "agreement_regression", "copying", "independence", "class_copying", "pooled_pairs",
-    "paired_errors",
+    "paired_errors", "shared_errors",
     "cohort, alike, line", "class_criteria, margins", "error_distributions, shared, None",
     "item_margins, 1 groups, m_afc", "observer_margins, shared, probit, alone", "spectrum, k = 1",
 }  # fmt: skip

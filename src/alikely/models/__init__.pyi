@@ -11,6 +11,7 @@ from .margins import item_margins as item_margins
 from .observers import observer_margins as observer_margins
 from .paired import paired_errors as paired_errors
 from .pairs import pooled_pairs as pooled_pairs
+from .shared import shared_errors as shared_errors
 from .spectra import spectrum as spectrum
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "paired_errors",
     "pooled_pairs",
     "prior_texts",
+    "shared_errors",
     "spectrum",
     "with_priors",
 ]

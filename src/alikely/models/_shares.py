@@ -14,7 +14,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "log_shares"]
+__all__ = ["LEAST", "base_draws", "log_shares"]
 
 # Parameters of less are of this size: such a label has next to no share in either case.
 LEAST = 1e-8
@@ -61,6 +61,21 @@ def log_shares(name: str, parameters: Any, seen: Any, dims: tuple[str, ...]) -> 
         dims=dims,
     )
     return pt.special.log_softmax(_place(coordinate, above + seen), axis=-1)
+
+
+def base_draws(counts: Any, parameters: Any) -> Any:
+    """About how many independent draws from a base are behind counts of rows around it.
+
+    Parameters
+    ----------
+    counts, parameters : tensor_like, shape (..., label)
+        Of a Polya urn: of each label, and of the Dirichlet distribution.
+
+    Returns
+    -------
+    tensor, shape (..., label)
+    """
+    return parameters * pt.log1p(counts / parameters)
 
 
 def _place(coordinate: Any, shape: Any, of: Any = pt) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.dense_rows import check_errors, drop_true, insert_true
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._shares import log_shares
+from alikely.models._shares import base_draws, log_shares
 
 __all__ = ["paired_errors"]
 
@@ -196,7 +196,7 @@ def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
     copies = data["agreed"] * m / (m + (1 - m) * pooled)
     own = pt.stack([of_a - copies, of_b - copies], axis=1)
     prior = (concentration[..., None] * k * pooled)[:, None]
-    told = _tables(own, prior).sum(axis=1) + _tables(copies, COPIED * k * pooled)
+    told = base_draws(own, prior).sum(axis=1) + base_draws(copies, COPIED * k * pooled)
 
     base_parameters = pt.exp(log_base)[:, None, None] + pt.zeros_like(pooled)
     log_rows = log_shares("base_coordinate", base_parameters, told, WRONG_DIMS)
@@ -218,11 +218,6 @@ def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
         (*WRONG_DIMS[:2], "copied_or_own"),
     )
     return _Parts(of_own, of_copied, copying)
-
-
-def _tables(counts: Any, parameters: Any) -> Any:
-    """About how many independent draws from the base are behind counts, of a Polya urn."""
-    return parameters * pt.log1p(counts / parameters)
 
 
 def _likelihoods(data: dict[str, Any], parts: _Parts) -> None:
