@@ -111,6 +111,14 @@ def paired(seed: int) -> pm.Model:
     return al.models.paired_errors(agreed, apart, apart, alone_a, alone_b)
 
 
+def shared(seed: int) -> pm.Model:
+    """On every item the same systems err, so that no other items are left out."""
+    truth, system = np.arange(ITEMS) % 4, np.arange(3)[:, None]
+    wrong = (np.arange(ITEMS) + system) % 3 > 0
+    labels = truth + wrong * np.random.default_rng(seed).integers(1, 4, wrong.shape)
+    return al.models.shared_errors(labels % 4, truth)
+
+
 def agreement(seed: int) -> pm.Model:
     first, second = np.triu_indices(6, k=1)
     estimate = np.random.default_rng(seed).normal(0.3, 0.1, len(first))
@@ -134,6 +142,7 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "observer_margins": observers,
     "paired_errors": paired,
     "pooled_pairs": pooled,
+    "shared_errors": shared,
     "cohort": cohort,
     "cohort, human effects": lambda seed: cohort(seed, human_effects=True),
 }

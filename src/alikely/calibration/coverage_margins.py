@@ -22,7 +22,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.margins import shares, strength_tables
-from alikely.margins.checks import bend_check, class_check, repeat_check
+from alikely.margins.checks import bend_check, class_check, raw_consistency, repeat_check
 from alikely.margins.moments import (
     Moments,
     moment_consistency,
@@ -60,7 +60,7 @@ STRENGTHS = ("strengths", "strengths within")
 N_DRAWS = 4_000
 # Checks of which a note speaks, and from which level on. Classes have one by either estimator.
 SPEAK = {
-    "total": (tuple(shares.SAYS), shares.REMARKED),
+    "total": (("p_bend_told", "p_within"), shares.REMARKED),
     "strengths": (
         ("p_within_strengths", *(name for name in strength_tables.SAYS if name != "p_within")),
         strength_tables.REMARKED,
@@ -105,7 +105,8 @@ def margin_coverage(
         width over that of an interval from the standard deviation of the estimates;
         ``unbounded``, the share of intervals from -1 to 1; ``undefined``, that of data sets without
         an estimate, which count as covered by the whole range; ``bias``, that of the median
-        estimate; ``p_bend, p_skew, p_classes, p_within, p_repeats`` and of strengths ``p_line,
+        estimate; ``p_bend, p_skew, p_classes, p_within, p_repeats``, ``p_bend_told`` (only where
+        raw margins correlate out of the interval) and of strengths ``p_line,
         p_residuals, p_law, p_within_strengths``, shares of data sets where a check says something,
         at level .05; of ``total`` and ``strengths`` ``noted``, that of data sets where a note does.
 
@@ -231,6 +232,10 @@ def _analysed(
         "p_repeats": repeat_check(right, shown),
         "p_within": _classes_matter(moments, classes),
     }
+    # A note tells of a bend that moves the raw correlation out of the interval.
+    _, low, high = limits["total"]
+    told = not low <= raw_consistency(sides[0], margins, strata) <= high
+    checks["p_bend_told"] = checks["p_bend"] if told else 1.0
     if strengths:
         fit = fit_machine(group, margins, classes, rng=generator)
         middle, *ends = strength_limits(fit, [0.5, *tails]).tolist()

@@ -63,11 +63,11 @@ def model_checks(table: xr.Dataset, model: str, m: int) -> Checked:
     Examples
     --------
     >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
-    >>> margins["margin"] = np.exp(margins["margin"])
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, 2, rho={"net": 0.6}, rng=1)
     >>> table = al.margins.margin_table(trials, margins)
-    >>> model_checks(table, "items", 2).remarks.tolist()
-    ['strengths bend along the margins, which the model takes for a line']
+    >>> checked = model_checks(table, "items", 2)
+    >>> checked.remarks.tolist()
+    ['answers repeat themselves, and the model takes them for chance']
     """
     n_pairs = table.sizes["pair"]
     found = {name: np.full(n_pairs, np.nan) for name in SAYS}

@@ -29,6 +29,7 @@ __all__ = [
     "bend_check",
     "class_check",
     "class_residuals",
+    "raw_consistency",
     "repeat_check",
     "strength_line",
 ]
@@ -155,6 +156,41 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> floa
     if not error > 0:
         return np.nan
     return float(2 * stats.t.sf(abs(bend @ left) / error, len(s) - 3))
+
+
+def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) -> float:
+    """Correlation of a group's shares with raw margins, freed of the noise of single answers.
+
+    Parameters
+    ----------
+    side : Side
+        Of the group.
+    margins : array_like, shape (item,)
+        Of the machine.
+    strata : ndarray of int, shape (item,)
+        Those of the side, from 0.
+
+    Returns
+    -------
+    float
+        Not held within [-1, 1]; NaN where the group's shares differ no more than by chance.
+
+    Examples
+    --------
+    >>> from alikely.margins.sides import group_side
+    >>> import alikely as al
+    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(rho=0.9), rng=1)
+    >>> alike = np.zeros(len(data.margins), dtype=int)
+    >>> side = group_side(data.right, data.shown, alike)
+    >>> bool(abs(raw_consistency(side, data.margins, alike) - 0.9) < 0.1)
+    True
+    """
+    values = np.asarray(margins, dtype=np.float64)
+    apart = values - (np.bincount(strata, values) / np.bincount(strata))[strata]
+    variance = np.nanmean(side.square) * (apart @ apart)
+    if not variance > 0:
+        return np.nan
+    return float(side.ease @ apart / np.sqrt(variance * len(apart)))
 
 
 def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:

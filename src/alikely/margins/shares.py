@@ -13,6 +13,7 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
 from alikely.margins.assumptions import Known, pair_checks, pair_sides
+from alikely.margins.checks import raw_consistency
 from alikely.margins.moments import (
     FEWEST_CLASSES,
     Moments,
@@ -41,7 +42,7 @@ LEVEL = 0.08
 # With fewer items a class on the average, intervals within classes say next to nothing.
 FEWEST_OF_STRATUM = 2
 SAYS = {
-    "p_bend": "strengths bend along the margins: their raw correlation depends on the scale",
+    "p_bend": "strengths bend along the margins",
     "p_within": "classes matter",
 }
 REMARKED = LEVEL / len(SAYS)
@@ -73,6 +74,8 @@ class ShareDraws(NamedTuple):
 
 class _Entry(NamedTuple):
     total: Moments
+    # Of raw margins, freed of noise; NaN of two machines or two groups.
+    raw: float
     within: Moments | None
     between: Moments | None
     checks: dict[str, float]
@@ -212,10 +215,10 @@ def _entry(
             np.nan, np.nan, np.nan, np.nan, np.full(3, np.nan), 1, (np.nan, np.nan),
             np.zeros(len(items)), text,
         )  # fmt: skip
-        return _Entry(empty, None, None, {}, items, own, text)
+        return _Entry(empty, np.nan, None, None, {}, items, own, text)
     total = moment_consistency(*sides, strata, own)
     if known is None:
-        return _Entry(total, None, None, {}, items, own, "")
+        return _Entry(total, np.nan, None, None, {}, items, own, "")
     within = between = None
     if classes is not None:
         parts, of_class = pair_sides(table, (a, b), items, classes)
@@ -233,7 +236,12 @@ def _entry(
     if classes is not None:
         told.append(_about_classes(within, classes))
     remark = "; ".join(filter(None, told))
-    return _Entry(total, within, between, checks, items, own, remark)
+    raw = np.nan
+    machine = table["is_machine"].values[[a, b]]
+    if machine[0] != machine[1] and not total.reason:
+        margins = table["margins"].values[(a, b)[int(machine[1])], items]
+        raw = raw_consistency(sides[int(machine[0])], margins, strata)
+    return _Entry(total, raw, within, between, checks, items, own, remark)
 
 
 def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:
@@ -279,6 +287,12 @@ def _remark(entry: _Entry, bounds: Floats, sure_within: bool) -> str:
         told.append(f"freed of noise the estimate is {entry.total.rho:.2f}")
     told.append(without_bound(entry.total.rho, bounds))
     said = {name: text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < REMARKED}
+    if "p_bend" in said:
+        if bounds[0] <= entry.raw <= bounds[1]:
+            # A bend that leaves the correlation where it is matters to nobody.
+            del said["p_bend"]
+        else:
+            said["p_bend"] += f" (raw {entry.raw:.2f}, by their order {entry.total.rho:.2f})"
     if entry.within is not None and not entry.within.reason:
         values = entry.total.rho, entry.within.rho
         if "p_within" in said:
