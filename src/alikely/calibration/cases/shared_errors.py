@@ -67,8 +67,11 @@ def _whole(p: Floats) -> Floats:
 
 
 def _example() -> pm.Model:
-    labels = [[0, 1, 2, 2, 0, 1], [1, 1, 2, 0, 0, 2], [1, 2, 2, 0, 0, 1]]
-    return models.shared_errors(labels, [0, 0, 1, 2, 0, 1])
+    # Enough of both wrong labels of a class that no share is 1 but for its last digits.
+    truth = np.repeat(np.arange(3), 8)
+    off = np.array(["12121210", "21201012", "11221201"])
+    wrong = np.array([[int(letter) for letter in row] for row in off])
+    return models.shared_errors((truth + np.tile(wrong, 3)) % 3, truth)
 
 
 MAIN = Case(
