@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -455,3 +457,19 @@ def test_the_warning_names_the_line_that_asked() -> None:
         warnings.simplefilter("always")
         chains._warn_of_trouble(tree, ["x"])
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("before", [(700, 10, 10), (0, 10, 10), (500_000, 10, 10)])
+def test_garbage_is_looked_for_as_before(before: tuple[int, int, int]) -> None:
+    """After graphs were made, whatever came of it; and who wants no looking gets none."""
+    own = gc.get_threshold()
+    gc.set_threshold(*before)
+    try:
+        with contextlib.suppress(RuntimeError), ready._many_objects():
+            with ready._many_objects():
+                inside = gc.get_threshold()[0]
+            raise RuntimeError
+        assert gc.get_threshold() == before
+        assert inside == (max(before[0], 100_000) if before[0] else 0)
+    finally:
+        gc.set_threshold(*own)

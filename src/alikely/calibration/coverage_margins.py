@@ -22,7 +22,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 from alikely.margins import shares, strength_tables
-from alikely.margins.checks import bend_check, class_check, raw_consistency, repeat_check
+from alikely.margins.checks import bend_check, class_check, is_moved, raw_consistency, repeat_check
 from alikely.margins.moments import (
     Moments,
     moment_consistency,
@@ -233,8 +233,7 @@ def _analysed(
         "p_within": _classes_matter(moments, classes),
     }
     # A note tells of a bend that moves the raw correlation out of the interval.
-    _, low, high = limits["total"]
-    told = not low <= raw_consistency(sides[0], margins, strata) <= high
+    told = is_moved(raw_consistency(sides[0], margins, strata), limits["total"][1:])
     checks["p_bend_told"] = checks["p_bend"] if told else 1.0
     if strengths:
         fit = fit_machine(group, margins, classes, rng=generator)

@@ -152,9 +152,10 @@ def decision_margin_consistency(
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
         checks. The column ``note`` speaks of those that matter to what stands in the row: with
         ``"moments"`` below .04 of ``p_bend`` (strengths are no line in raw margins), if their raw
-        correlation lies outside the interval, and of ``p_within`` (the correlation within classes
-        is another one than in all), and not of ``p_skew`` (strengths are skewed), ``p_repeats``
-        (people have something of their own on items) and ``p_classes`` (classes differ beyond what
+        correlation, freed of noise, lies outside the interval, and of ``p_within`` (the correlation
+        within classes is another one than in all), and not of ``p_skew`` (strengths are skewed),
+        ``p_repeats`` (people have something of their own on items) and ``p_classes`` (classes
+        differ beyond what
         margins tell). With ``"strengths"`` these are below .02 ``p_line`` (margins are a line in
         skewed strengths), ``p_law`` (strengths have two humps), ``p_within`` and ``p_skew``, and
         without a note ``p_residuals`` (classes) and ``p_repeats``; ``inflation`` is the variance
@@ -335,10 +336,11 @@ def _draw(
     variables: dict[str, Any] = {"scale": _scale(table, "strength")}
     remarks = drawn.reasons
     if isinstance(options["model"], str):
-        checked = model_checks(table, options["model"], table.attrs["n_alternatives"])
+        fitted = remarks == ""
+        m = table.attrs["n_alternatives"]
+        checked = model_checks(table, options["model"], m, options["link"], fitted)
         variables |= {name: ("pair", p) for name, p in checked.p_values.items()}
-        # An entry that has no posterior has no model to doubt.
-        remarks = np.where(remarks == "", checked.remarks, remarks)
+        remarks = np.where(fitted, checked.remarks, remarks)
     return Drawn(groups, remarks, drawn.fits, variables)
 
 

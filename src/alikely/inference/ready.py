@@ -131,7 +131,7 @@ def _many_objects() -> Iterator[None]:
 
     before = gc.get_threshold()
     # 0: the user wants no looking at all.
-    gc.set_threshold(100_000 if before[0] else 0, 50, 1_000)
+    gc.set_threshold(before[0] and max(before[0], 100_000), 50, 1_000)
     try:
         with pytensor.config.change_flags(traceback__limit=0):
             yield

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.residuals import skew_check
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.strengths import GroupStrengths, group_strengths
 from alikely.margins.tables import answers_of_group
+from alikely.metrics.alternatives import Link
 
 __all__ = ["Checked", "Known", "model_checks", "pair_checks", "pair_sides"]
 
@@ -44,7 +45,9 @@ class Checked(NamedTuple):
     remarks: NDArray[np.object_]
 
 
-def model_checks(table: xr.Dataset, model: str, m: int) -> Checked:
+def model_checks(
+    table: xr.Dataset, model: str, m: int, link: Link = "m_afc", fitted: ArrayLike = True
+) -> Checked:
     """Test what a model by chains takes for granted of each entry.
 
     Parameters
@@ -55,6 +58,10 @@ def model_checks(table: xr.Dataset, model: str, m: int) -> Checked:
         As in `alikely.margins.margin_draws`.
     m : int
         Number of alternatives, at least 2.
+    link : {"m_afc", "probit"}
+        That of the model, for skewness; a bend is looked for along the curve of `m` alternatives.
+    fitted : array_like of bool, shape (pair,) or ()
+        Entries that the model was fitted to; others have no model to doubt.
 
     Returns
     -------
@@ -74,7 +81,7 @@ def model_checks(table: xr.Dataset, model: str, m: int) -> Checked:
     remarks = np.full(n_pairs, "", dtype=object)
     there = ~np.isnan(table["margins"].values)
     known: Known = {}
-    for pair in range(n_pairs):
+    for pair in np.flatnonzero(np.broadcast_to(fitted, n_pairs)):
         a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
         here = table["trial_group"].values == table["pair_group"].values[pair]
         items = np.flatnonzero(here & there[a] & there[b])
@@ -82,7 +89,7 @@ def model_checks(table: xr.Dataset, model: str, m: int) -> Checked:
         if len(items) < int(strata.max()) + 3:
             continue
         said = []
-        for name, p in pair_checks(table, (a, b), items, sides, m, known).items():
+        for name, p in pair_checks(table, (a, b), items, sides, m, known, link).items():
             found[name][pair] = p
             if p < REMARKED and not (name == "p_repeats" and model == "observers"):
                 said.append(SAYS[name])
@@ -97,6 +104,7 @@ def pair_checks(
     sides: tuple[Side, Side],
     m: int | None,
     known: Known,
+    link: Link = "m_afc",
     classes: NDArray[np.intp] | None = None,
 ) -> dict[str, float]:
     """Test what may be taken for granted of a machine and a group.
@@ -116,6 +124,8 @@ def pair_checks(
     known : dict
         Strengths of groups on items, to be added to: machines that are compared with a group on
         the same items share its tables.
+    link : {"m_afc", "probit"}
+        From strengths to answers, for skewness.
     classes : ndarray of int, shape (item,), optional
         True classes, for their check.
 
@@ -137,7 +147,7 @@ def pair_checks(
         found["p_bend"] = bend_check(sides[at], share, margins, m)
         key = (group, items.tobytes())
         if key not in known:
-            known[key] = group_strengths(right, shown, m)
+            known[key] = group_strengths(right, shown, m, link)
         found["p_skew"] = skew_check(known[key])
     if classes is not None:
         found["p_classes"] = class_check(sides[at], sides[1 - at], classes)

@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "bend_check",
     "class_check",
     "class_residuals",
+    "is_moved",
     "raw_consistency",
     "repeat_check",
     "strength_line",
@@ -173,7 +175,8 @@ def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) ->
     Returns
     -------
     float
-        Not held within [-1, 1]; NaN where the group's shares differ no more than by chance.
+        Not held within [-1, 1]; NaN where the group's shares differ no more than by chance, or are
+        those of one person.
 
     Examples
     --------
@@ -185,12 +188,37 @@ def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) ->
     >>> bool(abs(raw_consistency(side, data.margins, alike) - 0.9) < 0.1)
     True
     """
+    if not np.isfinite(side.square).any():
+        return np.nan
     values = np.asarray(margins, dtype=np.float64)
     apart = values - (np.bincount(strata, values) / np.bincount(strata))[strata]
     variance = np.nanmean(side.square) * (apart @ apart)
     if not variance > 0:
         return np.nan
     return float(side.ease @ apart / np.sqrt(variance * len(apart)))
+
+
+def is_moved(raw: float, limits: Sequence[float] | Floats) -> bool:
+    """Whether a correlation of raw margins lies outside the interval of that by their order.
+
+    Parameters
+    ----------
+    raw : float
+        As from `raw_consistency`.
+    limits : sequence of float
+        Both, within [-1, 1].
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_moved(0.6, (0.7, 0.9)), is_moved(1.02, (0.9, 1.0))
+    (True, False)
+    """
+    held = min(max(raw, -1.0), 1.0)
+    return held < limits[0] or held > limits[1]
 
 
 def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:

@@ -13,7 +13,7 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
 from alikely.margins.assumptions import Known, pair_checks, pair_sides
-from alikely.margins.checks import raw_consistency
+from alikely.margins.checks import is_moved, raw_consistency
 from alikely.margins.moments import (
     FEWEST_CLASSES,
     Moments,
@@ -226,7 +226,9 @@ def _entry(
             within = moment_consistency(*parts, of_class, own)
         if not few:
             between = _between(table, (a, b), items, classes)
-    checks = {} if total.reason else pair_checks(table, (a, b), items, sides, m, known, classes)
+    checks = (
+        {} if total.reason else pair_checks(table, (a, b), items, sides, m, known, classes=classes)
+    )
     if within is not None and not (within.reason or total.reason):
         pair_of = (total.rho, within.rho), (total.slopes, within.slopes)
         checks["p_within"] = same_correlation(*pair_of, own)
@@ -288,11 +290,12 @@ def _remark(entry: _Entry, bounds: Floats, sure_within: bool) -> str:
     told.append(without_bound(entry.total.rho, bounds))
     said = {name: text for name, text in SAYS.items() if entry.checks.get(name, 1.0) < REMARKED}
     if "p_bend" in said:
-        if bounds[0] <= entry.raw <= bounds[1]:
+        if is_moved(entry.raw, bounds):
+            numbers = f"raw {entry.raw:.2f}, by order {entry.total.rho:.2f}"
+            said["p_bend"] += f" (freed of noise {numbers})"
+        else:
             # A bend that leaves the correlation where it is matters to nobody.
             del said["p_bend"]
-        else:
-            said["p_bend"] += f" (raw {entry.raw:.2f}, by their order {entry.total.rho:.2f})"
     if entry.within is not None and not entry.within.reason:
         values = entry.total.rho, entry.within.rho
         if "p_within" in said:

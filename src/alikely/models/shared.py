@@ -48,8 +48,8 @@ def shared_errors(
 
     Parameters
     ----------
-    labels : array_like or xarray.DataArray of int, shape (system, item)
-        Numbers of classes, from 0; -1 or masked where a system did not answer. Labels of systems
+    labels : array_like of int, shape (system, item), or xarray.DataArray of these dims
+        Numbers of classes, from 0; -1 or masked where a system did not answer. Names of systems
         are taken from the coords. Items on which nobody errs say nothing of errors: they are left
         out, and ``item`` numbers the others by their places.
     truth : array_like of int, shape (item,)
@@ -77,8 +77,8 @@ def shared_errors(
     ------
     ValueError
         If labels are of fewer than 2 systems, of another number of items than truth, no whole
-        numbers or out of range; for fewer than 3 classes, or if nobody errs; for priors as in
-        `alikely.models.with_priors`.
+        numbers or out of range; for fewer than 3 classes, names that come twice, or if a system
+        never errs; for priors as in `alikely.models.with_priors`.
 
     See Also
     --------
@@ -88,9 +88,12 @@ def shared_errors(
     Notes
     -----
     ``spread``, how far systems are apart, is half-normal: finite at 0 [G06]_, so that equal systems
-    reach a divergence of 0. A pair follows the same suggestion with the product of both
-    probabilities, which is the copy probability of `alikely.models.paired_errors`. That an item
-    misleads both, and that one of them copies the other, cannot be told apart.
+    reach a divergence of 0. That an item misleads two systems, and that one of them copies the
+    other, cannot be told apart: `alikely.models.paired_errors` calls copying what two agree beyond
+    their own rows, which is the follow probability of one where the other always follows.
+
+    Sampled are coordinates, whose meaning hangs on the labels: for predictions with other data take
+    rows and follow probabilities, not the coordinates of a fit.
 
     Examples
     --------
@@ -149,45 +152,56 @@ def _checked(
     labels: ArrayLike | xr.DataArray, truth: ArrayLike, classes: Sequence[Any] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, list[Any]]]:
     """Numbers of wrong classes (item, system) and true classes of items with errors; names."""
-    masked = np.ma.asarray(labels.values if isinstance(labels, xr.DataArray) else labels)
-    true = np.asarray(truth)
-    if masked.ndim != 2 or len(masked) < 2:
+    systems = None
+    if isinstance(labels, xr.DataArray):
+        if sorted(map(str, labels.dims)) != ["item", "system"]:
+            raise ValueError(f"labels must have the dims system and item, got {labels.dims}")
+        labels = labels.transpose("system", "item")
+        systems = labels["system"].values.tolist() if "system" in labels.coords else None
+        labels = labels.values
+    masked, true = np.ma.asarray(labels), np.asarray(truth)
+    if masked.ndim != 2 or len(masked) < 2 or not masked.size:
         raise ValueError(
-            f"labels must be of at least 2 systems, (system, item), got the shape {masked.shape}"
+            f"labels must be of at least 2 systems and an item, (system, item), got the shape "
+            f"{masked.shape}"
         )
     if true.shape != masked.shape[1:]:
         raise ValueError(
             f"truth must have a class for each of {masked.shape[1]} items, got the shape "
             f"{true.shape}"
         )
-    given = np.asarray(np.ma.filled(masked, NOBODY))
-    for name, numbers in (("labels", given), ("truth", true)):
+    for name, numbers in (("labels", masked), ("truth", true)):
         if not np.issubdtype(numbers.dtype, np.integer):
             raise ValueError(
-                f"{name} must be numbers of classes, whole and from 0, got {numbers.dtype}; "
-                "np.unique(..., return_inverse=True) numbers them"
+                f"{name} must be whole numbers of classes, from 0, and labels -1 or masked where "
+                f"there is no answer; got {numbers.dtype}"
             )
+    given, true = np.ma.filled(masked.astype(np.int64), NOBODY), true.astype(np.int64)
     known = list(range(int(max(given.max(), true.max(), 0)) + 1)) if classes is None else [*classes]
     if len(known) < 3:
         raise ValueError(
             f"classes must be at least 3, got {len(known)}: with two there is one wrong label"
         )
     for name, numbers, least in (("labels", given, NOBODY), ("truth", true, 0)):
-        if numbers.size and not least <= numbers.min() <= numbers.max() < len(known):
+        if not least <= numbers.min() <= numbers.max() < len(known):
             raise ValueError(
                 f"{name} must lie from {least} to {len(known) - 1}, got {numbers.min()} to "
                 f"{numbers.max()}"
             )
+    systems = list(range(len(given))) if systems is None else systems
+    for name, listed in (("classes", known), ("systems", systems)):
+        if len(set(listed)) < len(listed):
+            raise ValueError(f"names of {name} must differ, got {listed}")
     errs = (given != NOBODY) & (given != true)
-    some = np.flatnonzero(errs.any(axis=0))
-    if not len(some):
+    if not errs.any():
         raise ValueError("labels must hold at least one error, got none")
+    if not errs.any(axis=1).all():
+        never = systems[int(np.argmin(errs.any(axis=1)))]
+        raise ValueError(f"each system must err, and {never!r} never does; leave it out")
+    some = np.flatnonzero(errs.any(axis=0))
     wrong = np.where(errs, given - (given > true), NOBODY)[:, some].T
-    systems = list(range(len(given)))
-    if isinstance(labels, xr.DataArray) and labels.dims[0] in labels.coords:
-        systems = labels[labels.dims[0]].values.tolist()
     names = {"system": systems, "item": some.tolist(), "true_class": known}
-    return wrong.astype(np.int64), true[some].astype(np.int64), names
+    return np.asarray(wrong), true[some], names
 
 
 def _coords(names: dict[str, list[Any]]) -> dict[str, Any]:
@@ -263,13 +277,15 @@ def _rows(seen: _Seen, n_classes: int) -> _Parts:
 def _log_item(value: Any, own: Any, suggested: Any, follow: Any, like: Any) -> Any:
     """Of the labels of all who err on an item, whatever it suggested."""
     errs = pt.ge(like, 0)
-    chosen = pt.eq(value[..., None], np.arange(suggested.type.shape[-1] or 0))
+    k = suggested.shape[-1]
+    chosen = pt.eq(value[..., None], pt.arange(k))
     by_own = (chosen * own).sum(axis=-1) + follow[..., 1]
     # How much more probable labels are where the item suggests them.
     gain = pt.switch(errs, pt.softplus(follow[..., 0] - by_own), 0.0)
     each = suggested + (chosen * gain[..., None]).sum(axis=-2)
     found = pt.switch(errs, by_own, 0.0).sum(axis=-1) + pt.logsumexp(each, axis=-1)
-    return pt.switch(pt.all(pt.eq(pt.ge(value, 0), errs), axis=-1), found, -np.inf)
+    possible = pt.eq(pt.ge(value, 0), errs) & pt.lt(value, k)
+    return pt.switch(pt.all(possible, axis=-1), found, -np.inf)
 
 
 def drawn_labels(
