@@ -215,7 +215,7 @@ def test_items_without_errors_are_left_out_and_names_stand() -> None:
         ([[0, 3]] * 2, [0, 1], {"classes": "abc"}, "labels must lie from -1 to 2, got 0 to 3"),
         ([[0, 2]] * 2, [0, -1], {}, "truth must lie from 0 to 2, got -1 to 0"),
         ([[0, 2]] * 2, [0, 2], {}, "at least one error, got none"),
-        ([[0, 2]] * 2, [0, 1], {"priors": {"spred": (1,)}}, "spred"),
+        ([[0, 2]] * 2, [0, 1], {"priors": {"breadth": (1,)}}, "breadth"),
     ],
 )
 def test_bad_input_gets_one_line(labels: Any, truth: Any, more: Any, message: str) -> None:
