@@ -207,6 +207,7 @@ def test_items_without_errors_are_left_out_and_names_stand() -> None:
         ([[0, 1, 2]], [0, 1, 1], {}, "2 systems and an item, (system, item), got the shape (1, 3)"),
         ([[0, 1, 2]] * 2, [0, 1], {}, "a class for each of 3 items, got the shape (2,)"),
         ([[0.0, 1.0]] * 2, [0, 1], {}, "labels must be whole numbers of classes, from 0, and"),
+        ([[0, 2]] * 2, np.ma.masked_equal([0, 1], 1), {}, "got masked ones; leave them out"),
         (np.zeros((2, 0), int), [], {}, "at least 2 systems and an item"),
         (xr.DataArray([[0, 2]] * 2, dims=("a", "b")), [0, 1], {}, "the dims system and item"),
         ([[0, 2]] * 2, [0, 1], {"classes": ["a", "a", "b"]}, "names of classes must differ"),

@@ -155,12 +155,12 @@ def decision_margin_consistency(
         correlation, freed of noise, lies outside the interval, and of ``p_within`` (the correlation
         within classes is another one than in all), and not of ``p_skew`` (strengths are skewed),
         ``p_repeats`` (people have something of their own on items) and ``p_classes`` (classes
-        differ beyond what
-        margins tell). With ``"strengths"`` these are below .02 ``p_line`` (margins are a line in
-        skewed strengths), ``p_law`` (strengths have two humps), ``p_within`` and ``p_skew``, and
-        without a note ``p_residuals`` (classes) and ``p_repeats``; ``inflation`` is the variance
-        that items show over that by the model. With models by chains, of machine and group, below
-        .027 ``p_bend``, ``p_skew`` and, but for ``"observers"``, ``p_repeats``.
+        differ beyond what margins tell). With ``"strengths"`` these are below .02 ``p_line``
+        (margins are a line in skewed strengths), ``p_law`` (strengths have two humps), ``p_within``
+        and ``p_skew``, and without a note ``p_residuals`` (classes) and ``p_repeats``;
+        ``inflation`` is the variance that items show over that by the model. With models by chains,
+        of machine and group, below .027 ``p_bend``, ``p_skew`` and, but for ``"observers"``,
+        ``p_repeats``.
         ``result.chains`` has the fit of each entry that has one, for ArviZ;
         ``result.data["strengths"]`` has posterior mean and standard deviation of the item
         strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of

@@ -12,10 +12,10 @@ from alikely.margins.checks import bend_check, class_check, repeat_check
 from alikely.margins.residuals import skew_check
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.strengths import GroupStrengths, group_strengths
-from alikely.margins.tables import answers_of_group
+from alikely.margins.tables import answers_of_group, common_items
 from alikely.metrics.alternatives import Link
 
-__all__ = ["Checked", "Known", "model_checks", "pair_checks", "pair_sides"]
+__all__ = ["LEVEL", "Checked", "Known", "model_checks", "pair_checks", "pair_sides"]
 
 # Where all holds, a remark in less than one of ten data sets: the checks share its probability.
 LEVEL = 0.08
@@ -79,12 +79,9 @@ def model_checks(
     n_pairs = table.sizes["pair"]
     found = {name: np.full(n_pairs, np.nan) for name in SAYS}
     remarks = np.full(n_pairs, "", dtype=object)
-    there = ~np.isnan(table["margins"].values)
     known: Known = {}
-    for pair in np.flatnonzero(np.broadcast_to(fitted, n_pairs)):
-        a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
-        here = table["trial_group"].values == table["pair_group"].values[pair]
-        items = np.flatnonzero(here & there[a] & there[b])
+    for pair in np.flatnonzero(np.broadcast_to(fitted, n_pairs)).tolist():
+        a, b, items = common_items(table, pair)
         sides, strata = pair_sides(table, (a, b), items, None)
         if len(items) < int(strata.max()) + 3:
             continue

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.chains import CHAINS, nuts_many
-from alikely.margins.tables import answers_of_group
+from alikely.margins.tables import answers_of_group, common_items
 from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import CONSTANT, margin_consistency, repeated
 
@@ -189,7 +189,7 @@ def margin_draws(
     *seeds, chain_seed = seed_sequence(rng).spawn(n_pairs + 1)
     jobs: dict[tuple[Any, ...], list[_Job]] = {}
     for pair in range(n_pairs):
-        a, b, items = _common(table, pair)
+        a, b, items = common_items(table, pair)
         index = table["margins"].values[:, items]
         groups = [system for system in (a, b) if not machine[system]]
         if np.ptp(index[a]) == 0 or np.ptp(index[b]) == 0:
@@ -294,14 +294,6 @@ def _check_criteria(table: xr.Dataset, m: int, link: Link) -> None:
             f"model='criteria' has the {n_classes} classes of the trials as alternatives, and link "
             f"'m_afc'; got m={m} and link {link!r}: leave them out"
         )
-
-
-def _common(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
-    """Both systems of an entry, and the items that both have."""
-    a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
-    here = table["trial_group"].values == table["pair_group"].values[pair]
-    there = ~np.isnan(table["margins"].values)
-    return a, b, np.flatnonzero(here & there[a] & there[b])
 
 
 def _job(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
-from alikely.margins.assumptions import Known, pair_checks, pair_sides
+from alikely.margins.assumptions import LEVEL, Known, pair_checks, pair_sides
 from alikely.margins.checks import is_moved, raw_consistency
 from alikely.margins.moments import (
     FEWEST_CLASSES,
@@ -22,7 +22,7 @@ from alikely.margins.moments import (
     same_correlation,
 )
 from alikely.margins.sides import Side, group_side, normal_scores
-from alikely.margins.tables import answers_of_group
+from alikely.margins.tables import answers_of_group, common_items
 from alikely.margins.ties import Influence, tied_ranks
 from alikely.stats.intervals import interval
 
@@ -37,8 +37,6 @@ __all__ = [
     "without_bound",
 ]
 
-# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
-LEVEL = 0.08
 # With fewer items a class on the average, intervals within classes say next to nothing.
 FEWEST_OF_STRATUM = 2
 SAYS = {
@@ -196,10 +194,7 @@ def _entry(
     known: Known | None,
 ) -> _Entry:
     """Moments in all, within classes and between them, and the checks; without tables, in all."""
-    a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
-    here = table["trial_group"].values == table["pair_group"].values[pair]
-    there = ~np.isnan(table["margins"].values)
-    items = np.flatnonzero(here & there[a] & there[b])
+    a, b, items = common_items(table, pair)
     kinds = table["true_class"].values[items]
     classes = np.unique(kinds, return_inverse=True)[1] if (kinds >= 0).all() else None
     if classes is not None and classes.max() == 0:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import cluster_numbers
+from alikely.margins.assumptions import LEVEL
 from alikely.margins.checks import repeat_check
 from alikely.margins.moments import FEWEST_CLASSES, moment_limits
 from alikely.margins.remarks import LISTS_AS_ONE
@@ -47,8 +48,6 @@ from alikely.metrics.margins import CONSTANT
 
 __all__ = ["StrengthDraws", "strength_draws"]
 
-# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
-LEVEL = 0.08
 # Of 512 points, the share below which fewer than 50 count.
 SETTLED = 0.1
 SAYS = {

@@ -25,7 +25,7 @@ from alikely.data.tables import By, correctness, groups_of_trials, pair_labels
 from alikely.data.trials import NO_RESPONSE, Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["answers_of_group", "class_answers", "margin_table"]
+__all__ = ["answers_of_group", "class_answers", "common_items", "margin_table"]
 
 # Of the items of a machine, or of those that were answered, as many must be found.
 LEAST_MATCHED = 0.5
@@ -169,6 +169,29 @@ def margin_table(
         attrs={"by": by or "all trials", "no_response": no_response},
     )
     return table.assign(_of_pairs(table))
+
+
+def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
+    """Both systems of an entry, and the items that both have.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As from `margin_table`.
+    pair : int
+        Position of the entry.
+
+    Returns
+    -------
+    first, second : int
+        Positions on the ``observer`` dim.
+    items : ndarray of int, shape (item,)
+        Positions on the ``trial`` dim.
+    """
+    a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
+    here = table["trial_group"].values == table["pair_group"].values[pair]
+    there = ~np.isnan(table["margins"].values)
+    return a, b, np.flatnonzero(here & there[a] & there[b])
 
 
 def answers_of_group(

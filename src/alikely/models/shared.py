@@ -53,7 +53,7 @@ def shared_errors(
         are taken from the coords. Items on which nobody errs say nothing of errors: they are left
         out, and ``item`` numbers the others by their places.
     truth : array_like of int, shape (item,)
-        True classes.
+        True classes, in the order of the items of `labels`.
     classes : sequence, optional
         Names of the classes, at least 3; numbers up to the largest if not given.
     priors : mapping, optional
@@ -160,6 +160,8 @@ def _checked(
         systems = labels["system"].values.tolist() if "system" in labels.coords else None
         labels = labels.values
     masked, true = np.ma.asarray(labels), np.asarray(truth)
+    if np.ma.is_masked(truth):
+        raise ValueError("truth must have a class for each item, got masked ones; leave them out")
     if masked.ndim != 2 or len(masked) < 2 or not masked.size:
         raise ValueError(
             f"labels must be of at least 2 systems and an item, (system, item), got the shape "

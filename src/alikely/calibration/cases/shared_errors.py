@@ -20,7 +20,7 @@ TRUTH = np.repeat(np.arange(N_CLASSES), NUMBER)
 
 
 def _wrong(n_systems: int) -> NDArray[np.bool_]:
-    """Who errs where, (system, item): two of three items each, other ones, and the first all."""
+    """Who errs where, (system, item): two of three items each, other ones, every seventh all."""
     place = np.arange(len(TRUTH))
     return np.array([(place + system) % 3 > 0 for system in range(n_systems)]) | (place % 7 == 0)
 
