@@ -12,6 +12,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark.decomposition import (
+    ALIKE,
+    NOISE,
     Decomposition,
     added_count,
     block_influence,
@@ -149,6 +151,8 @@ def test_invented_trials_are_those_of_all_patterns() -> None:
         cell = 3 - 2 * bits[block.a] - bits[block.b]
         moved = weights @ psi[np.arange(len(psi)), cell]
         expected += np.outer(moved, moved) / 16
+        if len(set(pattern)) == 1:
+            expected += ALIKE * np.outer(moved, moved) / 2
     np.testing.assert_allclose(found, 4 * added * expected, rtol=1e-10)
     assert np.isfinite(value).all()
     assert len(layout.parts) == 1
@@ -306,8 +310,47 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     assert (humans.df == 3).all()
     with np.errstate(invalid="ignore"):
         rest = np.maximum(images.variance - shared, 0)
-    nu = crossed.variance**2 / (humans.variance**2 / 3 + rest**2 / images.df)
+    counted = np.maximum(humans.variance - NOISE * shared, 0)
+    np.testing.assert_allclose(crossed.people, counted)
+    nu = crossed.variance**2 / (counted**2 / 3 + rest**2 / images.df)
     np.testing.assert_allclose(crossed.df, np.maximum(3, nu))
+
+
+def two_parts(images: float, people: np.ndarray, shared: float, df_people: float) -> Decomposition:
+    """Systems of these variances, of 50 images that all do alike."""
+    n = len(people)
+    return Decomposition(
+        np.zeros(n),
+        np.full((n, 50), np.sqrt(images * 49 / 50 / 50)),
+        np.zeros((n, n)),
+        np.diag(people),
+        shared * np.eye(n),
+        np.full(n, df_people),
+    )
+
+
+@pytest.mark.parametrize("df", [2, 3, 5, 9])
+def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> None:
+    """Coverage by quadrature, for a known variance of images and one of people that is chi-square.
+
+    Two degrees of freedom can not do better for people who hardly differ and for people who differ
+    much at once: what is asked of benchmarks is at least .93, less what 600 of them would not
+    tell from it after Holm (.03), and at most .985.
+    """
+    share = (np.arange(200) + 0.5) / 200
+    for ratio, differ in itertools.product((0.55, 1.0, 2.0, 6.0), (0.0, 0.3, 1.0, 5.0, 20.0)):
+        people = (1 + differ) * stats.chi2.ppf(share, df) / df
+        found = spread(two_parts(ratio, people, 1.0, df), np.eye(len(people)), "crossed")
+        half = stats.t.ppf(0.975, found.df) * np.sqrt(found.variance)
+        held = 2 * stats.norm.cdf(half / np.sqrt(ratio + differ)) - 1
+        assert 0.90 < held.mean() < 0.985, (ratio, differ)
+
+
+def test_many_people_do_not_make_few_images_many() -> None:
+    parts = two_parts(1.0, np.array([0.02]), 0.02, 39.0)
+    few = parts._replace(images=np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
+    found = spread(few, np.eye(1), "crossed")
+    assert found.df[0] < 1.1 * degrees_of_images(few.images)[0] < 9.5
 
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))

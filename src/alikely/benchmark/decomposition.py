@@ -28,7 +28,7 @@ from scipy import special, stats
 from alikely._base.arrays import Floats
 from alikely.benchmark.ceilings import fieller_interval
 from alikely.data.blocks import Block
-from alikely.inference.evaluation import evaluator
+from alikely.inference.evaluation import agreement_of_distinct, evaluator
 from alikely.inference.weighted import Population as Drawn
 from alikely.inference.weighted import deviations
 from alikely.metrics import Metric
@@ -58,6 +58,12 @@ __all__ = [
 Population = Literal["images", "humans", "crossed"]
 # The least that is added to each of the four cells of a pair, and the most, of one pair and block.
 LEAST, MOST = 0.1, 0.5
+# For each trial of independent answers that is added, so many more that all answer alike: people
+# find hard what others do, and few images may carry nearly all errors.
+ALIKE = 0.2
+# Of the noise of answers in the variance between people, the share that does not count as theirs
+# when degrees of freedom are counted.
+NOISE = 0.25
 ROUNDING = 1e-12
 # Four values on the patterns n11, n10, n01, n00, as a mean and what hangs on the first, the second
 # and on both answers.
@@ -100,7 +106,7 @@ class Spread(NamedTuple):
     ----------
     variance, df : ndarray, shape (contrast,)
     people : ndarray, shape (contrast,)
-        Variance between people, noise of their answers with it.
+        Variance between people, with three quarters of the noise of their answers.
     alike : ndarray of bool, shape (contrast,)
         No image tells the two sides apart: what is left is of the trials that were added.
     """
@@ -168,7 +174,8 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
     added : float
         To each cell of metrics of the four cells. Of others nothing is added: the influences of
         an entry are taken ``sqrt(n / (n - 1))`` as large, `n` the joint errors of labels, the
-        trials with any error of rows, as variances of few are.
+        trials with any error of rows, as variances of few are; chance agreement of labels is taken
+        over different joint errors, where there are two.
 
     Returns
     -------
@@ -196,6 +203,9 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         return value, slopes, psi @ WAVES.T
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, shares.shape[2])))[0], np.float64)
+    if metric.distinct is not None:
+        over = agreement_of_distinct(block, metric)
+        value = np.where(np.isfinite(value) & np.isfinite(over), over, value)
     decisive = {"labels": shares[:, 3:], "readings": shares}.get(metric.counts, shares[:, 1:])
     n = decisive.any(axis=1).sum(axis=1)
     scale = np.sqrt(n / np.maximum(n - 1, 1))
@@ -206,7 +216,10 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
 def invented_spread(
     weights: Floats, waves: Floats, a: NDArray[np.intp], b: NDArray[np.intp], added: float
 ) -> Floats:
-    """Covariance of scores from the trials added to one block: all patterns alike, ``4 added``.
+    """Covariance of scores from the trials added to one block.
+
+    They are ``4 added`` trials on which all answer independently, right half of the time, and a
+    fifth as many that all get right or all get wrong.
 
     Parameters
     ----------
@@ -231,7 +244,14 @@ def invented_spread(
         # A pair in both orders is one pair of answers.
         weights @ (waves[:, 3:] * _pairs(a, b, n_observers)),
     ]
-    together = np.concatenate(features, axis=1)
+    # All right or all wrong: the product of two answers is 1.
+    hard_for_all = [
+        weights @ (waves[:, :1] + waves[:, 3:]),
+        weights @ (waves[:, 1:2] + waves[:, 2:3]),
+    ]
+    together = np.concatenate(
+        [*features, *(np.sqrt(ALIKE) * part for part in hard_for_all)], axis=1
+    )
     return np.asarray(4 * added * together @ together.T)
 
 
@@ -342,9 +362,12 @@ def spread(parts: Decomposition, contrasts: Floats, population: Population) -> S
     rest = np.maximum(v_images - v_both, 0.0)
     # Without influence no image tells anything: people alone.
     share = np.nan_to_num(rest**2 / df_images)
+    # Noise makes the variance of alike people uncertain, but it is hardly added then.
+    people = np.maximum(v_people - NOISE * v_both, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / (v_people**2 / df_people + share)
-    return Spread(variance, np.maximum(df_people, df), v_people, alike)
+        df = variance**2 / (people**2 / df_people + share)
+    fewest = np.minimum(df_people, np.nan_to_num(df_images, nan=np.inf))
+    return Spread(variance, np.maximum(df, fewest), people, alike)
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:

@@ -351,6 +351,10 @@ def _behind(
     entries = {"accuracy": machine, "accuracy_humans": human}
     beside = {**ACCURACY_COLUMNS, **metric.derived}
     entries |= {name: function(cells) for name, function in beside.items()}
+    if metric.trust.pooled[0]:
+        wrong = {"n_errors_a": cells[:, 2] + cells[:, 3], "n_errors_b": cells[:, 1] + cells[:, 3]}
+        rarest = metric.trust.rarest({"cells": cells, **wrong})
+        entries["rarest"] = rarest.astype(np.float64)
     means = {
         name: by_level(layout, nested_scores(layout, values[None]))[0]
         for name, values in entries.items()

@@ -33,6 +33,7 @@ from alikely.metrics.readings import Readings
 __all__ = [
     "Evaluator",
     "JointErrors",
+    "agreement_of_distinct",
     "evaluator",
     "joint_errors_of",
     "weighted_cells",
@@ -285,6 +286,46 @@ def _labels(block: Block, metric: Metric, weight: Floats | None = None) -> Evalu
         lambda: metric.reason(statistics(np.ones((1, n_trials)))[0]),
         n_pairs * size,
     )
+
+
+def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
+    """Values of a metric of labels over pairs of different joint errors, as its `distinct` says.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table with labels.
+    metric : Metric
+        Of ``"labels"``, with `distinct`.
+
+    Returns
+    -------
+    ndarray, shape (pair,)
+        NaN with fewer than two joint errors.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> from alikely.data.blocks import blocks
+    >>> said = [["cat", "cat", "fox"], ["cat", "cat", "owl"]]
+    >>> trials = al.Trials.from_arrays(said, ["dog", "dog", "dog"])
+    >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True))
+    >>> agreement_of_distinct(block, al.metrics.MISCLASSIFICATION_AGREEMENT).round(3).tolist()
+    [0.5]
+    """
+    assert metric.distinct is not None
+    n_pairs, k = len(block.a), block.n_classes
+    pair, trial, first, second, share = joint_errors_of(block)
+    if block.chosen:
+        share = share / block.inclusion[trial]
+    same = first == second
+    statistics, own = np.zeros((n_pairs, 1 + 2 * k)), np.zeros((n_pairs, 2))
+    np.add.at(statistics, (pair, 1 + first), share)
+    np.add.at(statistics, (pair, 1 + k + second), share)
+    np.add.at(statistics, (pair[same], 0), share[same])
+    np.add.at(own, (pair, 1), share**2)
+    np.add.at(own, (pair[same], 0), share[same] ** 2)
+    return metric.distinct(statistics, own)
 
 
 def _readings(block: Block, metric: Metric) -> Evaluator:
