@@ -13,12 +13,9 @@ from scipy import stats
 import alikely as al
 from alikely.benchmark.decomposition import (
     ALIKE,
-    NOISE,
     Decomposition,
     added_count,
     block_influence,
-    degrees_of_images,
-    degrees_of_people,
     invented_spread,
     joint_covariance,
     largest_of_differences,
@@ -30,6 +27,7 @@ from alikely.benchmark.decomposition import (
     spread,
     student_bounds,
 )
+from alikely.benchmark.degrees import NOISE, degrees_of_images, degrees_of_people
 from alikely.benchmark.layout import laid_out
 from alikely.benchmark.levels import decompositions, image_numbers, n_distinct_blocks
 from alikely.data.blocks import blocks
@@ -184,7 +182,9 @@ def test_influences_of_few_labels_are_stretched() -> None:
     value, slopes, waves = block_influence(block, metric, 0.3)
     plain = al.inference.influence.estimate(table, metric)
     n = (block.codes() == 3).sum(axis=1)
-    np.testing.assert_allclose(value, plain["estimate"].values)
+    # Over different joint errors 1 - kappa is (n - 1) q / (n - q) of the q by products of margins.
+    q = 1 - plain["estimate"].values
+    np.testing.assert_allclose(1 - value, (n - 1) * q / (n - q))
     np.testing.assert_allclose((slopes**2).sum(axis=1), plain["se"].values ** 2 * n / (n - 1))
     assert not waves.any()
 
@@ -313,7 +313,13 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     counted = np.maximum(humans.variance - NOISE * shared, 0)
     np.testing.assert_allclose(crossed.people, counted)
     nu = crossed.variance**2 / (counted**2 / 3 + rest**2 / images.df)
-    np.testing.assert_allclose(crossed.df, np.maximum(3, nu))
+    # Howe's: at 95 % the squares of half widths add up.
+    limits = stats.t.ppf(0.975, images.df) ** 2 * images.variance
+    limits += stats.t.ppf(0.975, 3) ** 2 * (crossed.variance - images.variance)
+    half = np.sqrt(limits / crossed.variance)
+    fewer = stats.t.ppf(0.975, np.maximum(3, nu)) > half
+    np.testing.assert_allclose(crossed.df[fewer], np.maximum(3, nu)[fewer])
+    np.testing.assert_allclose(stats.t.ppf(0.975, crossed.df[~fewer]), half[~fewer])
 
 
 def two_parts(images: float, people: np.ndarray, shared: float, df_people: float) -> Decomposition:

@@ -10,9 +10,6 @@ import pytest
 from scipy import special
 
 import alikely as al
-from alikely.benchmark.decomposition import block_influence
-from alikely.data.blocks import blocks
-from alikely.inference.evaluation import evaluator
 from alikely.metrics.errors import misclassification_agreement
 
 Figure = Callable[[str], None]
@@ -82,19 +79,6 @@ class World:
 def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
     scores = al.benchmark_scores(trials, metric=metric, n_resamples=2, n_draws=0, rng=1)
     return scores.summary("crossed", level="overall").set_index("system")
-
-
-def test_chance_is_over_different_joint_errors() -> None:
-    """With n joint errors 1 - kappa is (n - 1) q / (n - q) of the q by products of margins."""
-    trials = World(0.6).benchmark(3, 60, np.random.default_rng(3))
-    table = al.data.joint_correctness(trials, labels=True)
-    (block,) = blocks(table)
-    metric = al.metrics.get_metric(AGREEMENT)
-    value = block_influence(block, metric, 0.0)[0]
-    n = table["cells"].values[:, 3]
-    by_margins = 1 - evaluator(block, metric).values(np.ones((1, 60)))[0]
-    assert (n > 1).all()
-    np.testing.assert_allclose(1 - value, (n - 1) * by_margins / (n - by_margins), rtol=1e-12)
 
 
 def test_few_joint_errors_and_error_rows_say_so() -> None:

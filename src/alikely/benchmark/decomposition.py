@@ -6,8 +6,6 @@ answers, worked out for each contrast of its own.
 
 References
 ----------
-.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
-   doi:10.2307/3002019
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
@@ -27,6 +25,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely.benchmark.ceilings import fieller_interval
+from alikely.benchmark.degrees import NOISE, crossed_degrees, degrees_of_images
 from alikely.data.blocks import Block
 from alikely.inference.evaluation import agreement_of_distinct, evaluator
 from alikely.inference.weighted import Population as Drawn
@@ -40,8 +39,6 @@ __all__ = [
     "Spread",
     "added_count",
     "block_influence",
-    "degrees_of_images",
-    "degrees_of_people",
     "invented_spread",
     "joint_covariance",
     "largest_of_differences",
@@ -61,9 +58,6 @@ LEAST, MOST = 0.1, 0.5
 # For each trial of independent answers that is added, so many more that all answer alike: people
 # find hard what others do, and few images may carry nearly all errors.
 ALIKE = 0.2
-# Of the noise of answers in the variance between people, the share that does not count as theirs
-# when degrees of freedom are counted.
-NOISE = 0.25
 ROUNDING = 1e-12
 # Four values on the patterns n11, n10, n01, n00, as a mean and what hangs on the first, the second
 # and on both answers.
@@ -262,66 +256,6 @@ def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats
     return np.eye(len(found))[number]
 
 
-def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people: int) -> float:
-    """Degrees of freedom of a variance between people who take part in several data sets [S46]_.
-
-    Parameters
-    ----------
-    crowds : sequence of (ndarray of int, float)
-        People of each data set, and its weight in the score.
-    n_people : int
-        Of all data sets.
-
-    Returns
-    -------
-    float
-        ``H - 1`` of the same `H` people everywhere, ``D (H - 1)`` of different ones in each of
-        `D`; NaN where a data set has fewer than two.
-
-    Examples
-    --------
-    >>> one, other = np.arange(4), np.arange(4, 8)
-    >>> degrees_of_people([(one, 0.5), (one, 0.5)], 4), degrees_of_people([(one, 1), (other, 1)], 8)
-    (3.0, 6.0)
-    """
-    matrix = np.zeros((n_people, n_people))
-    for people, weight in crowds:
-        n = len(people)
-        if n < 2:
-            return np.nan
-        centre = np.eye(n) - 1 / n
-        matrix[np.ix_(people, people)] += weight * centre / np.sqrt(n * (n - 1))
-    squared = matrix @ matrix.T
-    total = np.trace(squared)
-    return float(round(total**2 / (squared**2).sum(), 9)) if total > 0 else np.nan
-
-
-def degrees_of_images(influence: Floats) -> Floats:
-    """Degrees of freedom of a sum of squared influences of images [S46]_.
-
-    Parameters
-    ----------
-    influence : ndarray, shape (..., image)
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Few where few images carry it; infinite where all do alike; NaN of no influence at all.
-
-    Examples
-    --------
-    >>> one = np.r_[1.0, np.zeros(99)]
-    >>> degrees_of_images(np.stack([one, np.ones(100)])).round(2).tolist()
-    [2.02, inf]
-    """
-    square = influence**2
-    total, n = square.sum(axis=-1), influence.shape[-1]
-    excess = (square**2).sum(axis=-1) - total**2 / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 * total**2 / np.where(excess > 1e-12 * total**2 / n, excess, 0.0)
-    return np.where(total > 0, found, np.nan)
-
-
 def spread(parts: Decomposition, contrasts: Floats, population: Population) -> Spread:
     """Variance of contrasts of scores for new images, new people, or both.
 
@@ -359,15 +293,8 @@ def spread(parts: Decomposition, contrasts: Floats, population: Population) -> S
         return Spread(v_people, df_people, v_people, alike)
     v_both = _form(contrasts, parts.shared)
     variance = v_images + np.maximum(v_people - v_both, 0.0)
-    rest = np.maximum(v_images - v_both, 0.0)
-    # Without influence no image tells anything: people alone.
-    share = np.nan_to_num(rest**2 / df_images)
-    # Noise makes the variance of alike people uncertain, but it is hardly added then.
-    people = np.maximum(v_people - NOISE * v_both, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / (people**2 / df_people + share)
-    fewest = np.minimum(df_people, np.nan_to_num(df_images, nan=np.inf))
-    return Spread(variance, np.maximum(df, fewest), people, alike)
+    df = crossed_degrees(v_images, v_people, v_both, df_images, df_people)
+    return Spread(variance, df, np.maximum(v_people - NOISE * v_both, 0.0), alike)
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:

@@ -18,7 +18,8 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names
-from alikely.benchmark.decomposition import Decomposition, degrees_of_images, only
+from alikely.benchmark.decomposition import Decomposition, only
+from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import OVERALL
 
 if TYPE_CHECKING:
