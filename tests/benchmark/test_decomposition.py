@@ -339,9 +339,9 @@ def two_parts(images: float, people: np.ndarray, shared: float, df_people: float
 def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> None:
     """Coverage by quadrature, for a known variance of images and one of people that is chi-square.
 
-    Two degrees of freedom can not do better for people who hardly differ and for people who differ
-    much at once: what is asked of benchmarks is at least .93, less what 600 of them would not
-    tell from it after Holm (.03), and at most .985.
+    Of Student's intervals with few degrees of freedom none holds just what it promises for people
+    who hardly differ and for people who differ much. Satterthwaite's with all noise counted as
+    people's ranges from .925 to .990 here.
     """
     share = (np.arange(200) + 0.5) / 200
     for ratio, differ in itertools.product((0.55, 1.0, 2.0, 6.0), (0.0, 0.3, 1.0, 5.0, 20.0)):
@@ -349,7 +349,7 @@ def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> Non
         found = spread(two_parts(ratio, people, 1.0, df), np.eye(len(people)), "crossed")
         half = stats.t.ppf(0.975, found.df) * np.sqrt(found.variance)
         held = 2 * stats.norm.cdf(half / np.sqrt(ratio + differ)) - 1
-        assert 0.90 < held.mean() < 0.985, (ratio, differ)
+        assert 0.92 < held.mean() < 0.983, (ratio, differ)
 
 
 def test_many_people_do_not_make_few_images_many() -> None:
