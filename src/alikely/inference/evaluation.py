@@ -308,7 +308,7 @@ def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
     >>> import alikely as al
     >>> from alikely.data.blocks import blocks
     >>> said = [["cat", "cat", "fox"], ["cat", "cat", "owl"]]
-    >>> trials = al.Trials.from_arrays(said, ["dog", "dog", "dog"])
+    >>> trials = al.Trials.from_arrays(said, ["dog", "dog", "dog"], classes="seen")
     >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True))
     >>> agreement_of_distinct(block, al.metrics.MISCLASSIFICATION_AGREEMENT).round(3).tolist()
     [0.5]
@@ -318,13 +318,19 @@ def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
     pair, trial, first, second, share = joint_errors_of(block)
     if block.chosen:
         share = share / block.inclusion[trial]
-    same = first == second
-    statistics, own = np.zeros((n_pairs, 1 + 2 * k)), np.zeros((n_pairs, 2))
+    statistics = np.zeros((n_pairs, 1 + 2 * k))
     np.add.at(statistics, (pair, 1 + first), share)
     np.add.at(statistics, (pair, 1 + k + second), share)
+    same = first == second
     np.add.at(statistics, (pair[same], 0), share[same])
-    np.add.at(own, (pair, 1), share**2)
-    np.add.at(own, (pair[same], 0), share[same] ** 2)
+    # What products of margins pair of one item with itself: also answers that came back.
+    item, of = np.unique(pair * block.correct.shape[1] + trial, return_inverse=True)
+    home = np.zeros(len(item), np.intp)
+    home[of] = pair
+    sides, (n, m) = [of * k + first, of * k + second], (len(item), n_pairs)
+    label_a, label_b = (np.bincount(side, share, n * k).reshape(n, k) for side in sides)
+    equal, all_ = (label_a * label_b).sum(axis=1), label_a.sum(axis=1)
+    own = np.stack([np.bincount(home, equal, m), np.bincount(home, all_**2, m)], axis=1)
     return metric.distinct(statistics, own)
 
 
