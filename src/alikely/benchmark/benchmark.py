@@ -189,7 +189,8 @@ class Benchmark(Tree):
         -------
         pandas.DataFrame
             ``level, system, estimate``; ``centre`` of the analytic interval, the score with
-            something added to the cells of each pair; ``se`` and ``df``, its degrees of freedom;
+            something added to the cells of each pair, of labels with chance over different joint
+            errors; ``se`` and ``df``, its degrees of freedom;
             ``bootstrap_se`` (with ``"crossed"`` by the two-factor
             correction of `alikely.stats.two_factor_variance`); bounds of the schools; of machines
             ``ceiled`` (score over ceiling, neither clipped nor made absolute), its ``ceiled_se``

@@ -92,8 +92,8 @@ def crossed_degrees(
 ) -> Floats:
     """Degrees of freedom of a variance over new images and new people: the fewer of two.
 
-    Satterthwaite's [S46]_ takes chance for truth where few people by chance seem to differ little;
-    by Howe's [H74]_ the squares of both half widths at 95 % add up.
+    Satterthwaite's [S46]_ are too many where few people differ much, and by chance do not seem to;
+    by Howe's [H74]_ the squares of both half widths add up, at 95 % whatever is asked for.
 
     Parameters
     ----------

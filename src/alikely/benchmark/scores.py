@@ -7,8 +7,6 @@ References
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
-.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
-   doi:10.2307/3002019
 """
 
 from __future__ import annotations
@@ -164,11 +162,12 @@ def benchmark_scores(
     [ES81]_ over people, over all data sets that they take part in. Both together, for each
     contrast of scores: images plus what humans add beyond the noise of their answers, which either
     counts [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
-    [S46]_. Intervals of metrics of correctness lie about ``centre``, scores with something added
-    to the four cells of each pair (`alikely.benchmark.decomposition.added_count`: .35 of one block
-    and four humans, .1 of a mean over many, so that a mean of levels and the level ``overall`` have
-    unlike centres); of others about the estimate, with influences stretched where errors are few,
-    and chance agreement of labels taken over different joint errors.
+    (`alikely.benchmark.degrees.crossed_degrees`). Intervals of metrics of correctness lie about
+    ``centre``, scores with something added to the four cells of each pair
+    (`alikely.benchmark.decomposition.added_count`: .35 of one block and four humans, .1 of a mean
+    over many, so that a mean of levels and the level ``overall`` have unlike centres); of labels
+    about agreement whose chance is taken over different joint errors; of others about the estimate.
+    Influences of these are stretched where errors are few.
     Bootstrap and posterior draw what `people` and `items` call one human or one image once for all
     places where it is; the posterior of errors by class, which cannot, has a note where it matters.
 

@@ -327,10 +327,10 @@ def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
     item, of = np.unique(pair * block.correct.shape[1] + trial, return_inverse=True)
     home = np.zeros(len(item), np.intp)
     home[of] = pair
-    sides, (n, m) = [of * k + first, of * k + second], (len(item), n_pairs)
-    label_a, label_b = (np.bincount(side, share, n * k).reshape(n, k) for side in sides)
-    equal, all_ = (label_a * label_b).sum(axis=1), label_a.sum(axis=1)
-    own = np.stack([np.bincount(home, equal, m), np.bincount(home, all_**2, m)], axis=1)
+    shape = (len(item), k)
+    label_a, label_b = (sparse.csr_array((share, (of, side)), shape) for side in (first, second))
+    equal, all_ = label_a.multiply(label_b).sum(axis=1), label_a.sum(axis=1)
+    own = np.stack([np.bincount(home, part, n_pairs) for part in (equal, all_**2)], axis=1)
     return metric.distinct(statistics, own)
 
 

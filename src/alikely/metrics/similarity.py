@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics import errors, rows
 from alikely.metrics.metric import Metric, register
+from alikely.metrics.trust import TRUST
 
 __all__ = ["ERROR_SIMILARITY", "error_similarity_metric"]
 
@@ -84,6 +85,13 @@ def error_similarity_metric(
             "model_high",
         ),
         draws="rows",
+        # Measured (docs/benchmarks.md): means over pairs are no surer of rows than pairs are.
+        trust=TRUST["rows"]._replace(
+            pooled=(
+                np.inf,
+                "few errors of a class move it more than intervals say; compare like error rates",
+            )
+        ),
         sources=("10.48550/arXiv.2409.13919",),
         options={"alpha": alpha, "mixture": mixture, "base": base},
     )

@@ -6,8 +6,6 @@ References
    theory of generalizability for scores and profiles. Wiley.
 .. [WK79] Warner, Kenny, Stoto (1979). A new round robin analysis of variance for social interaction
    data. doi:10.1037/0022-3514.37.10.1742
-.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
-   doi:10.2307/3002019
 .. [H48] Hoeffding (1948). A class of statistics with asymptotically normal distribution.
    doi:10.1214/aoms/1177730196
 """
@@ -215,8 +213,9 @@ def expected_errors(
     """Standard error of a mean over humans in a planned experiment, and its interval's width.
 
     The interval is the crossed analytic one of `alikely.benchmark_scores`: Student's, with degrees
-    of freedom [S46]_ that are few where people are few and differ. So an experiment of least error
-    is not always one of the narrowest interval.
+    of freedom that are few where people are few and differ. So an experiment of least error is not
+    always one of the narrowest interval. Near the ceiling intervals come out wider than planned:
+    what is added to the cells is left out.
 
     Parameters
     ----------
@@ -305,6 +304,7 @@ def _mean_width(
 
     As in `alikely.benchmark.decomposition.spread`: the variance of images, and what humans add to
     the noise of their answers, if anything. That of images is known much better than the other.
+    Trials that are added to the cells are left out: near the ceiling intervals come out wider.
     """
     df = np.maximum(humans - 1, 1)[:, None]
     share = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES

@@ -33,7 +33,7 @@ BOOTSTRAP = ("Efron1979",)
 COPY_MODEL = ("Klein2025",)
 CHAINS = ("HoffmanGelman2014",)
 TESTS = ("Fisher1922", "GunelDickey1974", "BenjaminiHochberg1995")
-SCORES = ("Geirhos2021", "EfronStein1981", "Cameron2011", "Satterthwaite1946")
+SCORES = ("Geirhos2021", "EfronStein1981", "Cameron2011", "Satterthwaite1946", "Howe1974")
 DIFFERENCES = ("Tukey1949", "Morris1983", "BenjaminiHochberg1995")
 RANKS = ("Mogstad2024",)
 CEILINGS = ("Nili2014", "Fieller1954")
@@ -245,7 +245,7 @@ def _of_scores(scores: Benchmark) -> str:
     text += (
         f" Analytic {percent(prob)} intervals of new images and new humans decompose the variance "
         "into both (jackknife over humans, influence functions of images), with Student's "
-        "quantiles and degrees of freedom after Satterthwaite"
+        "quantiles and the fewer degrees of freedom of Satterthwaite's and Howe's"
     )
     if "bootstrap" in scores.data.children:
         n = scores.data["bootstrap"].to_dataset().sizes["resample"]
