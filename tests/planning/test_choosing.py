@@ -92,6 +92,16 @@ def test_systematic_samples_keep_their_probabilities() -> None:
     assert (abs(drawn / 4_000 - pi) <= 4 * error + 1e-12).all()
 
 
+def test_few_images_that_tell_leave_room_for_others() -> None:
+    """Machines of one accuracy: where they agree an answer moves nothing."""
+    size = np.repeat([2.0, 0.0], [5, 95])
+    pi = probabilities(size, 24, even=0.15)
+    assert pi.sum() == pytest.approx(24)
+    np.testing.assert_allclose(pi[5:], 19 / 95)
+    assert (pi[:5] == 1).all()
+    assert len(systematic(pi, np.random.default_rng(1))) == 24
+
+
 def test_plan_of_a_pair(tmp_path: Path) -> None:
     x, people = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)

@@ -100,7 +100,10 @@ def _design(
         at = drawing.draw(rng)
         if name == "strata":
             return by_strata(strata, strata.number[at], held, r[:, at], N_DRAWS, population, rng)
-        return by_weights(machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population)
+        own = NONE if drawing.strata is None else drawing.strata.number[at]
+        return by_weights(
+            machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population, stratum=own
+        )
 
     return drawn
 

@@ -24,6 +24,8 @@ __all__ = [
 
 # What trials and count tables call them.
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
+# Whose answers were not known when the images were chosen.
+ASKED = "asked"
 POPULATION, LISTS, PEOPLE = "population", "lists", "people_of_plan"
 POPULATIONS = ("pool", "images")
 # Whom estimates speak for, in notes.
@@ -205,6 +207,7 @@ def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
         return table
     own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]
     added = table.assign({name: ("trial", data[name].values) for name in own})
+    added[ASKED] = ("observer", data["kind"].values == data.attrs[PEOPLE])
     return added.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
 
 

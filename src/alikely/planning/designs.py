@@ -190,6 +190,10 @@ def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
     if not np.any(size > 0):
         return np.full(count, n / count)
     scale, base = np.asarray(size / size.sum() * n), even * n / count
+    telling = int((size > 0).sum())
+    if telling + base * (count - telling) < n:
+        # All that tell are certain to be shown, and leave room for others.
+        return np.where(size > 0, 1.0, (n - telling) / max(count - telling, 1))
     lower, upper = 0.0, float((1 / scale[scale > 0]).max()) + 1
     for _ in range(200):
         middle = (lower + upper) / 2

@@ -210,8 +210,16 @@ def _tried(
         for name, way in ways.items():
             at = way.draw(rng)
             own = people[:, at]
+            stratum = NO_STRATA if way.strata is None else way.strata.number[at]
             found[name].append(
-                by_weights(correct[:, at], own, way.inclusion[at], contrasts, population)
+                by_weights(
+                    correct[:, at],
+                    own,
+                    way.inclusion[at],
+                    contrasts,
+                    population,
+                    stratum=stratum,
+                )
             )
             if name == "chosen" and strata is not None:
                 found["strata"].append(
