@@ -126,10 +126,11 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         assert posterior.attrs["joint"] == 1
         first = np.array([machines[0, at][number == g][0] for g in range(len(held))])
         second = np.array([machines[1, at][number == g][0] for g in range(len(held))])
-        strata = Strata(number, first, second, np.zeros(len(held), int))
+        strata = Strata(number, (0, 1), np.array([first, second]), np.zeros(len(held), int))
         again = by_strata(
-            strata, number, held, people[:, at], 8_000, population, np.random.default_rng(6)
-        )
+            strata, number, held, people[:, at], contrast, 8_000, population,
+            np.random.default_rng(6),
+        )  # fmt: skip
         # Means of 4,000 and of 8,000 draws.
         error = found.loc["posterior", "se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
         mean = result.draws("posterior").astype(float) @ [0.5, -0.5, 0.5, -0.5]

@@ -18,7 +18,7 @@ from alikely.planning.designs import (
     strata_of,
     systematic,
 )
-from alikely.planning.rehearsal import by_weights, kappa, true_contrasts
+from alikely.planning.rehearsal import by_strata, by_weights, kappa, true_contrasts
 from alikely.planning.sizes import effects, sizes
 
 
@@ -135,6 +135,48 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(ours, theirs)
 
 
+def test_three_machines_make_strata_with_a_posterior() -> None:
+    """Cells of their answers; the doors draw what plans draw when they are tried."""
+    x, people = pool()
+    everybody = trials(x, people)
+    pairs = [("m0", "m1"), ("m0", "m2")]
+    plan = al.planning.choose_images(everybody, 60, pairs, rng=1)
+    table = plan.table
+    assert table[["machine_a", "machine_b", "machine_c"]].iloc[0].tolist() == ["m0", "m1", "m2"]
+    assert table.loc[0, "stratum"].count(",") == 2
+    assert (1 / table["inclusion"]).sum() == pytest.approx(240)
+    asked = everybody.to_table()
+    asked = asked[(asked["kind"] == "model") | asked["item"].isin(table["item"])]
+    weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool")
+    result = al.error_consistency(
+        weighted, [("p0", m) for m in ("m0", "m1", "m2")], n_resamples=0, n_draws=4_000, rng=2
+    )
+    found = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m2"}).loc["posterior"]
+    (drawing,) = plan._drawings
+    at = weighted.data["item"].values.astype(str)
+    at = np.char.replace(at, "trial_", "").astype(int)
+    strata = drawing.strata
+    assert strata is not None
+    held = np.bincount(strata.number)
+    contrast = np.array([[1.0, 0, -1, 0, 0, 0]])
+    ours = by_strata(
+        strata, strata.number[at], held, people[:1, at], contrast, 8_000, "pool",
+        np.random.default_rng(3),
+    )  # fmt: skip
+    # Means of 4,000 and of 8,000 draws; the median of a bell is its mean within a tenth of it.
+    error = found["se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
+    assert abs(found["estimate"] - ours.value[0]) < 4 * error + 0.1 * found["se"]
+    longer = plan.next_batch(everybody, 20, rng=4)
+    assert longer.table["item"].nunique() == 80
+    assert (1 / longer.table["inclusion"]).sum() == pytest.approx(240)
+    few = al.planning.choose_images(everybody, 20, pairs, rng=1)
+    assert "stratum" not in few.table
+    assert "strata of these machines need" in repr(few)
+    four = al.planning.choose_images(trials(x[:4]), 80, rng=1)
+    assert "machine_d" in four.table
+    assert "machine_e" not in four.table
+
+
 def test_lists_classes_and_images_shown_before() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(
@@ -212,13 +254,14 @@ def test_batches_are_renewed_within_their_strata() -> None:
     with pytest.raises(ValueError, match="n must be from 1 to 200, the images"):
         plan.next_batch(answers, 500)
     many = al.planning.choose_images(trials(x), 40, rng=1)
-    with pytest.raises(ValueError, match="batches are renewed for plans of one or two machines"):
+    with pytest.raises(ValueError, match="batches are renewed for plans of up to four machines"):
         many.next_batch(answers, 20)
-    with pytest.raises(ValueError, match="batches are renewed for plans of one or two machines"):
+    with pytest.raises(ValueError, match="batches are renewed for plans of up to four machines"):
         many.simulate_batches(0.2)
-    strata = strata_of(x, 0, 1)
+    strata = strata_of(x, (0, 1))
     held = np.bincount(strata.number)
-    more = renewed_shown(strata, held, held // 4, held // 2, 15)
+    contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
+    more = renewed_shown(strata, held, held // 4, held // 2, 15, contrast)
     assert more.sum() == 15
     assert (more <= held - held // 2).all()
 
@@ -234,6 +277,14 @@ def test_stopping_when_narrow_enough(figure: Any) -> None:
         f"{row['coverage']:.3f}; beforehand as many: width {row['fixed_width']:.3f}, coverage "
         f"{row['fixed_coverage']:.3f}"
     )
+    several = al.planning.choose_images(trials(x), 80, [("m0", "m1"), ("m0", "m2")], rng=1)
+    (wide,) = several.simulate_batches(0.3, accuracy=[0.8], n_designs=60, rng=1).to_dict("records")
+    figure(
+        f"three machines, widest of two to .3: {wide['expected_images']:.0f} images, coverage "
+        f"{wide['coverage']:.3f}; beforehand as many: width {wide['fixed_width']:.3f}"
+    )
+    assert wide["mean_width"] <= 0.3
+    assert wide["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
     assert row["mean_width"] <= 0.2
     assert row["expected_images"] > 40
     assert row["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)

@@ -31,8 +31,8 @@ POPULATIONS = ("pool", "images")
 # Whom estimates speak for, in notes.
 SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
 PLACE = ["dataset", "condition", "item"]
-# Columns of a plan that name the two machines whose answers make its strata.
-BETWEEN = ("machine_a", "machine_b")
+# Columns of a plan that name the machines whose answers make its strata.
+BETWEEN = ("machine_a", "machine_b", "machine_c", "machine_d")
 
 
 def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) -> xr.Dataset:

@@ -238,12 +238,13 @@ def by_strata(
     number: NDArray[np.intp],
     held: NDArray[np.intp],
     people: NDArray[np.bool_],
+    contrasts: Floats,
     n_draws: int,
     population: Population,
     rng: np.random.Generator,
     ci_prob: float = 0.95,
 ) -> Found:
-    """Estimate the difference of the two machines that make the strata by its posterior.
+    """Estimate contrasts of the machines that make the strata by their posterior.
 
     Parameters
     ----------
@@ -254,6 +255,8 @@ def by_strata(
         Images of the pool.
     people : ndarray of bool, shape (person, image)
         Who all saw them.
+    contrasts : ndarray, shape (contrast, machine)
+        Of all machines; others than those of the strata have no weight.
     n_draws : int
     population : {"pool", "images"}
     rng : numpy.random.Generator
@@ -279,14 +282,14 @@ def by_strata(
             own = number == g
             mass[:, :, g] += atoms[:, own] @ people[:, own].T.astype(float)
     h = mass.sum(axis=2)
-    draws = np.zeros(n_draws)
-    same = np.array_equal(strata.first, strata.second)
-    for own, sign in ((strata.first, 1), (strata.second, 0 if same else -1)):
-        p = (share * own).sum(axis=1)[:, None]
-        draws += sign * kappa(h, p, (mass * own).sum(axis=2)).mean(axis=1)
+    values = [
+        kappa(h, (share @ own)[:, None], mass @ own).mean(axis=1)
+        for own in strata.right.astype(float)
+    ]
+    draws = contrasts[:, list(strata.machines)] @ np.array(values)
     tail = (1 - ci_prob) / 2
-    lower, upper = np.quantile(draws, [tail, 1 - tail])
-    return Found(*(np.array([v]) for v in (draws.mean(), lower, upper, np.inf)))
+    lower, upper = np.quantile(draws, [tail, 1 - tail], axis=1)
+    return Found(draws.mean(axis=1), lower, upper, np.full(len(draws), np.inf))
 
 
 def simulated_people(
