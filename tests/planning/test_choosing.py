@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -278,12 +279,13 @@ def test_stopping_when_narrow_enough(figure: Any) -> None:
         f"{row['fixed_coverage']:.3f}"
     )
     several = al.planning.choose_images(trials(x), 80, [("m0", "m1"), ("m0", "m2")], rng=1)
-    (wide,) = several.simulate_batches(0.3, accuracy=[0.8], n_designs=60, rng=1).to_dict("records")
+    (wide,) = several.simulate_batches(0.15, accuracy=[0.8], n_designs=60, rng=1).to_dict("records")
     figure(
-        f"three machines, widest of two to .3: {wide['expected_images']:.0f} images, coverage "
+        f"three machines, widest of two to .15: {wide['expected_images']:.0f} images, coverage "
         f"{wide['coverage']:.3f}; beforehand as many: width {wide['fixed_width']:.3f}"
     )
-    assert wide["mean_width"] <= 0.3
+    assert wide["mean_width"] <= 0.15
+    assert wide["expected_images"] > 80
     assert wide["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
     assert row["mean_width"] <= 0.2
     assert row["expected_images"] > 40
@@ -330,3 +332,66 @@ def test_images_are_drawn_by_size_and_stratum() -> None:
         assert right.get_ylabel() == "expected standard error"
     with pytest.raises(ValueError, match="condition must be one of all; got 'noise'"):
         al.plot_image_choice(plan, "noise")
+
+
+def test_questions_for_people_from_logs_of_a_harness(tmp_path: Path) -> None:
+    """Language models answered all questions; people are asked the chosen ones."""
+    rng = np.random.default_rng(1)
+    hardness, targets = rng.normal(size=120), rng.integers(0, 4, 120)
+    for model, skill in (("a__one", 0.5), ("a__two", 0.3), ("b__three", 0.0)):
+        right = hardness + rng.normal(0, 0.7, 120) < skill
+        said = np.where(right, targets, (targets + rng.integers(1, 4, 120)) % 4)
+        samples = [
+            {
+                "doc_id": k,
+                "doc": {"query": f"question {k}"},
+                "target": str(targets[k]),
+                "arguments": [["question", f" {option}"] for option in "abcd"],
+                "resps": [[[-1.0 if j == said[k] else -4.0, False]] for j in range(4)],
+                "filtered_resps": [[-1.0 if j == said[k] else -4.0, False] for j in range(4)],
+                "filter": "none",
+                "metrics": ["acc"],
+                "doc_hash": f"{k:08d}",
+                "acc": float(right[k]),
+            }
+            for k in range(120)
+        ]
+        (tmp_path / model).mkdir()
+        lines = "\n".join(json.dumps(sample) for sample in samples)
+        name = "samples_mmlu_anatomy_2026-01-01T00-00-00.000000.jsonl"
+        (tmp_path / model / name).write_text(lines)
+    logs = al.Trials.read(tmp_path)
+    one, two, _ = logs.observers
+    plan = al.planning.choose_images(logs, 48, (one, two), by_class=True, rng=2)
+    table = logs.to_table()
+    asked = table[(table["observer"] == one) & table["item"].isin(plan.table["item"])]
+    answers = asked.assign(observer="anna", kind="human", response=asked["truth"])
+    answers.loc[answers.index[::3], "response"] = "0"
+    both = al.Trials.from_table(pd.concat([table, answers]), classes=logs.classes)
+    result = al.error_consistency(
+        both.with_inclusion(plan, population="pool"), "human-model", n_resamples=0, n_draws=200
+    )
+    told = result.summary()
+    assert told["note"].str.contains("chosen images").all()
+    assert told["n_trials"].tolist() == [48, 48, 48]
+    with pytest.raises(ValueError, match="kappa_p_discrete has no weights yet"):
+        al.compare(both.with_inclusion(plan, population="pool"), "kappa_p_discrete")
+
+
+def test_raters_are_asked_what_tells_automatic_judges_apart() -> None:
+    """Kinds of other names: judges in place of machines, raters in place of people."""
+    x, people = pool()
+    truth = np.where(np.arange(240) % 2, "yes", "no")
+    said = np.where(np.concatenate([people, x]), truth, np.where(truth == "yes", "no", "yes"))
+    kinds = ["rater"] * 2 + ["judge"] * 6
+    everybody = al.Trials.from_arrays(said, truth, kind=kinds)
+    judges = everybody.select(kind="judge").observers
+    plan = al.planning.choose_images(everybody, 60, tuple(judges[:2]), machines="judge", rng=1)
+    table = everybody.to_table()
+    asked = table[(table["kind"] == "judge") | table["item"].isin(plan.table["item"])]
+    weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool", people="rater")
+    result = al.error_consistency(weighted, "rater-judge", n_resamples=0, n_draws=200, rng=1)
+    found = al.difference(result, {"observer_b": judges[0]}, {"observer_b": judges[1]})
+    assert {"analytic", "posterior"} <= set(found.index)
+    with pytest.raises(ValueError, match="krippendorff_alpha has no weights yet"):
+        al.compare(weighted, "krippendorff_alpha", pairs="rater-rater")

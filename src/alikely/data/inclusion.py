@@ -105,8 +105,8 @@ def refuse_inclusion(data: xr.Dataset, what: str) -> None:
     if INCLUSION in data:
         raise ValueError(
             f"these images were chosen by a plan, and {what} takes all for equally likely; use "
-            "error_consistency, observed agreement, misclassification_agreement or "
-            "benchmark_scores, which weigh them"
+            "error_consistency, misclassification_agreement, other metrics of right and wrong "
+            "answers or benchmark_scores, which weigh them"
         )
 
 

@@ -157,8 +157,8 @@ def _chosen(block: Block, metric: Metric) -> Evaluator:
     if metric.counts not in by_counts:
         raise ValueError(
             f"these images were chosen by a plan, and {metric.name} has no weights yet; use "
-            "error consistency, observed agreement or misclassification agreement, or a plan of "
-            "all images"
+            "error consistency, misclassification agreement or a metric of your own of right and "
+            "wrong answers, or a plan of all images"
         )
     if metric.counts == "labels" and not block.n_classes:
         raise ValueError(f"{metric.name} needs class labels; count the table with labels=True")
