@@ -194,6 +194,17 @@ def test_what_is_left_of_the_bias_over_all_samples() -> None:
     assert abs(np.nanmean(without) - truth) < 0.3 * abs(np.nanmean(plain) - truth)
 
 
+def test_near_a_kink_no_bias_is_taken_off() -> None:
+    """Of observers of one accuracy: the form scaled by what accuracies allow has a kink there."""
+    correct = np.array([[1, 0, 1, 1, 0, 1, 0, 1], [1, 1, 0, 1, 0, 1, 0, 1.0]])
+    plan = pd.DataFrame({"item": list("stuvwxyz"), "inclusion": 0.5})
+    trials = al.Trials.from_correct(correct, kind=["human", "model"], item=list("stuvwxyz"))
+    weighted = trials.with_inclusion(plan, population="pool")
+    for metric, moved in (("normalised_error_consistency", False), ("error_consistency", True)):
+        found = al.compare(weighted, metric, n_resamples=0, n_draws=0).estimates
+        assert (found["estimate"].item() != found["centre"].item()) is moved
+
+
 def test_tossed_answers_move_pairs_as_they_would() -> None:
     """Against a metric at cells in which one answer of one person is changed."""
     correct = np.array([[1, 0, 1, 1, 0, 1], [1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 1.0]])

@@ -319,7 +319,9 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
     result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
     assert result.summary()["note"].str.contains("chosen images").all()
     assert np.isfinite(result.summary()["se"][:2]).all()
-    with pytest.raises(ValueError, match="has no weights yet"):
+    with pytest.raises(
+        ValueError, match="no weights, since of 80 chosen images a person errs on 18"
+    ):
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 

@@ -42,7 +42,7 @@ __all__ = [
 Population = Literal["pool", "images"]
 # Measured (`alikely.calibration.coverage_chosen`): of contrasts whose 95 % intervals cover less
 # than 90 %, nine in ten estimates have a variance that rests on fewer images than so many.
-FEWEST_EFFECTIVE = 12
+FEWEST_EFFECTIVE = 15
 # Answers of each person that variances count as tossed, spread over the images shown. Where people
 # are nearly always right a sample may hold none of the few errors that all hangs on; as many as
 # keep 93 % on each of the conditions that the rule was made on.
