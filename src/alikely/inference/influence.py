@@ -106,12 +106,12 @@ def estimate(
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
     """Bias, variance of tossed answers, degrees of freedom, effective images: (4, pair)."""
     bias = np.zeros(len(slopes)) if ready.bias is None else ready.bias()
-    tossed = np.zeros(len(slopes))
-    fourth = (slopes**4).sum(axis=1)
+    tossed, total, fourth = np.zeros(len(slopes)), *_powers(slopes)
     for rows, moved in [] if ready.tossed is None else ready.tossed():
-        tossed[rows] += (moved**2).sum(axis=1)
-        fourth[rows] += (moved**4).sum(axis=1)
-    total, n_shown = (slopes**2).sum(axis=1) + tossed, block.shown().sum(axis=1)
+        second, of_these = _powers(moved)
+        tossed[rows] += second
+        fourth[rows] += of_these
+    total, n_shown = total + tossed, block.shown().sum(axis=1)
     effective = effective_images(slopes)
     if block.population == "pool":
         # Of images that are all certain to be shown nothing is left open.
@@ -230,12 +230,18 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
         `alikely.inference.weighted.effective_images`.
     """
     moved = np.concatenate(list(_moved(_influence_columns(table, metric, None), weights)), axis=1)
-    total, fourth = (moved**2).sum(axis=1), (moved**4).sum(axis=1)
+    total, fourth = _powers(moved)
     for tossed in _moved(_tossed_columns(table, metric), weights):
-        total += (tossed**2).sum(axis=1)
-        fourth += (tossed**4).sum(axis=1)
+        second, of_these = _powers(tossed)
+        total, fourth = total + second, fourth + of_these
     n_shown = np.maximum((moved != 0).sum(axis=1), 1)
     return freedom_of_sums(total, fourth, n_shown), effective_images(moved)
+
+
+def _powers(moved: Floats) -> tuple[Floats, Floats]:
+    """Sums of second and of fourth powers over trials."""
+    square = moved * moved
+    return square.sum(axis=1), (square * square).sum(axis=1)
 
 
 Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]
