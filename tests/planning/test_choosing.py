@@ -327,10 +327,16 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
 
 def test_images_are_drawn_by_size_and_stratum() -> None:
     x, _ = pool()
-    for target in (("m0", "m1"), "all pairs"):
+    three = [("m0", "m1"), ("m0", "m2")]
+    for target in (("m0", "m1"), "all pairs", "m0", three):
         plan = al.planning.choose_images(trials(x), 60, target, rng=1)
         left, right = al.plot_image_choice(plan)
         assert left.get_xlabel() == "size: what an answer may tell"
+        if target is three:
+            assert left.get_title(loc="left") == "A m0\nB m1\nC m2"
+            named = [label.get_text().splitlines()[0] for label in left.get_yticklabels()]
+            assert named[0] == "none right"
+            assert named[-1] == "A, B, C right"
         assert right.get_ylabel() == "expected standard error"
     with pytest.raises(ValueError, match="condition must be one of all; got 'noise'"):
         al.plot_image_choice(plan, "noise")
