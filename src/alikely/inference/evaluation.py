@@ -38,7 +38,7 @@ from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
 
 # Why errors by class have no weights: measured on the pools of `docs/choosing.md`.
-SPARSE = ", since of 80 chosen images a person errs on 18, about one in each of 16 classes of rows"
+SPARSE = ", since of 80 chosen images a person errs on 18, about one for each row of 16 classes"
 # Inclusion of the images of a stratum, but for rounding.
 EQUAL = 1e-9
 

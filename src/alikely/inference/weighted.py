@@ -1,5 +1,8 @@
 """Estimates from images that were drawn with unequal probabilities: weighted influence.
 
+Few errors are not taken for none: some answers count as tossed, as trials are added to proportions
+[AC98]_.
+
 References
 ----------
 .. [H71] Hájek (1971). Discussion of Basu. In: Foundations of statistical inference, 236.
@@ -7,8 +10,8 @@ References
    Survey Methodology 29(2), 189-196.
 .. [RW88] Rao, Wu (1988). Resampling inference with complex survey data.
    doi:10.1080/01621459.1988.10478591
-.. [T65] Tin (1965). Comparison of some ratio estimators. Journal of the American Statistical
-   Association 60(309), 294-307. doi:10.1080/01621459.1965.10480792
+.. [SSW92] Särndal, Swensson, Wretman (1992). Model assisted survey sampling.
+   doi:10.1007/978-1-4612-4378-4
 .. [AC98] Agresti, Coull (1998). Approximate is better than "exact" for interval estimation of
    binomial proportions. doi:10.1080/00031305.1998.10480550
 """
@@ -41,11 +44,11 @@ __all__ = [
 
 Population = Literal["pool", "images"]
 # Measured (`alikely.calibration.coverage_chosen`): of contrasts whose 95 % intervals cover less
-# than 90 %, nine in ten estimates have a variance that rests on fewer images than so many.
+# than 90 %, nine in ten have most variances rest on fewer images than so many.
 FEWEST_EFFECTIVE = 15
 # Answers of each person that variances count as tossed, spread over the images shown. Where people
-# are nearly always right a sample may hold none of the few errors that all hangs on; as many as
-# keep 93 % on each of the conditions that the rule was made on.
+# are nearly always right a sample may hold none of the few errors that all hangs on. As many as
+# keep 93 % or so on each pool that the number was chosen on (`docs/choosing.md`).
 TOSSED = 4
 # Of a cell, in a difference of derivatives.
 STEP = 1e-4
@@ -279,8 +282,8 @@ def second_order_bias(
 ) -> Floats:
     """Bias of weighted estimates from their curvature: half of it in the variance of the weights.
 
-    Cells are ratios of weighted sums, and metrics bend in their cells. Taken off, as of ratios
-    [T65]_, what is left is of the third order.
+    Cells are ratios of weighted sums, whose bias is of the order of their variance [SSW92]_, and
+    metrics bend in their cells. Once it is taken off, what is left is of a higher order.
 
     Parameters
     ----------
