@@ -120,6 +120,7 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         assert row["eti95_lb"] == pytest.approx(ours.lower[0], abs=1e-9)
         assert "chosen images" in result.summary()["note"].iloc[0]
         assert "p_null" not in result.summary()
+        assert "of several people this posterior covers 89 %" in found.loc["posterior", "note"]
         # Bootstrap: its standard error is off by sqrt(1/2n) and by what is not linear.
         assert found.loc["bootstrap", "se"] == pytest.approx(row["se"], rel=0.15)
         posterior = result.data["posterior"]

@@ -27,7 +27,7 @@ from alikely._base.names import listed, nearest
 from alikely.data.inclusion import refuse_inclusion
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
-from alikely.estimates.chosen import starved
+from alikely.estimates.chosen import several_people, starved
 from alikely.estimates.result import LABELS, Result
 from alikely.inference.influence import covariance_of, freedom_of
 from alikely.inference.null import log_bayes_factor
@@ -301,6 +301,7 @@ def contrast(
             known = (
                 result.cluster_note()
                 or (PRIOR_ALONE if se < ROUNDING else "")
+                or several_people(part)
                 or _ceiling_note(part)
                 or _few_note(part, w, result.metric)
                 or unbounded
