@@ -12,11 +12,10 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark.decomposition import (
+    ALIKE,
     Decomposition,
     added_count,
     block_influence,
-    degrees_of_images,
-    degrees_of_people,
     invented_spread,
     joint_covariance,
     largest_of_differences,
@@ -28,6 +27,7 @@ from alikely.benchmark.decomposition import (
     spread,
     student_bounds,
 )
+from alikely.benchmark.degrees import NOISE, degrees_of_images, degrees_of_people
 from alikely.benchmark.layout import laid_out
 from alikely.benchmark.levels import decompositions, image_numbers, n_distinct_blocks
 from alikely.data.blocks import blocks
@@ -149,6 +149,8 @@ def test_invented_trials_are_those_of_all_patterns() -> None:
         cell = 3 - 2 * bits[block.a] - bits[block.b]
         moved = weights @ psi[np.arange(len(psi)), cell]
         expected += np.outer(moved, moved) / 16
+        if len(set(pattern)) == 1:
+            expected += ALIKE * np.outer(moved, moved) / 2
     np.testing.assert_allclose(found, 4 * added * expected, rtol=1e-10)
     assert np.isfinite(value).all()
     assert len(layout.parts) == 1
@@ -180,7 +182,9 @@ def test_influences_of_few_labels_are_stretched() -> None:
     value, slopes, waves = block_influence(block, metric, 0.3)
     plain = al.inference.influence.estimate(table, metric)
     n = (block.codes() == 3).sum(axis=1)
-    np.testing.assert_allclose(value, plain["estimate"].values)
+    # Over different joint errors 1 - kappa is (n - 1) q / (n - q) of the q by products of margins.
+    q = 1 - plain["estimate"].values
+    np.testing.assert_allclose(1 - value, (n - 1) * q / (n - q))
     np.testing.assert_allclose((slopes**2).sum(axis=1), plain["se"].values ** 2 * n / (n - 1))
     assert not waves.any()
 
@@ -306,8 +310,53 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     assert (humans.df == 3).all()
     with np.errstate(invalid="ignore"):
         rest = np.maximum(images.variance - shared, 0)
-    nu = crossed.variance**2 / (humans.variance**2 / 3 + rest**2 / images.df)
-    np.testing.assert_allclose(crossed.df, np.maximum(3, nu))
+    counted = np.maximum(humans.variance - NOISE * shared, 0)
+    np.testing.assert_allclose(crossed.people, counted)
+    nu = crossed.variance**2 / (counted**2 / 3 + rest**2 / images.df)
+    # Howe's: at 95 % the squares of half widths add up.
+    limits = stats.t.ppf(0.975, images.df) ** 2 * images.variance
+    limits += stats.t.ppf(0.975, 3) ** 2 * (crossed.variance - images.variance)
+    half = np.sqrt(limits / crossed.variance)
+    fewer = stats.t.ppf(0.975, np.maximum(3, nu)) > half
+    np.testing.assert_allclose(crossed.df[fewer], np.maximum(3, nu)[fewer])
+    np.testing.assert_allclose(stats.t.ppf(0.975, crossed.df[~fewer]), half[~fewer])
+
+
+def two_parts(images: float, people: np.ndarray, shared: float, df_people: float) -> Decomposition:
+    """Systems of these variances, of 50 images that all do alike."""
+    n = len(people)
+    return Decomposition(
+        np.zeros(n),
+        np.full((n, 50), np.sqrt(images * 49 / 50 / 50)),
+        np.zeros((n, n)),
+        np.diag(people),
+        shared * np.eye(n),
+        np.full(n, df_people),
+    )
+
+
+@pytest.mark.parametrize("df", [2, 3, 5, 9])
+def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> None:
+    """Coverage by quadrature, for a known variance of images and one of people that is chi-square.
+
+    Of Student's intervals with few degrees of freedom none holds just what it promises for people
+    who hardly differ and for people who differ much. Satterthwaite's with all noise counted as
+    people's ranges from .925 to .990 here.
+    """
+    share = (np.arange(200) + 0.5) / 200
+    for ratio, differ in itertools.product((0.55, 1.0, 2.0, 6.0), (0.0, 0.3, 1.0, 5.0, 20.0)):
+        people = (1 + differ) * stats.chi2.ppf(share, df) / df
+        found = spread(two_parts(ratio, people, 1.0, df), np.eye(len(people)), "crossed")
+        half = stats.t.ppf(0.975, found.df) * np.sqrt(found.variance)
+        held = 2 * stats.norm.cdf(half / np.sqrt(ratio + differ)) - 1
+        assert 0.92 < held.mean() < 0.983, (ratio, differ)
+
+
+def test_many_people_do_not_make_few_images_many() -> None:
+    parts = two_parts(1.0, np.array([0.02]), 0.02, 39.0)
+    few = parts._replace(images=np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
+    found = spread(few, np.eye(1), "crossed")
+    assert found.df[0] < 1.1 * degrees_of_images(few.images)[0] < 9.5
 
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))

@@ -84,7 +84,15 @@ def test_what_is_not_known_says_why() -> None:
     z, w = np.random.default_rng(3).normal(size=(2, 40))
     beyond = latent_correlation(z, z + 0.01 * w, (0.1 * z.var(ddof=1), 50), (0.0, MANY))
     assert beyond.correlation > 1
-    assert beyond.note == "beyond 1: noise taken off by its mean, not clipped"
+    assert beyond.note == (
+        "beyond 1: noise taken off by its mean, not clipped; "
+        "near 1 between reliable data sets: narrower than it should be"
+    )
+    known = (0.1, MANY)
+    assert latent_correlation(z, z + w, known, known).note == ""
+    assert latent_correlation(z, -z, known, known).note == (
+        "beyond 1: noise taken off by its mean, not clipped"
+    )
     unsure = latent_correlation(x, y, (0.6 * x.var(ddof=1), 2), (0.1, 2))
     assert np.isinf([unsure.lower, unsure.upper]).all()
     assert unsure.note == (

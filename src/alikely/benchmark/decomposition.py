@@ -6,8 +6,6 @@ answers, worked out for each contrast of its own.
 
 References
 ----------
-.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
-   doi:10.2307/3002019
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
@@ -27,8 +25,9 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely.benchmark.ceilings import fieller_interval
+from alikely.benchmark.degrees import NOISE, crossed_degrees, degrees_of_images
 from alikely.data.blocks import Block
-from alikely.inference.evaluation import evaluator
+from alikely.inference.evaluation import agreement_of_distinct, evaluator
 from alikely.inference.weighted import Population as Drawn
 from alikely.inference.weighted import deviations
 from alikely.metrics import Metric
@@ -40,8 +39,6 @@ __all__ = [
     "Spread",
     "added_count",
     "block_influence",
-    "degrees_of_images",
-    "degrees_of_people",
     "invented_spread",
     "joint_covariance",
     "largest_of_differences",
@@ -58,6 +55,9 @@ __all__ = [
 Population = Literal["images", "humans", "crossed"]
 # The least that is added to each of the four cells of a pair, and the most, of one pair and block.
 LEAST, MOST = 0.1, 0.5
+# For each trial of independent answers that is added, so many more that all answer alike: people
+# find hard what others do, and few images may carry nearly all errors.
+ALIKE = 0.2
 ROUNDING = 1e-12
 # Four values on the patterns n11, n10, n01, n00, as a mean and what hangs on the first, the second
 # and on both answers.
@@ -100,7 +100,7 @@ class Spread(NamedTuple):
     ----------
     variance, df : ndarray, shape (contrast,)
     people : ndarray, shape (contrast,)
-        Variance between people, noise of their answers with it.
+        Variance between people, with three quarters of the noise of their answers.
     alike : ndarray of bool, shape (contrast,)
         No image tells the two sides apart: what is left is of the trials that were added.
     """
@@ -168,7 +168,8 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
     added : float
         To each cell of metrics of the four cells. Of others nothing is added: the influences of
         an entry are taken ``sqrt(n / (n - 1))`` as large, `n` the joint errors of labels, the
-        trials with any error of rows, as variances of few are.
+        trials with any error of rows, as variances of few are; chance agreement of labels is taken
+        over different joint errors, where there are two.
 
     Returns
     -------
@@ -196,6 +197,9 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         return value, slopes, psi @ WAVES.T
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, shares.shape[2])))[0], np.float64)
+    if metric.distinct is not None:
+        over = agreement_of_distinct(block, metric)
+        value = np.where(np.isfinite(value) & np.isfinite(over), over, value)
     decisive = {"labels": shares[:, 3:], "readings": shares}.get(metric.counts, shares[:, 1:])
     n = decisive.any(axis=1).sum(axis=1)
     scale = np.sqrt(n / np.maximum(n - 1, 1))
@@ -206,7 +210,10 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
 def invented_spread(
     weights: Floats, waves: Floats, a: NDArray[np.intp], b: NDArray[np.intp], added: float
 ) -> Floats:
-    """Covariance of scores from the trials added to one block: all patterns alike, ``4 added``.
+    """Covariance of scores from the trials added to one block.
+
+    They are ``4 added`` trials on which all answer independently, right half of the time, and a
+    fifth as many that all get right or all get wrong.
 
     Parameters
     ----------
@@ -231,7 +238,14 @@ def invented_spread(
         # A pair in both orders is one pair of answers.
         weights @ (waves[:, 3:] * _pairs(a, b, n_observers)),
     ]
-    together = np.concatenate(features, axis=1)
+    # All right or all wrong: the product of two answers is 1.
+    hard_for_all = [
+        weights @ (waves[:, :1] + waves[:, 3:]),
+        weights @ (waves[:, 1:2] + waves[:, 2:3]),
+    ]
+    together = np.concatenate(
+        [*features, *(np.sqrt(ALIKE) * part for part in hard_for_all)], axis=1
+    )
     return np.asarray(4 * added * together @ together.T)
 
 
@@ -240,66 +254,6 @@ def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats
     code = np.minimum(a, b) * n_observers + np.maximum(a, b)
     found, number = np.unique(code, return_inverse=True)
     return np.eye(len(found))[number]
-
-
-def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people: int) -> float:
-    """Degrees of freedom of a variance between people who take part in several data sets [S46]_.
-
-    Parameters
-    ----------
-    crowds : sequence of (ndarray of int, float)
-        People of each data set, and its weight in the score.
-    n_people : int
-        Of all data sets.
-
-    Returns
-    -------
-    float
-        ``H - 1`` of the same `H` people everywhere, ``D (H - 1)`` of different ones in each of
-        `D`; NaN where a data set has fewer than two.
-
-    Examples
-    --------
-    >>> one, other = np.arange(4), np.arange(4, 8)
-    >>> degrees_of_people([(one, 0.5), (one, 0.5)], 4), degrees_of_people([(one, 1), (other, 1)], 8)
-    (3.0, 6.0)
-    """
-    matrix = np.zeros((n_people, n_people))
-    for people, weight in crowds:
-        n = len(people)
-        if n < 2:
-            return np.nan
-        centre = np.eye(n) - 1 / n
-        matrix[np.ix_(people, people)] += weight * centre / np.sqrt(n * (n - 1))
-    squared = matrix @ matrix.T
-    total = np.trace(squared)
-    return float(round(total**2 / (squared**2).sum(), 9)) if total > 0 else np.nan
-
-
-def degrees_of_images(influence: Floats) -> Floats:
-    """Degrees of freedom of a sum of squared influences of images [S46]_.
-
-    Parameters
-    ----------
-    influence : ndarray, shape (..., image)
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Few where few images carry it; infinite where all do alike; NaN of no influence at all.
-
-    Examples
-    --------
-    >>> one = np.r_[1.0, np.zeros(99)]
-    >>> degrees_of_images(np.stack([one, np.ones(100)])).round(2).tolist()
-    [2.02, inf]
-    """
-    square = influence**2
-    total, n = square.sum(axis=-1), influence.shape[-1]
-    excess = (square**2).sum(axis=-1) - total**2 / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = 2 * total**2 / np.where(excess > 1e-12 * total**2 / n, excess, 0.0)
-    return np.where(total > 0, found, np.nan)
 
 
 def spread(parts: Decomposition, contrasts: Floats, population: Population) -> Spread:
@@ -339,12 +293,8 @@ def spread(parts: Decomposition, contrasts: Floats, population: Population) -> S
         return Spread(v_people, df_people, v_people, alike)
     v_both = _form(contrasts, parts.shared)
     variance = v_images + np.maximum(v_people - v_both, 0.0)
-    rest = np.maximum(v_images - v_both, 0.0)
-    # Without influence no image tells anything: people alone.
-    share = np.nan_to_num(rest**2 / df_images)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / (v_people**2 / df_people + share)
-    return Spread(variance, np.maximum(df_people, df), v_people, alike)
+    df = crossed_degrees(v_images, v_people, v_both, df_images, df_people)
+    return Spread(variance, df, np.maximum(v_people - NOISE * v_both, 0.0), alike)
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:

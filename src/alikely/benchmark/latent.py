@@ -18,7 +18,8 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names
-from alikely.benchmark.decomposition import Decomposition, degrees_of_images, only
+from alikely.benchmark.decomposition import Decomposition, only
+from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import OVERALL
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ __all__ = ["Latent", "latent_columns", "latent_correlation", "score_noise"]
 
 # Below, noise is most of what machines differ by.
 RELIABLE = 0.5
+# Above both, all but the last digits of a correlation are known, and the interval is too narrow.
+SURE, NEARLY_ONE = 0.8, 0.9
 
 
 class Latent(NamedTuple):
@@ -117,7 +120,8 @@ def latent_correlation(
     The interval holds every correlation ``r`` at which ``cov(x, y) - r sqrt(v w)``, with `v` and
     `w` the reliable variances, is within its error of 0 [F54]_: what single machines do to it,
     and how well the noise is known, with Student's quantile. Measured with 20 machines: holds the
-    truth in .93 to .98 of benchmarks, but where it is 1 and reliabilities near .9 in .83 only.
+    truth in .93 to .98 of benchmarks, but where it is 1 and reliabilities near .9 in .83 only,
+    which `note` says there.
 
     Examples
     --------
@@ -165,6 +169,8 @@ def latent_correlation(
         notes.append("beyond 1: noise taken off by its mean, not clipped")
     if min(shares) < RELIABLE:
         notes.append("scores are mostly noise")
+    if min(shares) > SURE and estimate > NEARLY_ONE:
+        notes.append("near 1 between reliable data sets: narrower than it should be")
     return Latent(*known, estimate, float(lower), float(upper), "; ".join(notes))
 
 

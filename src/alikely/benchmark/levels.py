@@ -22,9 +22,9 @@ from alikely.benchmark.decomposition import (
     Decomposition,
     added_count,
     block_influence,
-    degrees_of_people,
     invented_spread,
 )
+from alikely.benchmark.degrees import degrees_of_people
 from alikely.benchmark.layout import Layout, People
 from alikely.benchmark.nesting import human_shifts, nested_scores
 from alikely.benchmark.tables import one_of

@@ -167,7 +167,8 @@ def benchmark_scores(
     [S46]_. Intervals of metrics of correctness lie about ``centre``, scores with something added
     to the four cells of each pair (`alikely.benchmark.decomposition.added_count`: .35 of one block
     and four humans, .1 of a mean over many, so that a mean of levels and the level ``overall`` have
-    unlike centres); of others about the estimate, with influences stretched where errors are few.
+    unlike centres); of others about the estimate, with influences stretched where errors are few,
+    and chance agreement of labels taken over different joint errors.
     Bootstrap and posterior draw what `people` and `items` call one human or one image once for all
     places where it is; the posterior of errors by class, which cannot, has a note where it matters.
 
@@ -351,6 +352,10 @@ def _behind(
     entries = {"accuracy": machine, "accuracy_humans": human}
     beside = {**ACCURACY_COLUMNS, **metric.derived}
     entries |= {name: function(cells) for name, function in beside.items()}
+    if metric.trust.pooled[0]:
+        wrong = {"n_errors_a": cells[:, 2] + cells[:, 3], "n_errors_b": cells[:, 1] + cells[:, 3]}
+        rarest = metric.trust.rarest({"cells": cells, **wrong})
+        entries["rarest"] = rarest.astype(np.float64)
     means = {
         name: by_level(layout, nested_scores(layout, values[None]))[0]
         for name, values in entries.items()

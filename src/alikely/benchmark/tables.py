@@ -149,11 +149,25 @@ def level_table(
     allowed = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
     notes = _notes(scores, population, level, ceiled, bounded, undefined, allowed, outside)
     away = frame["centre"] - frame["estimate"]
+    few = _few_counts(scores, level)
     frame["note"] = [
-        "; ".join(filter(None, [*moved_notes([shift]), *bootstrap_notes(scores, far, se), note]))
-        for shift, far, se, note in zip(moved.tolist(), away, frame["se"], notes, strict=True)
+        "; ".join(
+            filter(None, [*moved_notes([shift]), *bootstrap_notes(scores, far, se), little, note])
+        )
+        for shift, far, se, little, note in zip(
+            moved.tolist(), away, frame["se"], few, notes, strict=True
+        )
     ]
     return frame[np.isfinite(value) | (undefined > 0)]
+
+
+def _few_counts(scores: Benchmark, level: str) -> list[str]:
+    """What to tell of scores that rest on too few counts a pair, by system; empty of others."""
+    least, told = scores.metric.trust.pooled
+    if "rarest" not in scores.estimates:
+        return [""] * scores.estimates.sizes["system"]
+    rarest = scores.estimates["rarest"].sel(level=level).values
+    return [told if own < least else "" for own in rarest.tolist()]
 
 
 def bootstrap_notes(scores: Benchmark, away: float, se: float) -> list[str]:

@@ -45,6 +45,7 @@ EQUAL = 1e-9
 __all__ = [
     "Evaluator",
     "JointErrors",
+    "agreement_of_distinct",
     "evaluator",
     "joint_errors_of",
     "weighted_cells",
@@ -348,6 +349,52 @@ def _labels(block: Block, metric: Metric, weight: Floats | None = None) -> Evalu
         lambda: metric.reason(statistics(np.ones((1, n_trials)))[0]),
         n_pairs * size,
     )
+
+
+def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
+    """Values of a metric of labels over pairs of different joint errors, as its `distinct` says.
+
+    Parameters
+    ----------
+    block : Block
+        One group of a table with labels.
+    metric : Metric
+        Of ``"labels"``, with `distinct`.
+
+    Returns
+    -------
+    ndarray, shape (pair,)
+        NaN with fewer than two joint errors.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> from alikely.data.blocks import blocks
+    >>> said = [["cat", "cat", "fox"], ["cat", "cat", "owl"]]
+    >>> trials = al.Trials.from_arrays(said, ["dog", "dog", "dog"], classes="seen")
+    >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True))
+    >>> agreement_of_distinct(block, al.metrics.MISCLASSIFICATION_AGREEMENT).round(3).tolist()
+    [0.5]
+    """
+    assert metric.distinct is not None
+    n_pairs, k = len(block.a), block.n_classes
+    pair, trial, first, second, share = joint_errors_of(block)
+    if block.chosen:
+        share = share / block.inclusion[trial]
+    statistics = np.zeros((n_pairs, 1 + 2 * k))
+    np.add.at(statistics, (pair, 1 + first), share)
+    np.add.at(statistics, (pair, 1 + k + second), share)
+    same = first == second
+    np.add.at(statistics, (pair[same], 0), share[same])
+    # What products of margins pair of one item with itself: also answers that came back.
+    item, of = np.unique(pair * block.correct.shape[1] + trial, return_inverse=True)
+    home = np.zeros(len(item), np.intp)
+    home[of] = pair
+    sides, (n, m) = [of * k + first, of * k + second], (len(item), n_pairs)
+    label_a, label_b = (np.bincount(side, share, n * k).reshape(n, k) for side in sides)
+    equal, all_ = (label_a * label_b).sum(axis=1), label_a.sum(axis=1)
+    own = np.stack([np.bincount(home, equal, m), np.bincount(home, all_**2, m)], axis=1)
+    return metric.distinct(statistics, own)
 
 
 def _readings(block: Block, metric: Metric) -> Evaluator:

@@ -26,12 +26,16 @@ class Trust(NamedTuple):
     alone : str or callable
         And where the standard error is 0 besides; or what a result knows, as `rarest` takes it, to
         the reasons (pair,) wherever it is 0.
+    pooled : (float, str)
+        Means over many pairs fall short, too, where the number that decides is on average below
+        the first; the second is what to tell then.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
     least: int
     seldom: str
     alone: str | Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
+    pooled: tuple[float, str] = (0, "")
 
 
 def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -68,12 +72,19 @@ TRUST: Mapping[str, Trust] = {
         40,
         FEW,
         "fewer than 2 joint errors, or all alike: only the posterior has a spread",
+        # Measured (docs/benchmarks.md): scores hold .86 to .91 with 7 to 11, .92 to .96 with 25.
+        (20, "fewer than 20 joint errors a pair on average: the interval may be too narrow"),
     ),
     "rows": Trust(
         lambda known: np.minimum(known["n_errors_a"], known["n_errors_b"]),
         10,
         "few errors: mostly smoothing; see expected_divergence",
         "fewer than 2 errors: only the posterior has a spread",
+        # Measured (docs/benchmarks.md): of 600 errors a system over 16 classes still .05 too low.
+        (
+            np.inf,
+            "too low where errors of a class are few, as is its interval; differences hold",
+        ),
     ),
     "margins": Trust(lambda known: known["n_trials"], 20, "few items", "few items"),
     "readings": Trust(

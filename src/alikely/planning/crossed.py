@@ -25,6 +25,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.intervals import check_interval
+from alikely.benchmark.degrees import crossed_degrees
 from alikely.benchmark.layout import (
     FEWEST_HUMANS,
     HUMANS,
@@ -309,8 +310,8 @@ def _mean_width(
     share = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     people = (between + answers)[:, None] * stats.chi2.ppf(share, df) / df
     variance = images[:, None] + np.maximum(people - answers[:, None], 0.0)
-    with np.errstate(divide="ignore"):
-        own = np.maximum(df, df * (variance / people) ** 2)
+    many = np.full_like(people, np.inf)
+    own = crossed_degrees(images[:, None], people, answers[:, None], many, df)
     width = 2 * stats.t.ppf((1 + ci_prob) / 2, own) * np.sqrt(variance)
     return np.where(humans > 2, width.mean(axis=1), np.nan)
 

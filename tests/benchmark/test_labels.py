@@ -1,0 +1,116 @@
+"""Scores of what labels people give: bias, coverage, and what is told where errors are few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+import alikely as al
+from alikely.metrics.errors import misclassification_agreement
+
+Figure = Callable[[str], None]
+K, HARD = 16, 0.8
+AGREEMENT = "misclassification_agreement"
+# Ability above the mean of people, and share of errors that follow the image's own lure.
+MACHINES = ((0.0, 0.5), (0.2, 0.35), (-0.2, 0.2), (0.2, 0.35))
+
+
+class World:
+    """Images with a lure each; people who follow it or confuse classes, each in their own way."""
+
+    def __init__(self, accuracy: float) -> None:
+        rng = np.random.default_rng(0)
+        confused = rng.dirichlet(np.full(K, 0.5), K) * (1 - np.eye(K))
+        self.confused = confused / confused.sum(axis=1, keepdims=True)
+        self.level = special.ndtri(accuracy)
+
+    def images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        truth = rng.integers(0, K, n)
+        lure = (self.confused[truth].cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+        return truth, rng.standard_normal(n), lure
+
+    def person(self, rng: np.random.Generator) -> tuple[float, float, np.ndarray]:
+        ability, follows = rng.standard_normal(2)
+        return 0.3 * ability, np.clip(0.5 + 0.15 * follows, 0, 1), rng.dirichlet(np.full(K, 0.5))
+
+    def machines(self) -> list[tuple[float, float, np.ndarray]]:
+        return [(ability, follows, np.full(K, 1 / K)) for ability, follows in MACHINES]
+
+    def errors(self, who: tuple, images: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Probability of each wrong label: (image, class)."""
+        (ability, follows, bias), (truth, hard, lure) = who, images
+        rows = np.arange(len(truth))
+        wrong = special.ndtr((HARD * hard - self.level - ability) / np.sqrt(1 - HARD**2))
+        own = 0.8 * self.confused[truth] + 0.2 * bias
+        own[rows, truth] = 0
+        label = (1 - follows) * own / own.sum(axis=1, keepdims=True)
+        label[rows, lure] += follows
+        return wrong[:, None] * label
+
+    def scores(self, n: int = 4_000, n_people: int = 150) -> np.ndarray:
+        """Of the machines over all people and images: agreement of expected joint errors."""
+        rng = np.random.default_rng(1)
+        images = self.images(n, rng)
+        people = [self.errors(self.person(rng), images) for _ in range(n_people)]
+        machines = [self.errors(who, images) for who in self.machines()]
+        return np.array(
+            [np.mean([misclassification_agreement(p.T @ m) for p in people]) for m in machines]
+        )
+
+    def benchmark(self, n_humans: int, n: int, rng: np.random.Generator) -> al.Trials:
+        images = self.images(n, rng)
+        everyone = [self.person(rng) for _ in range(n_humans)] + self.machines()
+        frames = []
+        for number, who in enumerate(everyone):
+            p = self.errors(who, images)
+            p[np.arange(n), images[0]] = 1 - p.sum(axis=1)
+            said = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+            kind = "human" if number < n_humans else "model"
+            frame = {"item": np.arange(n).astype(str), "truth": images[0].astype(str)}
+            frame |= {"response": said.astype(str), "observer": f"o{number}", "kind": kind}
+            frames.append(pd.DataFrame(frame))
+        return al.Trials.from_table(pd.concat(frames), classes=[str(k) for k in range(K)])
+
+
+def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
+    scores = al.benchmark_scores(trials, metric=metric, n_resamples=2, n_draws=0, rng=1)
+    return scores.summary("crossed", level="overall").set_index("system")
+
+
+def test_few_joint_errors_and_error_rows_say_so() -> None:
+    few, many = (World(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
+    told = "fewer than 20 joint errors a pair on average: the interval may be too narrow"
+    assert scored(few)["note"].str.contains(told).all()
+    assert not scored(many)["note"].str.contains("joint errors").any()
+    rows = scored(many, "error_similarity")["note"]
+    assert rows.str.contains("too low where errors of a class are few").all()
+    assert not scored(many, "error_consistency")["note"].str.contains("few").any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("accuracy", "n_humans", "n_images", "least"),
+    [(0.7, 4, 160, 0.93), (0.7, 10, 600, 0.93), (0.9, 10, 160, 0.8)],
+)
+def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
+    accuracy: float, n_humans: int, n_images: int, least: float, figure: Figure
+) -> None:
+    world, rng = World(accuracy), np.random.default_rng(5)
+    truth, n_sets = world.scores(), 60
+    held, off = np.empty((2, n_sets, len(MACHINES)))
+    for s in range(n_sets):
+        found = scored(world.benchmark(n_humans, n_images, rng)).iloc[: len(MACHINES)]
+        lower, upper = found["analytic_ci95_lb"], found["analytic_ci95_ub"]
+        held[s] = (lower <= truth) & (truth <= upper)
+        off[s] = found["centre"] - truth
+    error = held.mean(axis=1).std(ddof=1) / np.sqrt(n_sets)
+    figure(
+        f"agreement of labels, accuracy {accuracy}, {n_humans} people, {n_images} images: held "
+        f"{held.mean():.3f} (+- {error:.3f}), bias {off.mean():+.3f}"
+    )
+    assert held.mean() > least - 4 * error
+    assert abs(off.mean()) < 0.02 + 4 * off.mean(axis=1).std(ddof=1) / np.sqrt(n_sets)
