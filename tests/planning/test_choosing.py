@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from alikely.planning.designs import (
     strata_of,
     systematic,
 )
-from alikely.planning.rehearsal import by_weights, kappa, true_contrasts
+from alikely.planning.rehearsal import by_strata, by_weights, kappa, true_contrasts
 from alikely.planning.sizes import effects, sizes
 
 
@@ -92,6 +93,16 @@ def test_systematic_samples_keep_their_probabilities() -> None:
     assert (abs(drawn / 4_000 - pi) <= 4 * error + 1e-12).all()
 
 
+def test_few_images_that_tell_leave_room_for_others() -> None:
+    """Machines of one accuracy: where they agree an answer moves nothing."""
+    size = np.repeat([2.0, 0.0], [5, 95])
+    pi = probabilities(size, 24, even=0.15)
+    assert pi.sum() == pytest.approx(24)
+    np.testing.assert_allclose(pi[5:], 19 / 95)
+    assert (pi[:5] == 1).all()
+    assert len(systematic(pi, np.random.default_rng(1))) == 24
+
+
 def test_plan_of_a_pair(tmp_path: Path) -> None:
     x, people = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
@@ -123,6 +134,48 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
         for t in (from_file, asked.with_inclusion(plan, population="pool"))
     )
     pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_three_machines_make_strata_with_a_posterior() -> None:
+    """Cells of their answers; the doors draw what plans draw when they are tried."""
+    x, people = pool()
+    everybody = trials(x, people)
+    pairs = [("m0", "m1"), ("m0", "m2")]
+    plan = al.planning.choose_images(everybody, 60, pairs, rng=1)
+    table = plan.table
+    assert table[["machine_a", "machine_b", "machine_c"]].iloc[0].tolist() == ["m0", "m1", "m2"]
+    assert table.loc[0, "stratum"].count(",") == 2
+    assert (1 / table["inclusion"]).sum() == pytest.approx(240)
+    asked = everybody.to_table()
+    asked = asked[(asked["kind"] == "model") | asked["item"].isin(table["item"])]
+    weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool")
+    result = al.error_consistency(
+        weighted, [("p0", m) for m in ("m0", "m1", "m2")], n_resamples=0, n_draws=4_000, rng=2
+    )
+    found = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m2"}).loc["posterior"]
+    (drawing,) = plan._drawings
+    at = weighted.data["item"].values.astype(str)
+    at = np.char.replace(at, "trial_", "").astype(int)
+    strata = drawing.strata
+    assert strata is not None
+    held = np.bincount(strata.number)
+    contrast = np.array([[1.0, 0, -1, 0, 0, 0]])
+    ours = by_strata(
+        strata, strata.number[at], held, people[:1, at], contrast, 8_000, "pool",
+        np.random.default_rng(3),
+    )  # fmt: skip
+    # Means of 4,000 and of 8,000 draws; the median of a bell is its mean within a tenth of it.
+    error = found["se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
+    assert abs(found["estimate"] - ours.value[0]) < 4 * error + 0.1 * found["se"]
+    longer = plan.next_batch(everybody, 20, rng=4)
+    assert longer.table["item"].nunique() == 80
+    assert (1 / longer.table["inclusion"]).sum() == pytest.approx(240)
+    few = al.planning.choose_images(everybody, 20, pairs, rng=1)
+    assert "stratum" not in few.table
+    assert "strata of these machines need" in repr(few)
+    four = al.planning.choose_images(trials(x[:4]), 80, rng=1)
+    assert "machine_d" in four.table
+    assert "machine_e" not in four.table
 
 
 def test_lists_classes_and_images_shown_before() -> None:
@@ -202,13 +255,14 @@ def test_batches_are_renewed_within_their_strata() -> None:
     with pytest.raises(ValueError, match="n must be from 1 to 200, the images"):
         plan.next_batch(answers, 500)
     many = al.planning.choose_images(trials(x), 40, rng=1)
-    with pytest.raises(ValueError, match="batches are renewed for plans of one or two machines"):
+    with pytest.raises(ValueError, match="batches are renewed for plans of up to four machines"):
         many.next_batch(answers, 20)
-    with pytest.raises(ValueError, match="batches are renewed for plans of one or two machines"):
+    with pytest.raises(ValueError, match="batches are renewed for plans of up to four machines"):
         many.simulate_batches(0.2)
-    strata = strata_of(x, 0, 1)
+    strata = strata_of(x, (0, 1))
     held = np.bincount(strata.number)
-    more = renewed_shown(strata, held, held // 4, held // 2, 15)
+    contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
+    more = renewed_shown(strata, held, held // 4, held // 2, 15, contrast)
     assert more.sum() == 15
     assert (more <= held - held // 2).all()
 
@@ -224,6 +278,15 @@ def test_stopping_when_narrow_enough(figure: Any) -> None:
         f"{row['coverage']:.3f}; beforehand as many: width {row['fixed_width']:.3f}, coverage "
         f"{row['fixed_coverage']:.3f}"
     )
+    several = al.planning.choose_images(trials(x), 80, [("m0", "m1"), ("m0", "m2")], rng=1)
+    (wide,) = several.simulate_batches(0.15, accuracy=[0.8], n_designs=60, rng=1).to_dict("records")
+    figure(
+        f"three machines, widest of two to .15: {wide['expected_images']:.0f} images, coverage "
+        f"{wide['coverage']:.3f}; beforehand as many: width {wide['fixed_width']:.3f}"
+    )
+    assert wide["mean_width"] <= 0.15
+    assert wide["expected_images"] > 80
+    assert wide["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
     assert row["mean_width"] <= 0.2
     assert row["expected_images"] > 40
     assert row["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
@@ -256,16 +319,87 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
     result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
     assert result.summary()["note"].str.contains("chosen images").all()
     assert np.isfinite(result.summary()["se"][:2]).all()
-    with pytest.raises(ValueError, match="has no weights yet"):
+    with pytest.raises(
+        ValueError, match="no weights, since of 80 chosen images a person errs on 18"
+    ):
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
 def test_images_are_drawn_by_size_and_stratum() -> None:
     x, _ = pool()
-    for target in (("m0", "m1"), "all pairs"):
+    three = [("m0", "m1"), ("m0", "m2")]
+    for target in (("m0", "m1"), "all pairs", "m0", three):
         plan = al.planning.choose_images(trials(x), 60, target, rng=1)
         left, right = al.plot_image_choice(plan)
         assert left.get_xlabel() == "size: what an answer may tell"
+        if target is three:
+            assert left.get_title(loc="left") == "A m0\nB m1\nC m2"
+            named = [label.get_text().splitlines()[0] for label in left.get_yticklabels()]
+            assert named[0] == "none right"
+            assert named[-1] == "A, B, C right"
         assert right.get_ylabel() == "expected standard error"
     with pytest.raises(ValueError, match="condition must be one of all; got 'noise'"):
         al.plot_image_choice(plan, "noise")
+
+
+def test_questions_for_people_from_logs_of_a_harness(tmp_path: Path) -> None:
+    """Language models answered all questions; people are asked the chosen ones."""
+    rng = np.random.default_rng(1)
+    hardness, targets = rng.normal(size=120), rng.integers(0, 4, 120)
+    for model, skill in (("a__one", 0.5), ("a__two", 0.3), ("b__three", 0.0)):
+        right = hardness + rng.normal(0, 0.7, 120) < skill
+        said = np.where(right, targets, (targets + rng.integers(1, 4, 120)) % 4)
+        samples = [
+            {
+                "doc_id": k,
+                "doc": {"query": f"question {k}"},
+                "target": str(targets[k]),
+                "arguments": [["question", f" {option}"] for option in "abcd"],
+                "resps": [[[-1.0 if j == said[k] else -4.0, False]] for j in range(4)],
+                "filtered_resps": [[-1.0 if j == said[k] else -4.0, False] for j in range(4)],
+                "filter": "none",
+                "metrics": ["acc"],
+                "doc_hash": f"{k:08d}",
+                "acc": float(right[k]),
+            }
+            for k in range(120)
+        ]
+        (tmp_path / model).mkdir()
+        lines = "\n".join(json.dumps(sample) for sample in samples)
+        name = "samples_mmlu_anatomy_2026-01-01T00-00-00.000000.jsonl"
+        (tmp_path / model / name).write_text(lines)
+    logs = al.Trials.read(tmp_path)
+    one, two, _ = logs.observers
+    plan = al.planning.choose_images(logs, 48, (one, two), by_class=True, rng=2)
+    table = logs.to_table()
+    asked = table[(table["observer"] == one) & table["item"].isin(plan.table["item"])]
+    answers = asked.assign(observer="anna", kind="human", response=asked["truth"])
+    answers.loc[answers.index[::3], "response"] = "0"
+    both = al.Trials.from_table(pd.concat([table, answers]), classes=logs.classes)
+    result = al.error_consistency(
+        both.with_inclusion(plan, population="pool"), "human-model", n_resamples=0, n_draws=200
+    )
+    told = result.summary()
+    assert told["note"].str.contains("chosen images").all()
+    assert told["n_trials"].tolist() == [48, 48, 48]
+    with pytest.raises(ValueError, match="kappa_p_discrete has no weights yet"):
+        al.compare(both.with_inclusion(plan, population="pool"), "kappa_p_discrete")
+
+
+def test_raters_are_asked_what_tells_automatic_judges_apart() -> None:
+    """Kinds of other names: judges in place of machines, raters in place of people."""
+    x, people = pool()
+    truth = np.where(np.arange(240) % 2, "yes", "no")
+    said = np.where(np.concatenate([people, x]), truth, np.where(truth == "yes", "no", "yes"))
+    kinds = ["rater"] * 2 + ["judge"] * 6
+    everybody = al.Trials.from_arrays(said, truth, kind=kinds)
+    judges = everybody.select(kind="judge").observers
+    plan = al.planning.choose_images(everybody, 60, tuple(judges[:2]), machines="judge", rng=1)
+    table = everybody.to_table()
+    asked = table[(table["kind"] == "judge") | table["item"].isin(plan.table["item"])]
+    weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool", people="rater")
+    result = al.error_consistency(weighted, "rater-judge", n_resamples=0, n_draws=200, rng=1)
+    found = al.difference(result, {"observer_b": judges[0]}, {"observer_b": judges[1]})
+    assert {"analytic", "posterior"} <= set(found.index)
+    with pytest.raises(ValueError, match="krippendorff_alpha has no weights yet"):
+        al.compare(weighted, "krippendorff_alpha", pairs="rater-rater")

@@ -88,7 +88,7 @@ def _design(
     wanted[0, list(planned)] = 1, -1
     size = sizes(machines, wanted)
     if name in ("strata", "strata, weighted"):
-        strata = strata_of(machines, *planned)
+        strata = strata_of(machines, planned)
         shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
         pi = (shown / held)[strata.number]
         drawing = Drawing(pi, strata, shown, None)
@@ -99,8 +99,12 @@ def _design(
     def drawn(r: Any, population: Population, rng: np.random.Generator) -> Found:
         at = drawing.draw(rng)
         if name == "strata":
-            return by_strata(strata, strata.number[at], held, r[:, at], N_DRAWS, population, rng)
-        return by_weights(machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population)
+            own = strata.number[at]
+            return by_strata(strata, own, held, r[:, at], contrasts, N_DRAWS, population, rng)
+        own = NONE if drawing.strata is None else drawing.strata.number[at]
+        return by_weights(
+            machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population, stratum=own
+        )
 
     return drawn
 

@@ -51,6 +51,10 @@ class Block(NamedTuple):
         Probabilities of options, NaN where there are none; in a table without them empty.
     inclusion : ndarray of float, shape (trial,)
         Probability that a plan shows each image, in (0, 1]; empty where none chose them.
+    stratum : ndarray of int, shape (trial,)
+        Stratum that a plan drew each image from; empty where it drew by size, or none chose them.
+    asked : ndarray of bool, shape (observer,)
+        Whom the images were chosen for; empty where none were.
     population : str
         Whom estimates of chosen images speak for: ``"pool"`` or ``"images"``.
     """
@@ -69,6 +73,8 @@ class Block(NamedTuple):
     n_options: NDArray[np.int64] = np.empty(0, np.int64)
     probability: NDArray[np.floating] = np.empty((0, 0, 0))
     inclusion: NDArray[np.float64] = np.empty(0)
+    stratum: NDArray[np.intp] = np.empty(0, np.intp)
+    asked: NDArray[np.bool_] = np.empty(0, np.bool_)
     population: str = ""
 
     @property
@@ -204,8 +210,12 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
         if "inclusion" in table:
             block = block._replace(
                 inclusion=table["inclusion"].values[members],
+                asked=table["asked"].values[observers],
                 population=table.attrs["population"],
             )
+        if "stratum" in table:
+            names = table["stratum"].values[members].astype(str)
+            block = block._replace(stratum=np.unique(names, return_inverse=True)[1])
         if "n_classes" in table:
             block = block._replace(n_possible=table["n_classes"].values[block.rows])
         yield block

@@ -24,13 +24,15 @@ __all__ = [
 
 # What trials and count tables call them.
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
+# Whose answers were not known when the images were chosen.
+ASKED = "asked"
 POPULATION, LISTS, PEOPLE = "population", "lists", "people_of_plan"
 POPULATIONS = ("pool", "images")
 # Whom estimates speak for, in notes.
 SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
 PLACE = ["dataset", "condition", "item"]
-# Columns of a plan that name the two machines whose answers make its strata.
-BETWEEN = ("machine_a", "machine_b")
+# Columns of a plan that name the machines whose answers make its strata.
+BETWEEN = ("machine_a", "machine_b", "machine_c", "machine_d")
 
 
 def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) -> xr.Dataset:
@@ -103,8 +105,8 @@ def refuse_inclusion(data: xr.Dataset, what: str) -> None:
     if INCLUSION in data:
         raise ValueError(
             f"these images were chosen by a plan, and {what} takes all for equally likely; use "
-            "error_consistency, observed agreement, misclassification_agreement or "
-            "benchmark_scores, which weigh them"
+            "error_consistency, misclassification_agreement, other metrics of right and wrong "
+            "answers or benchmark_scores, which weigh them"
         )
 
 
@@ -205,6 +207,7 @@ def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
         return table
     own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]
     added = table.assign({name: ("trial", data[name].values) for name in own})
+    added[ASKED] = ("observer", data["kind"].values == data.attrs[PEOPLE])
     return added.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
 
 

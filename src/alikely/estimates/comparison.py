@@ -27,12 +27,12 @@ from alikely._base.names import listed, nearest
 from alikely.data.inclusion import refuse_inclusion
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
-from alikely.estimates.chosen import starved
+from alikely.estimates.chosen import several_people, starved
 from alikely.estimates.result import LABELS, Result
 from alikely.inference.influence import covariance_of, freedom_of
 from alikely.inference.null import log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
-from alikely.inference.weighted import student_deviate
+from alikely.inference.weighted import holding, student_deviate
 from alikely.metrics import Metric, consistency
 from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import describe_draws
@@ -266,19 +266,21 @@ def contrast(
     estimate = float(w @ result.estimates["estimate"].values[chosen])
     cluster = result.data.attrs["cluster"] or None
     se = float(np.sqrt(covariance_of(part, result.metric, cluster, w[None])[0, 0]))
-    # Of chosen images with the degrees of freedom that the design leaves.
-    df, known = np.inf, ""
+    # Of chosen images about the weighted value, with the degrees of freedom that the design leaves.
+    centre, df, known = estimate, np.inf, ""
     if "inclusion" in part:
+        centre = float(w @ result.estimates["centre"].values[chosen])
         freed, effective = freedom_of(part, result.metric, w[None])
         df, known = float(freed[0]), starved(float(effective[0]))
-    lower, upper = _analytic_bounds(result.metric, w, estimate, se, ci_prob, df)
+    limits = np.array(_analytic_bounds(result.metric, w, centre, se, ci_prob, df))
+    lower, upper = holding(limits[0], limits[1], np.array(estimate))
     rows: dict[str, dict[str, object]] = {
         "analytic": {
             "estimate": estimate,
             "se": se,
             bounds[0]: lower,
             bounds[1]: upper,
-            "p_value": 2 * stats.t.sf(abs(estimate) / se, df) if se > 0 else np.nan,
+            "p_value": 2 * stats.t.sf(abs(centre) / se, df) if se > 0 else np.nan,
             "note": _joined(_undefined_note(result, chosen), result.repeats_note(), known),
         }
     }
@@ -299,6 +301,7 @@ def contrast(
             known = (
                 result.cluster_note()
                 or (PRIOR_ALONE if se < ROUNDING else "")
+                or several_people(part)
                 or _ceiling_note(part)
                 or _few_note(part, w, result.metric)
                 or unbounded

@@ -31,7 +31,7 @@ from alikely.estimates.sentences import (
 from alikely.estimates.tree import Tree
 from alikely.inference.cell_limits import WITHOUT_DRAWS, quantiles_of
 from alikely.inference.resampling import bca_of_table
-from alikely.inference.weighted import student_deviate
+from alikely.inference.weighted import holding, student_deviate
 from alikely.metrics import consistency
 from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import interval
@@ -368,10 +368,14 @@ class Result(Tree):
     def _bounds(self, school: School, ci_prob: float, ci_kind: CiKind) -> Floats:
         if school == "analytic":
             value, se = (self.estimates[name].values for name in ("estimate", "se"))
-            deviate = special.ndtri((1 + ci_prob) / 2)
-            if "df" in self.estimates:
-                deviate = student_deviate(self.estimates["df"].values, ci_prob)
-            return analytic_interval(self.metric, value, se, deviate)
+            if "centre" not in self.estimates:
+                deviate = special.ndtri((1 + ci_prob) / 2)
+                return analytic_interval(self.metric, value, se, deviate)
+            # Of chosen images.
+            centre, df = (self.estimates[name].values for name in ("centre", "df"))
+            deviate = student_deviate(df, ci_prob)
+            lower, upper = analytic_interval(self.metric, centre, se, deviate).T
+            return np.stack(holding(lower, upper, value), axis=1)
         if school == "bca":
             return bca_of_table(self.table, self.draws("bootstrap"), self.metric, ci_prob)
         return interval(self.draws(school), ci_prob, ci_kind)

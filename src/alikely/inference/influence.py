@@ -9,6 +9,7 @@ References
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from alikely._base.arrays import Floats
-from alikely.data.blocks import blocks, cluster_numbers
-from alikely.inference.evaluation import evaluator
-from alikely.inference.weighted import effective_images, freedom
+from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.inference.evaluation import Evaluator, evaluator
+from alikely.inference.weighted import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
 __all__ = ["covariance", "covariance_of", "estimate", "freedom_of"]
@@ -47,8 +48,9 @@ def estimate(
     -------
     xarray.Dataset
         ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it
-        is not. Of images that a plan chose also ``df``, degrees of freedom of the variance, and
-        ``effective_images``, how many images it rests on.
+        is not. Of images that a plan chose also ``centre``, the weighted value, about which
+        intervals lie (``estimate`` is it without its bias); ``df``, degrees of freedom of the
+        variance; and ``effective_images``, how many images it rests on.
 
     Raises
     ------
@@ -77,29 +79,44 @@ def estimate(
         reasons = metric.reason(cells).astype(object)
     else:
         value, square = np.full((2, table.sizes["pair"]), np.nan)
-        freed = np.full((2, table.sizes["pair"]), np.nan)
+        chosen = np.full((4, table.sizes["pair"]), np.nan)
         reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
         numbers = None if cluster is None else cluster_numbers(table, cluster)
         for block in blocks(table):
             ready = evaluator(block, metric)
             slopes = ready.slopes()
             if block.chosen:
-                n_shown = block.shown().sum(axis=1)
-                freed[:, block.rows] = freedom(slopes, n_shown), effective_images(slopes)
-                if block.population == "pool":
-                    # Of images that are all certain to be shown nothing is left open.
-                    sure = ~(block.shown() & (block.inclusion < 1)).any(axis=1)
-                    freed[1, block.rows][sure] = np.inf
+                chosen[:, block.rows] = _of_design(block, ready, slopes)
             if numbers is not None:
                 slopes = slopes @ _indicator(numbers[block.trials])[0]
             value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
             square[block.rows] = (slopes**2).sum(axis=1)
             reasons[block.rows] = ready.reasons()
-    se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
-    found = {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)}
+    found = {}
     if "inclusion" in table:
-        found |= {"df": ("pair", freed[0]), "effective_images": ("pair", freed[1])}
+        bias, tossed, df, effective = chosen
+        found = {"centre": ("pair", value), "df": ("pair", df)}
+        found["effective_images"] = ("pair", effective)
+        value, square = value - bias, square + tossed
+    se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
+    found |= {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)}
     return xr.Dataset(found, coords={"pair": table["pair"]})
+
+
+def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
+    """Bias, variance of tossed answers, degrees of freedom, effective images: (4, pair)."""
+    bias = np.zeros(len(slopes)) if ready.bias is None else ready.bias()
+    tossed, total, fourth = np.zeros(len(slopes)), *_powers(slopes)
+    for rows, moved in [] if ready.tossed is None else ready.tossed():
+        second, of_these = _powers(moved)
+        tossed[rows] += second
+        fourth[rows] += of_these
+    total, n_shown = total + tossed, block.shown().sum(axis=1)
+    effective = effective_images(slopes)
+    if block.population == "pool":
+        # Of images that are all certain to be shown nothing is left open.
+        effective[~(block.shown() & (block.inclusion < 1)).any(axis=1)] = np.inf
+    return np.array([bias, tossed, freedom_of_sums(total, fourth, n_shown), effective])
 
 
 def covariance(
@@ -138,7 +155,7 @@ def covariance(
     """
     n_pairs = table.sizes["pair"]
     total = np.zeros((n_pairs, n_pairs))
-    for rows, influence in _influence_columns(table, metric, cluster):
+    for rows, influence in _columns(table, metric, cluster):
         total[np.ix_(rows, rows)] += influence @ influence.T
     undefined = np.isnan(np.diag(total))
     total[undefined] = np.nan
@@ -189,7 +206,7 @@ def covariance_of(
     True
     """
     total = np.zeros((len(weights), len(weights)))
-    for moved in _moved(table, metric, cluster, weights):
+    for moved in _moved(_columns(table, metric, cluster), weights):
         total += moved @ moved.T
     return total
 
@@ -212,16 +229,27 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
         As from `alikely.inference.weighted.freedom` and
         `alikely.inference.weighted.effective_images`.
     """
-    moved = np.concatenate(list(_moved(table, metric, None, weights)), axis=1)
+    moved = np.concatenate(list(_moved(_influence_columns(table, metric, None), weights)), axis=1)
+    total, fourth = _powers(moved)
+    for tossed in _moved(_tossed_columns(table, metric), weights):
+        second, of_these = _powers(tossed)
+        total, fourth = total + second, fourth + of_these
     n_shown = np.maximum((moved != 0).sum(axis=1), 1)
-    return freedom(moved, n_shown), effective_images(moved)
+    return freedom_of_sums(total, fourth, n_shown), effective_images(moved)
 
 
-def _moved(
-    table: xr.Dataset, metric: Metric, cluster: str | None, weights: NDArray[np.float64]
-) -> Iterator[NDArray[np.float64]]:
+def _powers(moved: Floats) -> tuple[Floats, Floats]:
+    """Sums of second and of fourth powers over trials."""
+    square = moved * moved
+    return square.sum(axis=1), (square * square).sum(axis=1)
+
+
+Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]
+
+
+def _moved(columns: Columns, weights: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
     """What trials move weighted sums by, some trials (or clusters) at a time: (sum, trial)."""
-    for rows, influence in _influence_columns(table, metric, cluster):
+    for rows, influence in columns:
         own = weights[:, rows]
         # What nobody asks for may be undefined.
         used = own.any(axis=0)
@@ -229,9 +257,24 @@ def _moved(
         yield np.where(lost[:, None], np.nan, own[:, used] @ np.nan_to_num(influence[used]))
 
 
-def _influence_columns(
-    table: xr.Dataset, metric: Metric, cluster: str | None
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+def _columns(table: xr.Dataset, metric: Metric, cluster: str | None) -> Columns:
+    """What moves estimates: trials (or clusters), and answers that count as tossed."""
+    return itertools.chain(
+        _influence_columns(table, metric, cluster), _tossed_columns(table, metric)
+    )
+
+
+def _tossed_columns(table: xr.Dataset, metric: Metric) -> Columns:
+    """What tossed answers move the pairs of each person by, where a plan chose the images."""
+    if "inclusion" not in table:
+        return
+    for block in blocks(table):
+        ready = evaluator(block, metric)
+        for rows, moved in [] if ready.tossed is None else ready.tossed():
+            yield block.rows.start + rows, moved
+
+
+def _influence_columns(table: xr.Dataset, metric: Metric, cluster: str | None) -> Columns:
     """Influence matrices (some pairs, some trials or clusters); no two share a trial or cluster."""
     if cluster is None:
         for block in blocks(table):

@@ -8,7 +8,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +20,8 @@ from alikely.data.trials import Trials
 from alikely.inference.weighted import Population
 from alikely.planning.designs import FEWEST, Strata, allocation
 from alikely.planning.pools import Pool
-from alikely.planning.rehearsal import Drawing, by_strata, kappa, true_contrasts
-from alikely.planning.rehearsals import FEWEST_DESIGNS, N_DRAWS, Human, scenes
+from alikely.planning.rehearsal import Drawing, Found, by_strata, kappa, true_contrasts
+from alikely.planning.rehearsals import FEWEST_DESIGNS, N_DRAWS, Human, Scene, scenes
 from alikely.planning.rows import rows_of
 from alikely.planning.sizes import effects
 from alikely.planning.targets import Target
@@ -36,6 +35,7 @@ def renewed_shown(
     right: NDArray[np.intp] | Floats,
     shown: NDArray[np.intp],
     n: int,
+    contrasts: Floats,
 ) -> NDArray[np.intp]:
     """Images of each stratum for the next batch, by the answers so far.
 
@@ -46,6 +46,8 @@ def renewed_shown(
         Images of the pool, right answers (of several people their mean), and images shown so far.
     n : int
         Images of the batch.
+    contrasts : ndarray, shape (contrast, machine)
+        What is wanted, of all machines.
 
     Returns
     -------
@@ -57,16 +59,17 @@ def renewed_shown(
     theta = (right + 0.5) / (shown + 1)
     share = held / held.sum()
     h = float(share @ theta)
-    spread = np.zeros(len(held))
-    same = np.array_equal(strata.first, strata.second)
-    moved = np.zeros((2, len(held)))
-    for own, sign in ((strata.first, 1), (strata.second, 0 if same else -1)):
+    moved = []
+    for own in strata.right:
         p = float(share @ own)
         value = float(kappa(np.array(h), np.array(p), np.array(share @ (own * theta))))
         value = value if np.isfinite(value) else 0.0
         constant, slope = effects(np.array([p]), h, value)
-        moved += sign * (constant + slope * own)
-    spread = np.abs(moved[1] - moved[0]) * np.sqrt(theta * (1 - theta))
+        wrong, right_too = constant + slope * own
+        moved.append(right_too - wrong)
+    # What an answer moves the contrasts by, of several their root mean square.
+    of_contrasts = contrasts[:, list(strata.machines)] @ np.array(moved)
+    spread = np.sqrt((of_contrasts**2).mean(axis=0) * theta * (1 - theta))
     wanted, total = held * np.maximum(spread, 1e-9), int(shown.sum()) + n
     low, high = shown.astype(float), held.astype(float)
     # As much as possible of what is missing to the best allocation.
@@ -93,6 +96,7 @@ def next_images(
     trials: Trials,
     n: int,
     people: str,
+    target: Target,
     rng: RandomState,
 ) -> tuple[pd.DataFrame, tuple[Drawing, ...]]:
     """Table and designs of `alikely.planning.stimulus_plan.StimulusPlan.next_batch`."""
@@ -118,17 +122,16 @@ def next_images(
                 f"shown yet; got {n}"
             )
         right = np.bincount(strata.number[at], answers.mean(axis=0), minlength=len(held))
-        more = renewed_shown(strata, held, right, shown, n)
+        contrasts = target.each(len(pool.machines))
+        more = renewed_shown(strata, held, right, shown, n, contrasts)
         left = np.setdiff1d(np.arange(pool.n_images), at)
         fresh = [
             generator.permutation(left[strata.number[left] == g])[:k] for g, k in enumerate(more)
         ]
         total = shown + more
         again = drawing._replace(inclusion=(total / held)[strata.number], shown=total)
-        pair = tuple(pool.machines.index(str(own[f"machine_{side}"].iloc[0])) for side in "ab")
-        target = Target("", None, pair)
-        new = rows_of(pool, again, target, generator.permutation(np.concatenate(fresh)))
-        before = rows_of(pool, again, target, at)
+        new = rows_of(pool, again, generator.permutation(np.concatenate(fresh)))
+        before = rows_of(pool, again, at)
         parts += [
             before.assign(list=1, batch=done[here].to_numpy()),
             new.assign(list=1, batch=number),
@@ -142,7 +145,7 @@ def next_images(
 def _require_strata(drawings: Sequence[Drawing]) -> None:
     if any(drawing.strata is None for drawing in drawings):
         raise ValueError(
-            "batches are renewed for plans of one or two machines, whose strata need no weights; "
+            "batches are renewed for plans of up to four machines, whose strata need no weights; "
             "for more plan one batch"
         )
 
@@ -199,14 +202,14 @@ def batches_table(
     for scene in people:
         strata = scene.drawing.strata
         assert strata is not None
-        truth = float(true_contrasts(scene.correct, scene.people, scene.contrasts)[0])
+        truth = true_contrasts(scene.correct, scene.people, scene.contrasts)
         runs = np.array(
             [
-                _stopped(strata, scene.drawing, scene.people, width, batch, population, generator)
+                _stopped(strata, scene, truth, width, batch, population, generator)
                 for _ in range(n_designs)
             ]
         )
-        n, lower, upper, stopped = runs.T
+        n, covered, widest = runs.T
         fixed = max(round(float(n.mean())), int(scene.drawing.shown.sum()))
         rows.append(
             {
@@ -214,9 +217,9 @@ def batches_table(
                 "first": int(scene.drawing.shown.sum()),
                 "expected_images": float(n.mean()),
                 "images_q95": float(np.quantile(n, 0.95)),
-                "coverage": float(np.mean((lower <= truth) & (truth <= upper))),
-                "mean_width": float(np.mean(upper - lower)),
-                "unfinished_share": float(1 - stopped.mean()),
+                "coverage": float(covered.mean()),
+                "mean_width": float(widest.mean()),
+                "unfinished_share": float((widest > width).mean()),
                 **_fixed(scene, strata, fixed, truth, population, n_designs, generator),
             }
         )
@@ -225,36 +228,40 @@ def batches_table(
 
 def _stopped(
     strata: Strata,
-    drawing: Drawing,
-    people: NDArray[np.bool_],
+    scene: Scene,
+    truth: Floats,
     width: float,
     batch: int,
     population: Population,
     rng: np.random.Generator,
-) -> tuple[float, float, float, float]:
-    """One study: images shown at the end, limits, and whether it stopped by itself."""
-    held = np.bincount(strata.number)
-    at = drawing.draw(rng)
+) -> tuple[float, float, float]:
+    """One study: images shown at the end, share of contrasts covered, and the widest interval."""
+    held, contrasts = np.bincount(strata.number), scene.contrasts
+    at = scene.drawing.draw(rng)
     while True:
-        own = people[:, at]
-        found = by_strata(strata, strata.number[at], held, own, N_DRAWS, population, rng)
-        lower, upper = float(found.lower[0]), float(found.upper[0])
-        left = len(strata.number) - len(at)
-        if upper - lower <= width or not left:
-            return float(len(at)), lower, upper, float(upper - lower <= width)
+        number, own = strata.number[at], scene.people[:, at]
+        found = by_strata(strata, number, held, own, contrasts, N_DRAWS, population, rng)
+        widest, left = float((found.upper - found.lower).max()), len(strata.number) - len(at)
+        if widest <= width or not left:
+            return float(len(at)), _held(found, truth), widest
         shown = np.bincount(strata.number[at], minlength=len(held))
         right = np.bincount(strata.number[at], own[0], minlength=len(held))
-        more = renewed_shown(strata, held, right, shown, min(batch, left))
+        more = renewed_shown(strata, held, right, shown, min(batch, left), contrasts)
         rest = rng.permutation(np.setdiff1d(np.arange(len(strata.number)), at))
         fresh = [rest[strata.number[rest] == g][:k] for g, k in enumerate(more)]
         at = np.sort(np.concatenate([at, *fresh]))
 
 
+def _held(found: Found, truth: Floats) -> float:
+    """Share of contrasts whose intervals hold the truth."""
+    return float(np.mean((found.lower <= truth) & (truth <= found.upper)))
+
+
 def _fixed(
-    scene: Any,
+    scene: Scene,
     strata: Strata,
     n: int,
-    truth: float,
+    truth: Floats,
     population: Population,
     n_designs: int,
     rng: np.random.Generator,
@@ -267,11 +274,12 @@ def _fixed(
     found = []
     for _ in range(n_designs):
         at = drawing.draw(rng)
-        own = scene.people[:, at]
-        found.append(by_strata(strata, strata.number[at], held, own, N_DRAWS, population, rng))
-    _, lower, upper, _ = np.array(found)[:, :, 0].T
+        number, own = strata.number[at], scene.people[:, at]
+        found.append(
+            by_strata(strata, number, held, own, scene.contrasts, N_DRAWS, population, rng)
+        )
     return {
         "fixed_images": float(shown.sum()),
-        "fixed_width": float(np.mean(upper - lower)),
-        "fixed_coverage": float(np.mean((lower <= truth) & (truth <= upper))),
+        "fixed_width": float(np.mean([(each.upper - each.lower).max() for each in found])),
+        "fixed_coverage": float(np.mean([_held(each, truth) for each in found])),
     }

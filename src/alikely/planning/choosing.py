@@ -24,6 +24,7 @@ from alikely._base.size import check_memory
 from alikely._base.steps import tracked
 from alikely.data.trials import Trials
 from alikely.metrics import get_metric
+from alikely.planning.designs import fewest_images, strata_of
 from alikely.planning.pools import Pool, pools_of
 from alikely.planning.precision import drawing_of, expected_precision, sizes_of
 from alikely.planning.rehearsal import Drawing
@@ -37,6 +38,10 @@ __all__ = ["choose_images"]
 HARD = (
     "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
     "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
+)
+TOO_FEW = (
+    "{name}: strata of these machines need {least} images; drawn by size, weighted, without a "
+    "posterior"
 )
 CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
 # From here on a share of hard images, or of a class, is worth a word.
@@ -76,7 +81,7 @@ def choose_images(
     target : str, (str, str) or sequence of (str, str)
         What is wanted of the machines' consistency with people: the difference of two
         (``("A", "B")``), several differences, ``"all pairs"`` (or ``"ranking"``), or that of one
-        machine (``"A"``). For one or two machines images are drawn by strata of their answers
+        machine (``"A"``). For up to four machines images are drawn by strata of their answers
         [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
     machines : str or sequence of str
         Kind of the machines, or their names. All of them say how hard an image is.
@@ -91,7 +96,7 @@ def choose_images(
         Draw as many of each true class as a stratum or the sizes allow.
     even : float, optional
         Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in
-        between. By default .15 for more than two machines, else 0.
+        between. By default .15 of images that are drawn by size, else 0.
     shown : collection of str
         Items that people have seen already: left out of the pool.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -113,7 +118,8 @@ def choose_images(
     Notes
     -----
     A design for differences makes the consistencies themselves less precise, and one for two
-    machines may starve others: what is estimated from few images is marked in every result.
+    machines may starve others: what is estimated from few images is marked in every result. Strata
+    of three or four machines that need more images than `n` give way to sizes, with a note.
 
     Examples
     --------
@@ -136,7 +142,7 @@ def choose_images(
         raise ValueError("by_class needs true classes; these trials hold correctness only")
     wanted = target_of(target, pools[0].machines)
     if AIMS[metric] is None:
-        wanted = wanted._replace(pair=())
+        wanted = wanted._replace(settled=())
     seeds = seed_sequence(rng).spawn(len(pools))
     lists = n_people if images == "separate" else 1
     rows, expected, drawings, notes = [], [], [], _unknown(trials, seen)
@@ -155,7 +161,7 @@ def choose_images(
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
-            rows.append(rows_of(pool, drawing, wanted, at).assign(list=number))
+            rows.append(rows_of(pool, drawing, at).assign(list=number))
         place = {"dataset": pool.dataset, "condition": pool.condition}
         found = expected_precision(pool, size, wanted, drawing, metric, count)
         expected.append(found.assign(**place))
@@ -240,6 +246,9 @@ def _number(n: int | Mapping[str, int], pool: Pool) -> int:
 def _notes(pool: Pool, drawing: Drawing, target: Target, metric: str) -> list[str]:
     """What people may make of the images, and what was left out."""
     notes, pi = [], drawing.inclusion
+    if target.settled and drawing.strata is None:
+        least = fewest_images(strata_of(pool.correct, target.settled).number)
+        notes.append(TOO_FEW.format(name=pool.name, least=least))
     if pool.lost:
         notes.append(
             f"{pool.name}: {pool.lost} images that not every machine saw are left out of the pool"

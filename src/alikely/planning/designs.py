@@ -1,4 +1,4 @@
-"""Which images are drawn, with which probability: strata for one pair, sizes for many machines.
+"""Which images are drawn, with which probability: strata for few machines, sizes for many.
 
 References
 ----------
@@ -9,6 +9,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,57 +35,61 @@ EVEN = 0.15
 
 
 class Strata(NamedTuple):
-    """Groups of images that a pair of machines answered alike.
+    """Groups of images that some machines answered alike.
 
     Attributes
     ----------
     number : ndarray of int, shape (image,)
         Stratum of each image.
-    first, second : ndarray of bool, shape (stratum,)
-        Whether each machine was right there.
+    machines : tuple of int
+        Which machines.
+    right : ndarray of bool, shape (machine, stratum)
+        Whether each of them was right there.
     hard : ndarray of int, shape (stratum,)
         1 for the harder half of a cell, 0 for the easier one or a whole cell.
     """
 
     number: NDArray[np.intp]
-    first: NDArray[np.bool_]
-    second: NDArray[np.bool_]
+    machines: tuple[int, ...]
+    right: NDArray[np.bool_]
     hard: NDArray[np.intp]
 
 
-def strata_of(correct: NDArray[np.bool_], first: int, second: int) -> Strata:
-    """Cells of two machines' correctness, each in an easier and a harder half.
+def strata_of(correct: NDArray[np.bool_], machines: Sequence[int]) -> Strata:
+    """Cells of machines' correctness; of one or two machines in an easier and a harder half.
 
     Parameters
     ----------
     correct : ndarray of bool, shape (machine, image)
         All machines: how many of them are right says how easy an image is.
-    first, second : int
-        The two machines.
+    machines : sequence of int
+        Whose answers make the cells.
 
     Returns
     -------
     Strata
-        Cells of fewer than 16 images stay whole. More groups than two bring the prior into what is
-        estimated.
+        Cells of fewer than 16 images, and those of more machines, stay whole. More groups bring
+        the prior into what is estimated.
 
     Examples
     --------
     >>> machines = np.array([[1, 1, 0], [1, 0, 1]], dtype=bool)
-    >>> strata_of(machines, 0, 1).number.tolist()
+    >>> strata_of(machines, (0, 1)).number.tolist()
     [2, 1, 0]
     """
     ease = easiness(correct)
-    cell = 2 * correct[first].astype(np.intp) + correct[second]
+    used = tuple(machines)
+    place = 1 << np.arange(len(used))[::-1]
+    cell = place @ correct[list(used)].astype(np.intp)
     half = np.zeros(len(cell), dtype=np.intp)
-    for number in range(4):
+    for number in np.unique(cell):
         own = np.flatnonzero(cell == number)
-        if len(own) >= FEWEST_TO_PART:
+        if len(own) >= FEWEST_TO_PART and len(used) <= 2:
             # By rank, so that halves are equal however many images tie.
             order = np.argsort(-ease[own], kind="stable")
             half[own[order[(len(own) + 1) // 2 :]]] = 1
     kinds, number_of = np.unique(2 * cell + half, return_inverse=True)
-    return Strata(number_of, kinds >= 4, (kinds // 2) % 2 == 1, kinds % 2)
+    return Strata(number_of, used, (kinds // 2 & place[:, None]) > 0, kinds % 2)
 
 
 def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.intp]:
@@ -190,6 +195,10 @@ def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
     if not np.any(size > 0):
         return np.full(count, n / count)
     scale, base = np.asarray(size / size.sum() * n), even * n / count
+    telling = int((size > 0).sum())
+    if telling + base * (count - telling) < n:
+        # All that tell are certain to be shown, and leave room for others.
+        return np.where(size > 0, 1.0, (n - telling) / max(count - telling, 1))
     lower, upper = 0.0, float((1 / scale[scale > 0]).max()) + 1
     for _ in range(200):
         middle = (lower + upper) / 2

@@ -41,7 +41,7 @@ def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
 def drawing_of(
     pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
 ) -> Drawing:
-    """Design of one pool: strata where a pair makes them, else by sizes.
+    """Design of one pool: strata where few machines make them, else by sizes.
 
     Parameters
     ----------
@@ -61,7 +61,11 @@ def drawing_of(
     Drawing
     """
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
-    if not target.pair:
+    strata = strata_of(pool.correct, target.settled) if target.settled else None
+    if strata is not None and len(target.settled) > 2 and fewest_images(strata.number) > n:
+        # More machines have sizes to fall back on; the plan says so.
+        strata = None
+    if strata is None:
         share = {} if even is None else {"even": even}
         if even == 0 and not size.all():
             raise ValueError(
@@ -69,7 +73,6 @@ def drawing_of(
                 "nothing of the target and would never be shown, whatever else is asked later"
             )
         return Drawing(probabilities(size, n, **share), None, NO_STRATA, classes, even)
-    strata = strata_of(pool.correct, target.pair[0], target.pair[-1])
     held = np.bincount(strata.number)
     # Spread evenly over the pool: as if each image had at least that size.
     mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
@@ -111,7 +114,9 @@ def expected_precision(
     aim = AIMS[metric]
     if drawing.strata is not None and aim is not None:
         number, held = drawing.strata.number, np.bincount(drawing.strata.number)
-        within, per_image = spread_in_strata(pool.correct, target.each(machines)[0], number, aim)
+        spreads = [spread_in_strata(pool.correct, c, number, aim) for c in target.each(machines)]
+        within = np.mean([each for each, _ in spreads], axis=0)
+        per_image = float(np.mean([overall for _, overall in spreads]))
         ours = float((held**2 * (1 / drawing.shown - 1 / held) * within).sum()) / count**2
     chance = per_image * (1 / n - 1 / count)
     # Of an image beyond the pool all that the pool leaves open is added.

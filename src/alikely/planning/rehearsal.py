@@ -11,12 +11,17 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
 from alikely.inference.weighted import (
+    TOSSED,
     Population,
     deviations,
     effective_images,
-    freedom,
+    freedom_of_sums,
+    holding,
+    second_order_bias,
+    spread_of_images,
     student_deviate,
 )
+from alikely.metrics.consistency import error_consistency_influence
 from alikely.planning.designs import Strata, systematic
 from alikely.planning.designs import stratified as draw_strata
 
@@ -150,6 +155,7 @@ def by_weights(
     contrasts: Floats,
     population: Population,
     ci_prob: float = 0.95,
+    stratum: NDArray[np.intp] = NO_STRATA,
 ) -> Found:
     """Estimate contrasts from chosen images by weighted influence.
 
@@ -164,13 +170,16 @@ def by_weights(
     population : {"pool", "images"}
     ci_prob : float
         In (0, 1).
+    stratum : ndarray of int, shape (image,)
+        Stratum of each image; empty where they were drawn by size.
 
     Returns
     -------
     Found
+        Of the weighted value its bias is taken off; limits lie about it as it is.
     """
     used = contrasts.any(axis=0)
-    x, r = correct[used].astype(float), people.astype(float)
+    x, r, c = correct[used].astype(float), people.astype(float), contrasts[:, used]
     w = 1 / inclusion
     w = w / w.sum()
     p, h = x @ w, r @ w
@@ -185,18 +194,43 @@ def by_weights(
         of_r = -1 - rest * (2 * p - 1)
         of_x = -1 - rest * (2 * h[:, None] - 1)
         parts = [part / (1 - chance) / len(r) for part in (base, of_r, of_x, 2 + 0 * base)]
-    c = contrasts[:, used]
-    # Sum over people first: (contrast, image).
-    psi = (c @ parts[0].sum(axis=0))[:, None] + (c @ parts[1].T) @ r
-    psi += (c * parts[2].sum(axis=0)) @ x
-    if len(r) == 1:
-        psi += ((c * parts[3][0]) @ x) * r[0]
-    else:
-        psi += np.einsum("cm,hm,mi,hi->ci", c, parts[3], x, r, optimize=True)
-    u = deviations(psi * w, inclusion, np.ones(len(w), dtype=bool), population)
-    half = student_deviate(freedom(u), ci_prob) * np.sqrt((u**2).sum(axis=1))
-    middle = c @ value.mean(axis=0)
-    return Found(middle, middle - half, middle + half, effective_images(u))
+        # What an answer of each person moves the contrasts by: (person, contrast, image).
+        answer = np.stack([(c * of_both) @ x for of_both in parts[3]])
+        answer += (parts[1] @ c.T)[:, :, None]
+        # Sum over people: (contrast, image).
+        psi = (c @ parts[0].sum(axis=0))[:, None] + (c * parts[2].sum(axis=0)) @ x
+        middle = c @ value.mean(axis=0)
+    psi += np.einsum("hci,hi->ci", answer, r)
+    shown = np.ones(len(w), dtype=bool)
+    u = deviations(psi * w, inclusion, shown, population)
+    spread = w * spread_of_images(inclusion, shown, population) * np.sqrt(TOSSED / len(w))
+    tossed = answer * spread / 2
+    total = (u**2).sum(axis=1) + (tossed**2).sum(axis=(0, 2))
+    fourth = (u**4).sum(axis=1) + (tossed**4).sum(axis=(0, 2))
+    half = student_deviate(freedom_of_sums(total, fourth, len(w)), ci_prob) * np.sqrt(total)
+    without = middle - c @ _bias(x, r, w, inclusion, stratum, population)
+    limits = holding(middle - half, middle + half, without)
+    return Found(without, *limits, effective_images(u))
+
+
+def _bias(
+    x: Floats,
+    r: Floats,
+    w: Floats,
+    inclusion: Floats,
+    stratum: NDArray[np.intp],
+    population: Population,
+) -> Floats:
+    """Bias of each machine's weighted error consistency with the mean person."""
+    sides = [(r, x), (r, 1 - x), (1 - r, x), (1 - r, 1 - x)]
+    shares = np.stack([one[:, None] * other[None] for one, other in sides], axis=2)
+    groups = [stratum == g for g in np.unique(stratum)] or [np.ones(len(w), dtype=bool)]
+    flat = shares.reshape(-1, 4, len(w))
+    weights = np.broadcast_to(w, (len(flat), len(w)))
+    found = second_order_bias(
+        error_consistency_influence, flat, weights, inclusion, groups, population
+    )
+    return np.asarray(found.reshape(len(r), len(x)).mean(axis=0))
 
 
 def by_strata(
@@ -204,12 +238,13 @@ def by_strata(
     number: NDArray[np.intp],
     held: NDArray[np.intp],
     people: NDArray[np.bool_],
+    contrasts: Floats,
     n_draws: int,
     population: Population,
     rng: np.random.Generator,
     ci_prob: float = 0.95,
 ) -> Found:
-    """Estimate the difference of the two machines that make the strata by its posterior.
+    """Estimate contrasts of the machines that make the strata by their posterior.
 
     Parameters
     ----------
@@ -220,6 +255,8 @@ def by_strata(
         Images of the pool.
     people : ndarray of bool, shape (person, image)
         Who all saw them.
+    contrasts : ndarray, shape (contrast, machine)
+        Of all machines; others than those of the strata have no weight.
     n_draws : int
     population : {"pool", "images"}
     rng : numpy.random.Generator
@@ -245,14 +282,14 @@ def by_strata(
             own = number == g
             mass[:, :, g] += atoms[:, own] @ people[:, own].T.astype(float)
     h = mass.sum(axis=2)
-    draws = np.zeros(n_draws)
-    same = np.array_equal(strata.first, strata.second)
-    for own, sign in ((strata.first, 1), (strata.second, 0 if same else -1)):
-        p = (share * own).sum(axis=1)[:, None]
-        draws += sign * kappa(h, p, (mass * own).sum(axis=2)).mean(axis=1)
+    values = [
+        kappa(h, (share @ own)[:, None], mass @ own).mean(axis=1)
+        for own in strata.right.astype(float)
+    ]
+    draws = contrasts[:, list(strata.machines)] @ np.array(values)
     tail = (1 - ci_prob) / 2
-    lower, upper = np.quantile(draws, [tail, 1 - tail])
-    return Found(*(np.array([v]) for v in (draws.mean(), lower, upper, np.inf)))
+    lower, upper = np.quantile(draws, [tail, 1 - tail], axis=1)
+    return Found(draws.mean(axis=1), lower, upper, np.full(len(draws), np.inf))
 
 
 def simulated_people(

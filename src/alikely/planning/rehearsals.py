@@ -148,8 +148,8 @@ def _left_out(
         names = [pool.machines[i] for i in kept]
         rest = pool._replace(machines=names, correct=pool.correct[kept], wrong=pool.wrong[kept])
         contrasts = None if target.contrasts is None else target.contrasts[:, kept]
-        pair = tuple(int(i - (i > out)) for i in target.pair)
-        own = Target(target.text, contrasts, pair)
+        settled = tuple(int(i - (i > out)) for i in target.settled)
+        own = Target(target.text, contrasts, settled)
         size = sizes_of(rest, own, metric)
         again = drawing_of(rest, size, own, n, None, drawing.classes is not None)
         person = pool.correct[out]
@@ -210,12 +210,22 @@ def _tried(
         for name, way in ways.items():
             at = way.draw(rng)
             own = people[:, at]
+            stratum = NO_STRATA if way.strata is None else way.strata.number[at]
             found[name].append(
-                by_weights(correct[:, at], own, way.inclusion[at], contrasts, population)
+                by_weights(
+                    correct[:, at],
+                    own,
+                    way.inclusion[at],
+                    contrasts,
+                    population,
+                    stratum=stratum,
+                )
             )
             if name == "chosen" and strata is not None:
                 found["strata"].append(
-                    by_strata(strata, strata.number[at], held, own, N_DRAWS, population, rng)
+                    by_strata(
+                        strata, strata.number[at], held, own, contrasts, N_DRAWS, population, rng
+                    )
                 )
     rows, chance = [], np.nan
     for name, estimates in found.items():

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from alikely.data.inclusion import BETWEEN
 from alikely.planning.pools import Pool
 from alikely.planning.rehearsal import Drawing
-from alikely.planning.targets import Target
 
 __all__ = ["rows_of"]
 
 
-def rows_of(pool: Pool, drawing: Drawing, target: Target, at: Any) -> pd.DataFrame:
+def rows_of(pool: Pool, drawing: Drawing, at: Any) -> pd.DataFrame:
     """Rows of the table of a plan for some images.
 
     Parameters
     ----------
     pool : Pool
     drawing : Drawing
-    target : Target
     at : ndarray of int
         Positions in the pool, in the order in which they are shown.
 
@@ -45,29 +46,31 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: Any) -> pd.DataFra
             for right, sure in zip(share, certain, strict=True)
         ]
         return frame
-    a, b = (pool.machines[i] for i in (target.pair[0], target.pair[-1]))
-    cell = 2 * strata.first + strata.second
+    machines = [pool.machines[i] for i in strata.machines]
     # A whole cell has no halves to name.
-    parted = np.isin(cell, cell[strata.hard == 1])
-    names = [
-        _stratum(a, b, *each)
-        for each in zip(strata.first, strata.second, parted * (1 + strata.hard), strict=True)
-    ]
+    parted = (strata.right[:, :, None] == strata.right[:, None, strata.hard == 1]).all(axis=0)
+    halves = parted.any(axis=1) * (1 + strata.hard)
+    names = [_stratum(machines, *each) for each in zip(strata.right.T, halves, strict=True)]
     own = strata.number[at]
     frame["stratum"] = [names[g] for g in own]
     frame["stratum_images"] = np.bincount(strata.number)[own]
-    frame["machine_a"], frame["machine_b"] = a, b
-    differ = (strata.first != strata.second)[own]
-    frame["reason"] = np.where(differ, "tells the two apart", "how people fare where both agree")
-    if a == b:
+    for column, name in zip(BETWEEN, machines, strict=False):
+        frame[column] = name
+    differ = (strata.right != strata.right[:1]).any(axis=0)[own]
+    few = len(machines) <= 2
+    frame["reason"] = np.where(
+        differ,
+        "tells the two apart" if few else "tells some of them apart",
+        f"how people fare where {'both' if few else 'all'} agree",
+    )
+    if len(machines) == 1:
         frame["reason"] = np.where(
-            strata.first[own], "the machine is right", "the machine is wrong"
+            strata.right[0, own], "the machine is right", "the machine is wrong"
         )
     return frame
 
 
-def _stratum(a: str, b: str, first: bool, second: bool, hard: int) -> str:
+def _stratum(machines: Sequence[str], right: NDArray[np.bool_], hard: int) -> str:
     half = {0: "", 1: ", easier half", 2: ", harder half"}[hard]
-    words = {True: "right", False: "wrong"}
-    one = f"{a} {words[bool(first)]}"
-    return one + half if a == b else f"{one}, {b} {words[bool(second)]}{half}"
+    each = [f"{n} {'right' if r else 'wrong'}" for n, r in zip(machines, right, strict=True)]
+    return ", ".join(each) + half

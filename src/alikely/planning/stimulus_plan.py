@@ -40,8 +40,9 @@ class StimulusPlan:
     table : pandas.DataFrame
         Images to show, in random order within a list and condition: ``list`` (who sees it, from
         1), ``dataset, condition, item, truth`` (where known), ``inclusion``, ``pool_images``,
-        ``reason``, and of plans for a pair ``stratum, stratum_images, machine_a, machine_b``. It is
-        all that `alikely.Trials.with_inclusion` needs, also from a file.
+        ``reason``, and of plans for up to four machines ``stratum, stratum_images, machine_a``,
+        ``machine_b`` and so on. It is all that `alikely.Trials.with_inclusion` needs, also from a
+        file.
     expected : pandas.DataFrame
         For each condition and ``design`` (``random``, ``chosen``, ``all``): ``n_images``,
         ``se_pool, se_images`` (expected standard error for one person, of several contrasts their
@@ -164,7 +165,7 @@ class StimulusPlan:
         pandas.DataFrame
             ``dataset, condition, item, size`` (root mean square of what an answer moves the target
             by, over people of several accuracies), ``inclusion``, ``shown`` (whether it is in the
-            plan), ``right`` (share of machines that are right), and of plans for a pair
+            plan), ``right`` (share of machines that are right), and of plans by strata
             ``stratum``, a number.
         """
         parts = []
@@ -224,7 +225,7 @@ class StimulusPlan:
         -------
         pandas.DataFrame
             A row for each condition, person and ``design`` (``random``; ``chosen``, weighted;
-            ``strata``, the posterior of a pair): ``accuracy, follows``, ``effect`` (root mean
+            ``strata``, their posterior): ``accuracy, follows``, ``effect`` (root mean
             square of the true contrasts), ``rmse``, ``trials_saved`` against random sampling,
             ``coverage`` of 95 % intervals over all contrasts, ``worst_coverage``, ``power`` (share
             of intervals that do not hold 0), ``starved`` (share of estimates that would be
@@ -264,14 +265,14 @@ class StimulusPlan:
     ) -> pd.DataFrame:
         """What stopping when the interval is narrow enough does, with batches renewed.
 
-        Of plans for one pair or one machine: the first batch is this plan's, further ones are
+        Of plans for up to four machines: the first batch is this plan's, further ones are
         allotted to strata by what was answered, and the posterior over strata needs no weights,
         since every image of a stratum is as likely as any other.
 
         Parameters
         ----------
         width : float
-            Of the 95 % interval, to stop at.
+            Of the 95 % interval, of several contrasts the widest, to stop at.
         batch : int
             Images of each further batch.
         human, accuracy, follows, population, n_designs, rng
@@ -288,7 +289,7 @@ class StimulusPlan:
         Raises
         ------
         ValueError
-            If the plan is for more than a pair, or a number is out of range.
+            If the plan is for more than four machines, or a number is out of range.
         """
         return batches_table(
             self._pools,
@@ -329,10 +330,11 @@ class StimulusPlan:
         Raises
         ------
         ValueError
-            If the plan is for more than a pair, of separate lists, or fewer images are left.
+            If the plan is for more than four machines, of separate lists, or fewer images are
+            left.
         """
         table, drawings = next_images(
-            self.table, self._pools, self._drawings, trials, n, people, rng
+            self.table, self._pools, self._drawings, trials, n, people, self._target, rng
         )
         return dataclasses.replace(self, table=table, _drawings=drawings)
 

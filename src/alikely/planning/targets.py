@@ -15,6 +15,8 @@ __all__ = ["Target", "WhatFor", "require_apart", "target_of"]
 
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
+# Machines whose cells are strata: of five some intervals cover a sixth of what they say.
+MOST_SETTLED = 4
 
 
 class Target(NamedTuple):
@@ -26,13 +28,13 @@ class Target(NamedTuple):
         In words.
     contrasts : ndarray, shape (contrast, machine), or None
         Weights; None for all pairs.
-    pair : tuple of int
-        The one machine or the two machines that make strata; empty where there are more.
+    settled : tuple of int
+        The machines, at most four, whose answers make strata; empty where there are more.
     """
 
     text: str
     contrasts: Floats | None
-    pair: tuple[int, ...]
+    settled: tuple[int, ...]
 
     def each(self, n_machines: int) -> Floats:
         """Contrasts one by one.
@@ -82,7 +84,8 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         if target in ALL and target not in machines:
             if len(machines) < 2:
                 raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
-            return Target(f"the differences of all pairs of {len(machines)} machines", None, ())
+            text = f"the differences of all pairs of {len(machines)} machines"
+            return Target(text, None, _few(range(len(machines))))
         (at,) = _numbers([target], machines)
         return Target(target, eye[[at]], (at,))
     wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
@@ -94,17 +97,23 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         )
     if all(isinstance(entry, str) for entry in wanted):
         wanted = [wanted]
-    rows, texts, numbers = [], [], []
+    rows, texts, used = [], [], []
     for entry in wanted:
         names = list(entry) if isinstance(entry, list | tuple) else [entry]
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
-        first, second = numbers = _numbers([str(name) for name in names], machines)
+        first, second = _numbers([str(name) for name in names], machines)
+        used += [first, second]
         rows.append(eye[first] - eye[second])
         texts.append(f"{names[0]} and {names[1]}")
-    pair = tuple(numbers) if len(rows) == 1 else ()
     what = "the difference of " if len(rows) == 1 else "the differences of "
-    return Target(what + ", of ".join(texts), np.array(rows), pair)
+    return Target(what + ", of ".join(texts), np.array(rows), _few(dict.fromkeys(used)))
+
+
+def _few(machines: Iterable[int]) -> tuple[int, ...]:
+    """Machines that make strata; none of too many."""
+    numbers = tuple(machines)
+    return numbers if len(numbers) <= MOST_SETTLED else ()
 
 
 def _numbers(names: Sequence[str], machines: Sequence[str]) -> list[int]:

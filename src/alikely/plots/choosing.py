@@ -16,6 +16,8 @@ from alikely.plots._style import COLORS, in_column, legend_right, new_axes, styl
 __all__ = ["plot_image_choice"]
 
 RANDOM, CHOSEN = COLORS[0], COLORS[1]
+# Strata whose names have room for a second line.
+MOST_LINES = 9
 # Rows of the left panel without strata: images by how many machines are right.
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -99,12 +101,11 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
             for item, text in names.items()
             if (images["item"] == item).any()
         }
-        a, b = (str(plan.table[f"machine_{side}"].iloc[0]) for side in "ab")
-        labels = [
-            label_of.get(g, "").replace(f"{a} ", "A ").replace(f"{b} ", "B ")
-            for g in range(int(rows.max()) + 1)
-        ]
-        ax.set_title(f"A {a}" if a == b else f"A {a}\nB {b}", loc="left", fontsize=7)
+        columns = [name for name in plan.table if str(name).startswith("machine_")]
+        letters = {str(plan.table[name].iloc[0]): str(name)[-1].upper() for name in columns}
+        labels = [_short(label_of.get(g, ""), letters) for g in range(int(rows.max()) + 1)]
+        title = [f"{letter} {name}" for name, letter in letters.items()]
+        ax.set_title("\n".join(title), loc="left", fontsize=7)
     else:
         rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
         labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
@@ -118,7 +119,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
             facecolors=face, edgecolors=edge, linewidths=0.6,
         )  # fmt: skip
     # Long names are broken into lines in a column, where two fit.
-    between = ", " if in_column() else "\n"
+    between = ", " if in_column() or len(labels) > MOST_LINES else "\n"
     counts = [
         f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
     ]
@@ -129,6 +130,21 @@ def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
     )
     ax.set_xlim(left=0)
     ax.set_xlabel("size: what an answer may tell")
+
+
+def _short(stratum: str, letters: dict[str, str]) -> str:
+    """A stratum by letters of its machines; of many, of those that are right."""
+    if not stratum:
+        return ""
+    words = {}
+    for name, letter in letters.items():
+        words[letter] = "right" if stratum.startswith(f"{name} right") else "wrong"
+        stratum = stratum[len(f"{name} {words[letter]}") :].removeprefix(", ")
+    if len(letters) <= 2:
+        told = [f"{letter} {word}" for letter, word in words.items()]
+        return ", ".join([*told, *filter(None, [stratum])])
+    right = [letter for letter, word in words.items() if word == "right"]
+    return f"{', '.join(right) or 'none'} right"
 
 
 def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
