@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,19 +24,17 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.data.blocks import LEFT_OUT
 from alikely.models._effects import DIMS, effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._placed import informed, informed_zero_sum
-from alikely.models._populations import (
-    ALIKE,
-    TINY,
-    averages,
-    exchangeable,
-    individual,
-    log_odds,
-    spread,
-    sums,
+from alikely.models._entries import (
+    Seen,
+    levels_of_entries,
+    seen_of_entries,
+    shared_of_entries,
 )
+from alikely.models._people import People, drawn, followers
+from alikely.models._populations import Population, exchangeable, individual
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -57,7 +55,7 @@ PLACES = {
 def cohort(
     counts: xr.Dataset,
     *,
-    human_effects: bool = False,
+    human_effects: bool | Literal["drawn"] = False,
     saturated: bool = False,
     covariates: Covariates | None = None,
     priors: Priors | None = None,
@@ -141,26 +139,23 @@ def cohort(
     ('family',)
     """
     layout = cohort_layout(counts)
-    at, entry = layout["condition_of_entry"], layout["entry_of_row"]
     tables = _tables(covariates, counts, human_effects)
     with pm.Model(coords=layout["coords"]) as model:
         by_human = {"human": np.arange(counts.sizes["person"])}
         known = effects("human_effect", tables, by_human, 0.5)
-        humans = individual(counts, known) if human_effects else exchangeable(counts)
+        humans: Population | People
+        if human_effects == "drawn":
+            humans = drawn(counts)
+        else:
+            humans = individual(counts, known) if human_effects else exchangeable(counts)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
-        seen = _seen(layout, counts, shown, right)
-        accuracy, log_odds_ratio = _machines(layout, seen, tables)
-        # The human whose answer might be copied is right with probability mu.
-        mu = humans.accuracy[at]
-        both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
-        alone = pm.Deterministic("right_alone", (accuracy - both) / (1 - mu), dims="entry")
-        copying = pm.Deterministic("copy_probability", both / mu - alone, dims="entry")
-        pm.Deterministic(
-            "error_consistency", humans.consistency(at, copying, accuracy), dims="entry"
-        )
-        expected = humans.expected[layout["stratum_of_row"]]
-        probability = alone[entry] + copying[entry] * expected
+        seen = seen_of_entries(layout, counts, humans.share, shown, right)
+        level = levels_of_entries(layout, seen, tables)
+        if isinstance(humans, People):
+            probability = followers(layout, seen, humans, level)
+        else:
+            probability = _copiers(layout, seen, humans, level, tables)
         if saturated:
             spread = pm.HalfNormal("departure_sd", 0.5)
             departure = pm.Normal("departure", 0, 1, dims="row")
@@ -170,6 +165,27 @@ def cohort(
             pm.Data(name, layout[name], dims=dim)
         pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
     return with_priors(model, priors)
+
+
+def _copiers(
+    layout: dict[str, Any],
+    seen: Seen,
+    humans: Population,
+    level: Any,
+    tables: dict[str, pd.DataFrame],
+) -> Any:
+    """Machines that copy one of the population or answer alone: right in each row how often."""
+    at, entry = layout["condition_of_entry"], layout["entry_of_row"]
+    accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
+    ratio = (seen.ratio, seen.ratio_information)
+    log_odds_ratio = shared_of_entries("log_odds_ratio", 0.5, layout, ratio, tables)
+    # The human whose answer might be copied is right with probability mu.
+    mu = humans.accuracy[at]
+    both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
+    alone = pm.Deterministic("right_alone", (accuracy - both) / (1 - mu), dims="entry")
+    copying = pm.Deterministic("copy_probability", both / mu - alone, dims="entry")
+    pm.Deterministic("error_consistency", humans.consistency(at, copying, accuracy), dims="entry")
+    return alone[entry] + copying[entry] * humans.expected[layout["stratum_of_row"]]
 
 
 def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
@@ -219,8 +235,8 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
             "person": counts["person"].values.tolist(),
             "entry": entries,
             "row": [
-                f"{entries[e]} | {s} of {h}"
-                for e, s, h in zip(entry, n_right, n_humans, strict=True)
+                f"{entries[e]} | {what}"
+                for e, what in zip(entry, _named(counts, stratum), strict=True)
             ],
         },
         "condition_of_entry": condition,
@@ -233,6 +249,16 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
         "shown": shown[row_machine, stratum],
         "right": counts["right"].values[row_machine, stratum],
     }
+
+
+def _named(counts: xr.Dataset, stratum: NDArray[np.intp]) -> list[str]:
+    """What tells strata of a condition apart: how many were right, or who."""
+    if "answers" in counts:
+        signs = {LEFT_OUT: "", 0: "-", 1: "+"}
+        names = ["".join(map(signs.get, row)) for row in counts["answers"].values.tolist()]
+        return [names[s] for s in stratum]
+    number, of = counts["n_right"].values[stratum], counts["n_humans"].values[stratum]
+    return [f"{s} of {h}" for s, h in zip(number, of, strict=True)]
 
 
 def _tables(
@@ -257,88 +283,6 @@ def _tables(
                 "which their effects sum to zero; leave it out"
             )
     return tables
-
-
-def _machines(
-    layout: dict[str, Any], seen: _Seen, tables: dict[str, pd.DataFrame]
-) -> tuple[Any, Any]:
-    """Accuracy and log odds ratio of every entry."""
-    n = {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
-    at = {"machine": layout["machine_of_entry"], "condition": layout["condition_of_entry"]}
-    mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
-    sd_condition = spread("level_condition_sd", 1, n["condition"])
-    # What an entry shows of what it has in common with others.
-    known = 1 / (sd**2 + 1 / seen.level_information)
-    there = averages(seen.level, known, at["condition"], n["condition"])
-    by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
-    expected = by_condition[at["condition"]]
-    beside = seen.level - there[0][at["condition"]]
-    expected += _effect("level_machine", "machine", n, 1, beside, known, at)
-    expected = sum(effects("level", tables, at, 1), expected)
-    level = informed("level", expected, sd, seen.level, seen.level_information, "entry")
-    accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
-    sd = pm.HalfNormal("log_odds_ratio_sd", 0.5)
-    known = 1 / (sd**2 + 1 / seen.ratio_information)
-    expected = pm.Normal("log_odds_ratio_mean", 0, 2)
-    for dim, scale in (("machine", 1.5), ("condition", 0.5)):
-        expected += _effect(f"log_odds_ratio_{dim}", dim, n, scale, seen.ratio, known, at)
-    expected = sum(effects("log_odds_ratio", tables, at, 1.5), expected)
-    return accuracy, informed(
-        "log_odds_ratio", expected, sd, seen.ratio, seen.ratio_information, "entry"
-    )
-
-
-def _effect(
-    name: str,
-    dim: str,
-    n: dict[str, int],
-    scale: float,
-    seen: Any,
-    information: Any,
-    at: dict[str, NDArray[np.intp]],
-) -> Any:
-    """Effects on entries that sum to zero over a dim; none where there is only one level."""
-    if n[dim] == 1:
-        return pt.zeros(1)
-    sd = spread(f"{name}_sd", scale, n[dim])
-    each, known = averages(seen, information, at[dim], n[dim])
-    return informed_zero_sum(name, sd, each, known.mean(), dim)[at[dim]]
-
-
-class _Seen(NamedTuple):
-    """What answers of machines show of entries, (entry,), and the inverse of its variance."""
-
-    level: Any
-    level_information: Any
-    ratio: Any  # log odds ratio with the human that might be copied
-    ratio_information: Any
-
-
-def _seen(layout: dict[str, Any], counts: xr.Dataset, shown: Any, right: Any) -> _Seen:
-    """Levels and log odds ratios by moments, from data that may be replaced."""
-    entry, stratum = layout["entry_of_row"], layout["stratum_of_row"]
-    n_humans = np.maximum(counts["n_humans"].values[stratum], 1)
-    share = counts["n_right"].values[stratum] / n_humans
-
-    def total(values: Any) -> Any:
-        return sums(values, entry, len(layout["coords"]["entry"]))
-
-    n_trials = total(shown)
-    p, q = ((total(part) + 0.5) / (n_trials + 1) for part in (share * shown, right))
-    mean, one = total(share * shown) / n_trials, total(shown / n_humans) / n_trials
-    even = p * (1 - p)
-    # Of the spread of the shares of right humans, what is not chance.
-    alike = (total(share**2 * shown) / n_trials - mean**2) / even - one
-    alike = pt.clip(alike / pt.maximum(1 - one, TINY), *ALIKE)
-    slope = (total(share * right) / n_trials - mean * total(right) / n_trials) / (alike * even)
-    low, high = pt.maximum(p + q - 1, 0), pt.minimum(p, q)
-    # Chance may carry copying beyond what is possible.
-    both = low + (high - low) * pt.clip((p * q + slope * even - low) / (high - low), *ALIKE)
-    cells = both, 1 - p - q + both, p - both, q - both
-    ratio = pt.log(cells[0]) + pt.log(cells[1]) - pt.log(cells[2]) - pt.log(cells[3])
-    # The human is not known, but those who are like it.
-    information = n_trials * alike**2 / sum(1 / cell for cell in cells)
-    return _Seen(log_odds(q), n_trials * q * (1 - q), ratio, information)
 
 
 def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:
