@@ -1,4 +1,4 @@
-"""Do intervals of the cohort model with people hold what is true of new humans, and of these?"""
+"""Whether intervals of the cohort model with people hold what is true of new humans, and these."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import xarray as xr
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
+from alikely.benchmark.decomposition import Population
 from alikely.benchmark.scores import benchmark_scores
 from alikely.calibration.benchmark_worlds import (
     BenchmarkDesign,
@@ -24,13 +25,15 @@ from alikely.calibration.studies import run_study
 from alikely.data.cohorts import cohort_counts
 from alikely.data.trials import Trials
 from alikely.inference.chains import SamplingWarning, nuts_many
-from alikely.models.cohorts import cohort
+from alikely.models.cohorts import cohort, cohort_layout
 
 __all__ = ["COHORT_DESIGNS", "cohort_coverage", "cohort_coverage_summary"]
 
 # Simulated benchmarks in one cell of the study: a model is made ready once for all of them.
 BATCH = 20
 CI_PROB = 0.95
+# Of the front door.
+TARGET = 0.9
 COHORT_DESIGNS: dict[str, BenchmarkDesign] = {
     f"{family}, {n} humans, {named} spread": BenchmarkDesign(
         family, n_humans=n, n_conditions=2, n_images=80, spread=spread
@@ -39,8 +42,6 @@ COHORT_DESIGNS: dict[str, BenchmarkDesign] = {
     for named, spread in (("moderate", 0.3), ("large", 0.6))
     for n in (4, 10)
 }
-# Statement of the machines or of pairs of humans: variable of the model, and populations and
-# columns of the table of scores.
 NEW, THESE = "a new human", "these humans"
 
 
@@ -156,9 +157,19 @@ def _fits(sets: Sequence[Trials], n_draws: int, tune: int, rng: np.random.Genera
     """Fits of one model to all: strata are made as many in all, by some without trials."""
     counts = [cohort_counts(trials, who_was_right=True) for trials in sets]
     most = max(int(np.bincount(c["stratum_condition"]).max()) for c in counts)
-    models = [cohort(_padded(c, most), human_effects="drawn") for c in counts]
-    data = [{v.name: v.get_value() for v in model.data_vars} for model in models]
-    return nuts_many(models[0], data, n_draws, tune, rng, False, 0.9)
+    counts = [_padded(c, most) for c in counts]
+    model = cohort(counts[0], human_effects="drawn")
+    return nuts_many(model, [_data(c) for c in counts], n_draws, tune, rng, False, TARGET)
+
+
+def _data(counts: xr.Dataset) -> dict[str, Any]:
+    layout = cohort_layout(counts)
+    return {
+        "human_data": counts["n_trials"].values,
+        "human_right": (counts["answers"].values == 1).astype(np.int64),
+        "shown": layout["shown"],
+        "right": layout["right"],
+    }
 
 
 def _padded(counts: xr.Dataset, n: int) -> xr.Dataset:
@@ -196,22 +207,27 @@ def _of_posterior(tree: xr.DataTree, truth: Scores, these: Scores) -> list[dict[
 def _of_scores(trials: Trials, truth: Scores, these: Scores) -> list[dict[str, Any]]:
     scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
     rows = []
-    for who, population, own in ((NEW, "crossed", truth), (THESE, "images", these)):
+    asked_of: tuple[tuple[str, Population, Scores], ...] = (
+        (NEW, "crossed", truth),
+        (THESE, "images", these),
+    )
+    for who, population, own in asked_of:
         table = scores.summary(population, level="overall").set_index("system")
         machines = table.drop(index=["human-human", "ceiling"], errors="ignore")
         columns = {
             "score": ("estimate", "analytic_ci95_lb", "analytic_ci95_ub"),
             "share": ("ceiled", "ceiled_ci95_lb", "ceiled_ci95_ub"),
         }
-        asked = [("score", own.machines, machines), ("share", own.machines / own.human, machines)]
+        asked: list[tuple[str, Any, pd.DataFrame]] = [
+            ("score", own.machines, machines),
+            ("share", own.machines / own.human, machines),
+        ]
         if population == "crossed":
             asked.append(("human-human", own.human, table.loc[["human-human"]]))
         for what, true, part in asked:
             names = columns.get(what, columns["score"])
             values = part[list(names)].to_numpy(float)
-            rows.append(
-                _row(f"{what}, {who}", "decomposition", true, values[:, 0], values[:, 1:])
-            )
+            rows.append(_row(f"{what}, {who}", "decomposition", true, values[:, 0], values[:, 1:]))
     return rows
 
 

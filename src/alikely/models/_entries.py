@@ -18,9 +18,7 @@ from alikely.models._populations import ALIKE, TINY, averages, log_odds, spread,
 __all__ = ["Seen", "levels_of_entries", "seen_of_entries", "shared_of_entries"]
 
 
-def levels_of_entries(
-    layout: dict[str, Any], seen: Seen, tables: dict[str, pd.DataFrame]
-) -> Any:
+def levels_of_entries(layout: dict[str, Any], seen: Seen, tables: dict[str, pd.DataFrame]) -> Any:
     """Log odds of every entry to be right on a random trial.
 
     Parameters
@@ -145,5 +143,3 @@ def seen_of_entries(
     # The human is not known, but those who are like it.
     information = n_trials * alike**2 / sum(1 / cell for cell in cells)
     return Seen(log_odds(q), n_trials * q * (1 - q), ratio, information, alike)
-
-

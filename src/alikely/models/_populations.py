@@ -333,7 +333,9 @@ def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
     wide = (seen.consistency + np.log(ICC)) / 2, 4 * seen.consistency_information
     width_of_items = pt.exp(by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
     # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
-    level = levels(seen.level, seen.level_information, n_conditions) * pt.sqrt(1 + FLATTENING * width_of_items**2)
+    level = levels(seen.level, seen.level_information, n_conditions) * pt.sqrt(
+        1 + FLATTENING * width_of_items**2
+    )
     deviate = pm.Normal("human_deviate", 0, 1, dims="person")
     sd = pm.HalfNormal("human_effect_sd", 0.5)
     dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]

@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [B68] Birnbaum (1968). Some latent trait models and their use in inferring an examinee's
+   ability. In: Lord, Novick, Statistical theories of mental test scores.
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
@@ -26,13 +28,13 @@ from numpy.typing import NDArray
 
 from alikely.data.blocks import LEFT_OUT
 from alikely.models._effects import DIMS, effects, tables_for
-from alikely.models._given_priors import Priors, with_priors
 from alikely.models._entries import (
     Seen,
     levels_of_entries,
     seen_of_entries,
     shared_of_entries,
 )
+from alikely.models._given_priors import Priors, with_priors
 from alikely.models._people import People, drawn, followers
 from alikely.models._populations import Population, exchangeable, individual
 
@@ -71,10 +73,13 @@ def cohort(
     ----------
     counts : xarray.Dataset
         As from `alikely.data.cohort_counts`.
-    human_effects : bool
-        Let humans differ in accuracy: the ease of trials is then logit-normal, and log odds of
-        humans differ by effects that sum to zero in each data set. A machine still copies any of
-        them alike.
+    human_effects : bool or "drawn"
+        Let humans differ. True, in accuracy: the ease of trials is then logit-normal, and log odds
+        of humans differ by effects that sum to zero in each data set. A machine copies any of them
+        alike, and its error consistency is that with these humans. ``"drawn"``: humans are drawn
+        from a population, in which accuracies and what is found hard differ, and machines follow
+        what is easy as steeply as they do; error consistency is that with one more of that
+        population, and, apart, with these humans. Counts are then by ``who_was_right``.
     saturated : bool
         Let each probability of a machine to be right, given how many humans are, depart from the
         line that copying implies, by normal deviates on the logit scale of learned spread
@@ -101,14 +106,19 @@ def cohort(
         by which tables of scores know what is what. Deterministics ``human_accuracy`` and
         ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
         be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
-        a new human (entry). Likelihoods ``human_counts_H`` (condition, number of right humans)
-        for each number ``H`` of humans, and ``machine_right`` (row). With covariates of machines
-        or conditions also ``log_odds_ratio`` (entry).
+        a new human (entry); with humans drawn also ``error_consistency_these`` (entry) and
+        ``human_error_consistency_these`` (condition), of the humans who answered, ``following``
+        (entry), ``ability`` and ``loading`` (person). Likelihoods ``human_counts_H`` (condition,
+        number of right humans) for each number ``H`` of humans, with humans drawn ``who_was_right``
+        (stratum), and ``machine_right`` (row). With covariates of machines or conditions also
+        ``log_odds_ratio`` (entry).
 
     Raises
     ------
     ValueError
-        If the counts hold no machine; with human effects, if a human lacks trials; for priors as in
+        If the counts hold no machine; with human effects, if a human lacks trials; with humans
+        drawn, if the counts are not by who was right, a data set has one human, or the model is
+        saturated or has covariates; for priors as in
         `alikely.models.with_priors`; for covariates if one of a machine, condition or human is
         missing, a row is of none, a column is constant, has a group for each row, follows from
         others, or takes a name of the model.
@@ -121,6 +131,13 @@ def cohort(
     is linear in ``s``. A machine's accuracy and the log odds ratio of its answer with that of the
     human it might copy are the parameters; the joint probability follows by [P65]_. They are
     nearly orthogonal, so that chains mix. Signed, as the copy model of [K25]_ is not.
+
+    With humans drawn, human ``h`` is right on an image of ease ``z ~ Normal(0, 1)`` with log odds
+    ``(level + ability[h]) sqrt(1 + .346 w**2) + w z``, ``w = spread loading[h]`` [B68]_; so is a
+    machine, of its own ``level`` and with ``w = spread following``: 0 answers independently, 1 as
+    steeply as people. It is not bound to the line of copying, on which no machine can be more
+    consistent with people than they are with one another; ``copy_probability`` is the slope of the
+    nearest line in ``P``, and may exceed 1. Abilities are normal, loadings log-normal.
 
     Examples
     --------
@@ -139,7 +156,11 @@ def cohort(
     ('family',)
     """
     layout = cohort_layout(counts)
-    tables = _tables(covariates, counts, human_effects)
+    if human_effects == "drawn":
+        _refuse_with_people(saturated, covariates)
+    elif not isinstance(human_effects, bool):
+        raise ValueError(f"human_effects must be True, False or 'drawn', got {human_effects!r}")
+    tables = _tables(covariates, counts, human_effects is True)
     with pm.Model(coords=layout["coords"]) as model:
         by_human = {"human": np.arange(counts.sizes["person"])}
         known = effects("human_effect", tables, by_human, 0.5)
@@ -255,10 +276,19 @@ def _named(counts: xr.Dataset, stratum: NDArray[np.intp]) -> list[str]:
     """What tells strata of a condition apart: how many were right, or who."""
     if "answers" in counts:
         signs = {LEFT_OUT: "", 0: "-", 1: "+"}
-        names = ["".join(map(signs.get, row)) for row in counts["answers"].values.tolist()]
+        names = ["".join(signs[x] for x in row) for row in counts["answers"].values.tolist()]
         return [names[s] for s in stratum]
     number, of = counts["n_right"].values[stratum], counts["n_humans"].values[stratum]
     return [f"{s} of {h}" for s, h in zip(number, of, strict=True)]
+
+
+def _refuse_with_people(saturated: bool, covariates: Covariates | None) -> None:
+    if saturated or covariates:
+        given = "saturated=True" if saturated else "covariates"
+        raise ValueError(
+            f"human_effects='drawn' has no {given}: machines follow a curve there, and have no log "
+            "odds ratio; use human_effects=True"
+        )
 
 
 def _tables(
