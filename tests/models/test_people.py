@@ -67,6 +67,7 @@ def kappa(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(2 * (both - p * q) / (p * (1 - q) + q * (1 - p)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
     counts = counted(missing=missing)
@@ -119,11 +120,12 @@ def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
         for m in range(2):
             p = curve(machine[1][m, c], spread[c] * machine[0][m, c])
             rows[m, c] = (by_ease * p) @ SHARE / chance
-    assert found["who_was_right"] == pytest.approx(likelihood, abs=1e-5)
+    assert found["who_was_right"] == pytest.approx(likelihood, abs=1e-4)
     in_order = np.concatenate([rows[m, c] for m in range(2) for c in range(2)])
     np.testing.assert_allclose(found["row_probability"], in_order, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_people_without_differences_are_new_humans_themselves() -> None:
     small = {"ability_sd_log__": -20.0, "loading_sd_log__": -20.0}
     found = at_point(al.models.cohort(counted(), human_effects="drawn"), HERE, small)
@@ -133,6 +135,7 @@ def test_people_without_differences_are_new_humans_themselves() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_one_of_people_alike_copies_always() -> None:
     model = al.models.cohort(counted(), human_effects="drawn")
     level = {"human_level": np.full(2, 0.7), "level": np.full(4, 0.7)}
@@ -157,9 +160,7 @@ def test_contrasts_are_orthonormal_and_sum_to_zero_within_groups() -> None:
 def test_patterns_are_all_or_those_that_occurred() -> None:
     """30 trials hold all 8 of 3 humans, and not all 64 of 6; who is missing stands apart."""
     counts = counted()
-    assert counts["answers"].values[:8].tolist() == [
-        [i & 1, i >> 1 & 1, i >> 2] for i in range(8)
-    ]
+    assert counts["answers"].values[:8].tolist() == [[i & 1, i >> 1 & 1, i >> 2] for i in range(8)]
     many = counted(n_humans=6)
     for c in range(2):
         assert 1 < (many["stratum_condition"].values == c).sum() <= 30
@@ -173,6 +174,7 @@ def test_patterns_are_all_or_those_that_occurred() -> None:
         xr.testing.assert_equal(by_number.fillna(0), wanted.fillna(0))
 
 
+@pytest.mark.slow
 def test_who_was_right_is_drawn_as_often_as_it_is_probable() -> None:
     model = al.models.cohort(counted(), human_effects="drawn")
     drawn = pm.draw(model["who_was_right"], draws=20, random_seed=1)

@@ -95,7 +95,7 @@ def fit_cohort(
     human_effects : bool or "drawn", optional
         As in `alikely.models.cohort`. If not given, ``"drawn"`` where
         `alikely.benchmark.exchangeability` says that humans differ in accuracy (all conditions
-        together, p below .05), else False: humans are taken for alike. False where the model is
+        together, p below .01), else False: humans are taken for alike. False where the model is
         saturated, or has covariates or other priors.
     saturated : bool
         As in `alikely.models.cohort`.
@@ -438,7 +438,10 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
         if not all(
             np.array_equal(layout[v].values, layouts[first][v].values) for v in ("shown", "right")
         ):
-            raise ValueError(f"{name!r} and {first!r} are fits of different trials")
+            raise ValueError(
+                f"{name!r} and {first!r} are fits of different trials, or one counts them by who was "
+                "right (human_effects='drawn') and one by how many were; compare fits of one kind"
+            )
     layout = layouts[first]
     right, wrong = layout["right"].values, (layout["shown"] - layout["right"]).values
     times = np.concatenate([right, wrong])

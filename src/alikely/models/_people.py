@@ -250,9 +250,9 @@ def followers(layout: dict[str, Any], seen: Seen, humans: People, level: Any) ->
     p = pm.math.invlogit(_at_nodes(_curve(level, humans.spread[at] * following)))
     accuracy = pm.Deterministic("accuracy", _mean(p), dims="entry")
     # The line in the probability of a random human that is nearest to the curve.
-    mean = humans.p_mean[at]
-    mu = _mean(mean)
-    copying = (_mean(p * mean) - accuracy * mu) / (_mean(mean**2) - mu**2)
+    mu = _mean(humans.p_mean)[at]
+    away = humans.p_mean[at] - mu[:, None]
+    copying = _mean((p - accuracy[:, None]) * away) / _mean(away**2)
     pm.Deterministic("copy_probability", copying, dims="entry")
     pm.Deterministic("right_alone", accuracy - copying * mu, dims="entry")
     there = humans.layout.there
