@@ -15,14 +15,14 @@ FEW = "probit, 4 humans, moderate spread"
 
 @pytest.mark.slow
 def test_intervals_hold_new_humans_and_these(sets: Callable[..., int]) -> None:
-    """100 benchmarks see a coverage below .90, not one of .93; in full, 400."""
+    """100 benchmarks see a coverage below .81, all 400 one below .87; two minutes and more."""
     n = sets(400, 100) // BATCH * BATCH
     with joblib.parallel_config(n_jobs=1):
         study = cohort_coverage({FEW: COHORT_DESIGNS[FEW]}, n_sets=n, n_draws=400, rng=3)
     table = cohort_coverage_summary(study).set_index(["statement", "method"])
     people = table.xs("people", level="method")
     assert (people["n_sets"] == n).all()
-    # Four Monte-Carlo errors, each at most that of coverage .9 of a single interval.
+    # Four Monte-Carlo errors of a coverage of .9 of single intervals, below the least measured, .93.
     room = 4 * (0.9 * 0.1 / n) ** 0.5
     assert (people["coverage"] > 0.93 - room).all()
     # No wider than without a model of people.

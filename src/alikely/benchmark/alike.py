@@ -22,8 +22,8 @@ from alikely.data.trials import Trials
 
 __all__ = ["exchangeability", "form_of_cohort"]
 
-# Level at which humans are taken to differ. Four people on 160 images reach it when their accuracies
-# differ by some .2 logits; of real benchmarks they do by more.
+# Level at which humans are taken to differ. Four people on 160 images reach it when their
+# accuracies spread by some .2 logits.
 ALPHA = 0.01
 # Equal shares differ by rounding of their mean.
 NO_SPREAD = 1e-12

@@ -439,8 +439,8 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
             np.array_equal(layout[v].values, layouts[first][v].values) for v in ("shown", "right")
         ):
             raise ValueError(
-                f"{name!r} and {first!r} are fits of different trials, or one counts them by who was "
-                "right (human_effects='drawn') and one by how many were; compare fits of one kind"
+                f"{name!r} and {first!r} are fits of different trials, or one counts them by who "
+                "was right (human_effects='drawn') and one by how many were; compare fits of a kind"
             )
     layout = layouts[first]
     right, wrong = layout["right"].values, (layout["shown"] - layout["right"]).values

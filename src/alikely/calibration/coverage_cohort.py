@@ -85,7 +85,7 @@ def cohort_coverage(
 
     Examples
     --------
-    400 benchmarks of 4 humans take a quarter of an hour.
+    400 benchmarks of 4 humans take ten minutes.
 
     >>> len(COHORT_DESIGNS)
     8
