@@ -22,7 +22,7 @@ def test_intervals_hold_new_humans_and_these(sets: Callable[..., int]) -> None:
     table = cohort_coverage_summary(study).set_index(["statement", "method"])
     people = table.xs("people", level="method")
     assert (people["n_sets"] == n).all()
-    # Four Monte-Carlo errors of a coverage of .9 of single intervals, below the least measured, .93.
+    # Four Monte-Carlo errors of a coverage of .9, below the least that was measured, about .93.
     room = 4 * (0.9 * 0.1 / n) ** 0.5
     assert (people["coverage"] > 0.93 - room).all()
     # No wider than without a model of people.

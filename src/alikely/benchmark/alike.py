@@ -15,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.checks import of_type
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.repeats import presented
-from alikely.data.tables import correctness
+from alikely.data.tables import MAKE, correctness
 from alikely.data.trials import Trials
 
 __all__ = ["exchangeability", "form_of_cohort"]
@@ -124,12 +125,13 @@ def form_of_cohort(trials: Trials, humans: str, plain: bool) -> tuple[Literal[Fa
     if plain:
         return False, "not asked for, beside other options"
     try:
-        table = exchangeability(trials, humans=humans)
+        table = exchangeability(of_type(trials, Trials, MAKE), humans=humans)
     except ValueError:
         # Of one human nothing tells; no human at all is told of where trials are counted.
         return False, "too few humans to tell whether they differ"
-    if set(table["dataset"]) != set(trials.data["dataset"].values.tolist()):
-        return False, "a data set has too few humans to tell whether they differ"
+    labels = (trials.data[name].values.tolist() for name in ("dataset", "condition"))
+    if len(table) < len(set(zip(*labels, strict=True))):
+        return False, "a condition has too few humans to tell whether they differ"
     table = table[table["q"].notna()]
     p = float(stats.chi2.sf(table["q"].sum(), (table["n_humans"] - 1).sum()))
     found = f"Cochran's Q of all conditions: p = {p:.2g}"

@@ -40,7 +40,7 @@ SHARES = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 # by .5, and by .003 where by 1.3.
 KINDS, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 KIND_SHARES = np.outer(WEIGHTS, WEIGHTS).ravel() / WEIGHTS.sum() ** 2
-# What a trial tells of the logarithm of a loading, about: of four people half as much as of many.
+# What a trial tells of the logarithm of a loading, about; it shapes coordinates alone.
 OF_LOADING = 0.1
 
 
@@ -115,7 +115,7 @@ def drawn(counts: xr.Dataset) -> People:
     Raises
     ------
     ValueError
-        If the counts do not tell who was right, or a data set has a single human.
+        If the counts do not tell who was right, or a condition has a single human.
     """
     layout = _layout(counts)
     n_trials = pm.Data("human_data", counts["n_trials"].values, dims="stratum")
@@ -352,11 +352,12 @@ def _layout(counts: xr.Dataset) -> _Layout:
     )
     datasets = list(dict.fromkeys(counts["dataset"].values.tolist()))
     of_person = np.array([datasets.index(name) for name in counts["person_dataset"].values])
-    alone = np.flatnonzero(np.bincount(of_person, minlength=len(datasets)) < 2)
+    alone = np.flatnonzero(there.sum(axis=1) < 2)
     if len(alone):
+        name = counts["condition"].values[alone[0]]
         raise ValueError(
-            f"people drawn from a population need at least 2 humans in each data set, "
-            f"{datasets[alone[0]]!r} has 1; use human_effects=False"
+            "people drawn from a population need at least 2 humans in each condition, "
+            f"{name!r} has {there[alone[0]].sum()}; use human_effects=False"
         )
     pm.modelcontext(None).add_coords(
         {

@@ -117,7 +117,7 @@ def cohort(
     ------
     ValueError
         If the counts hold no machine; with human effects, if a human lacks trials; with humans
-        drawn, if the counts are not by who was right, a data set has one human, or the model is
+        drawn, if the counts are not by who was right, a condition has one human, or the model is
         saturated or has covariates; for priors as in
         `alikely.models.with_priors`; for covariates if one of a machine, condition or human is
         missing, a row is of none, a column is constant, has a group for each row, follows from
