@@ -403,3 +403,42 @@ def test_raters_are_asked_what_tells_automatic_judges_apart() -> None:
     assert {"analytic", "posterior"} <= set(found.index)
     with pytest.raises(ValueError, match="krippendorff_alpha has no weights yet"):
         al.compare(weighted, "krippendorff_alpha", pairs="rater-rater")
+
+
+def test_all_machines_of_a_plan_stand_in_for_people() -> None:
+    """Also those whose answers make its strata: what is left has strata of its own."""
+    x, _ = pool()
+    for machines in (3, 4):
+        plan = al.planning.choose_images(trials(x[:machines]), 80, even=0.2, rng=1)
+        assert "machine_c" in plan.table
+        left = plan.simulate("machines", n_designs=20, rng=1)
+        assert set(left["person"]) == {f"m{k}" for k in range(machines)}
+        assert "strata" in set(left["design"])
+    # The share that is spread evenly is spread as evenly without one machine.
+    plain, even = (
+        al.planning.choose_images(trials(x), 60, "all pairs", even=share, rng=1)
+        for share in (None, 1.0)
+    )
+    found = [plan.simulate("machines", n_designs=20, rng=1) for plan in (plain, even)]
+    assert (found[0]["trials_saved"] != found[1]["trials_saved"]).any()
+
+
+def test_one_condition_without_room_for_strata_has_all_go_by_size(tmp_path: Path) -> None:
+    machines = al.load_example()
+    both = machines.select(condition=["noise", "clean"])
+    pairs = [("model_1", "model_2"), ("model_1", "model_3")]
+    plan = al.planning.choose_images(both.select(kind="model"), 30, pairs, rng=1)
+    assert not {"stratum", "stratum_images", "machine_a"} & set(plan.table)
+    assert plan.table.notna().all().all()
+    (note,) = [each for each in plan.notes if "strata of these machines need" in each]
+    assert "all clean" in note or "all noise" in note
+    kept = pd.read_csv(plan.to_csv(tmp_path / "plan.csv"))
+    table = both.to_table()
+    shown = kept[["condition", "item"]].astype(str).agg("/".join, axis=1)
+    seen = table[["condition", "item"]].astype(str).agg("/".join, axis=1).isin(shown)
+    asked = al.Trials.from_table(table[seen | (table["kind"] == "model")])
+    weighted = asked.with_inclusion(kept, population="pool")
+    found = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=200).summary()
+    assert found["note"].str.contains("chosen images").all()
+    left, _ = al.plot_image_choice(plan, "clean")
+    assert left.get_xlabel() == "size: what an answer may tell"

@@ -26,7 +26,7 @@ from alikely.data.trials import Trials
 from alikely.metrics import get_metric
 from alikely.planning.designs import fewest_images, strata_of
 from alikely.planning.pools import Pool, pools_of
-from alikely.planning.precision import drawing_of, expected_precision, sizes_of
+from alikely.planning.precision import drawing_of, expected_precision, lacks_room, sizes_of
 from alikely.planning.rehearsal import Drawing
 from alikely.planning.rows import rows_of
 from alikely.planning.sizes import AIMS
@@ -40,8 +40,8 @@ HARD = (
     "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
 )
 TOO_FEW = (
-    "{name}: strata of these machines need {least} images; drawn by size, weighted, without a "
-    "posterior"
+    "{name}: strata of these machines need {least} images; all are drawn by size, weighted, without "
+    "a posterior"
 )
 CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
 # From here on a share of hard images, or of a class, is worth a word.
@@ -148,9 +148,12 @@ def choose_images(
     rows, expected, drawings, notes = [], [], [], _unknown(trials, seen)
     if isinstance(n, Mapping):
         _check_conditions(n, pools)
-    for pool, seed in zip(pools, seeds, strict=True):
-        count = _number(n, pool)
+    counts = [_number(n, pool) for pool in pools]
+    for pool in pools:
         require_apart(pool, wanted)
+    wanted, scarce = _strata_or_sizes(pools, wanted, counts)
+    notes += scarce
+    for pool, count, seed in zip(pools, counts, seeds, strict=True):
         size = sizes_of(pool, wanted, metric)
         check_memory(
             TABLE_BYTES * lists * count * len(pools),
@@ -243,12 +246,25 @@ def _number(n: int | Mapping[str, int], pool: Pool) -> int:
     return int(n)
 
 
+def _strata_or_sizes(
+    pools: Sequence[Pool], target: Target, counts: Sequence[int]
+) -> tuple[Target, list[str]]:
+    """The target, without strata where a condition has no room for those of three or four.
+
+    One table cannot hold strata of some conditions: what is joined to it would lack the others.
+    """
+    scarce = []
+    if len(target.settled) > 2:
+        for pool, count in zip(pools, counts, strict=True):
+            if lacks_room(pool, target, count):
+                least = fewest_images(strata_of(pool.correct, target.settled).number)
+                scarce.append(TOO_FEW.format(name=pool.name, least=least))
+    return (target._replace(settled=()) if scarce else target), scarce
+
+
 def _notes(pool: Pool, drawing: Drawing, target: Target, metric: str) -> list[str]:
     """What people may make of the images, and what was left out."""
     notes, pi = [], drawing.inclusion
-    if target.settled and drawing.strata is None:
-        least = fewest_images(strata_of(pool.correct, target.settled).number)
-        notes.append(TOO_FEW.format(name=pool.name, least=least))
     if pool.lost:
         notes.append(
             f"{pool.name}: {pool.lost} images that not every machine saw are left out of the pool"
