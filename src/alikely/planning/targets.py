@@ -123,7 +123,7 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         what + ", of ".join(texts),
         np.array(rows),
         _few(dict.fromkeys(used)),
-        f"whether {', whether '.join(either)} errs more like a person",
+        f"whether {' and whether '.join(either)} errs more like a person",
         "that difference" if one else OF_SEVERAL,
     )
 
