@@ -120,7 +120,9 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         assert row["eti95_lb"] == pytest.approx(ours.lower[0], abs=1e-9)
         assert "chosen images" in result.summary()["note"].iloc[0]
         assert "p_null" not in result.summary()
-        assert "of several people this posterior covers 89 %" in found.loc["posterior", "note"]
+        assert (
+            "of several people this posterior may be too narrow" in found.loc["posterior", "note"]
+        )
         # Bootstrap: its standard error is off by sqrt(1/2n) and by what is not linear.
         assert found.loc["bootstrap", "se"] == pytest.approx(row["se"], rel=0.15)
         posterior = result.data["posterior"]
@@ -334,3 +336,73 @@ def test_benchmarks_weigh_chosen_images(
     # Five machines of one sample hang together: the error is that of as many samples.
     assert coverage > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)
     assert abs(bias) < 0.02
+
+
+def _planned(
+    pair: tuple[str, str] | str, n: int, population: str = "pool", names: tuple[str, ...] = ("p0",)
+) -> al.Result:
+    """Error consistency of people with four machines, of images chosen for some."""
+    rng = np.random.default_rng(11)
+    ease = rng.normal(size=240)
+    machines = ease + rng.normal(0, 0.8, (6, 240)) > -0.4
+    people = ease + rng.normal(0, 0.8, (2, 240)) > -0.2
+    everybody = al.Trials.from_correct(
+        np.concatenate([people, machines]).astype(float),
+        observers=["p0", "p1", *(f"m{k}" for k in range(6))],
+        kind=["human"] * 2 + ["model"] * 6,
+    )
+    plan = al.planning.choose_images(everybody.select(kind="model"), n, pair, rng=4)
+    table = everybody.to_table()
+    seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
+    trials = al.Trials.from_table(table[seen]).with_inclusion(plan, population=population)
+    pairs = [(p, f"m{k}") for p in names for k in range(4)]
+    return al.error_consistency(trials, pairs, n_resamples=200, n_draws=200, rng=5)
+
+
+def test_rows_of_differences_say_how_images_were_chosen() -> None:
+    for population, whom in (("pool", "for the pool they come"), ("images", "for images like")):
+        result = _planned(("m0", "m1"), 40, population, ("p0", "p1"))
+        note = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m2"})["note"]
+        for school in ("analytic", "bootstrap"):
+            assert note[school].startswith(f"chosen images, weighted, {whom}")
+        assert note["posterior"].startswith(f"chosen images, by strata, {whom}")
+        assert "of several people this posterior may be too narrow" in note["posterior"]
+    weights = np.array([1.0, -1, 0, 0, 0, 0, 0, 0])
+    found = al.contrast(result, weights).loc["analytic"]
+    centre = float(weights @ result.estimates["centre"].values)
+    assert abs(centre - found["estimate"]) > 5e-4
+    assert f"its interval lies about {centre:.3f}" in found["note"]
+
+
+def test_the_mark_of_few_images_knows_what_the_plan_was_made_for() -> None:
+    result = _planned(("m0", "m1"), 40)
+    notes = result.summary().set_index("observer_b")["note"]
+    effective = dict(zip(notes.index, result.estimates["effective_images"].values, strict=True))
+    few = [name for name, value in effective.items() if value < 15]
+    assert {"m0", "m2"} & set(few)
+    for name in few:
+        rests = f"rests on {effective[name]:.1f} images"
+        mine = name in ("m0", "m1")
+        assert (f"its error {rests}: rough" in notes[name]) is mine
+        assert (
+            f"the plan was not made for this; its error {rests}, and" in notes[name]
+        ) is not mine
+    other = al.difference(result, {"observer_b": "m2"}, {"observer_b": "m3"})["note"]
+    for school in ("analytic", "bootstrap"):
+        assert "the plan was not made for this" in other[school]
+    # By size a plan does not say whom it was made for.
+    sized = _planned("all pairs", 40).summary()["note"]
+    assert not sized.str.contains("not made for|rough").any()
+
+
+def test_nothing_is_starved_where_all_images_were_shown() -> None:
+    for population in ("pool", "images"):
+        result = _planned(("m0", "m1"), 240, population)
+        found = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m1"}).loc["analytic"]
+        assert bool(found["se"] == 0) is (population == "pool")
+        if population == "pool":
+            assert "rests on" not in found["note"]
+    x = np.random.default_rng(1).random((2, 60)) < 0.7
+    person = np.random.default_rng(2).random((1, 60)) < 0.7
+    own = by_weights(x, person, np.ones(60), np.array([[1.0, -1.0]]), "pool")
+    assert np.isinf(own.effective).all()

@@ -112,11 +112,16 @@ def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
         tossed[rows] += second
         fourth[rows] += of_these
     total, n_shown = total + tossed, block.shown().sum(axis=1)
-    effective = effective_images(slopes)
-    if block.population == "pool":
-        # Of images that are all certain to be shown nothing is left open.
-        effective[~(block.shown() & (block.inclusion < 1)).any(axis=1)] = np.inf
+    # Of images that are all certain to be shown nothing is left open.
+    effective = np.where(_open(block), effective_images(slopes), np.inf)
     return np.array([bias, tossed, freedom_of_sums(total, fourth, n_shown), effective])
+
+
+def _open(block: Block) -> NDArray[np.bool_]:
+    """Whether chance in drawing images moves each pair of a block."""
+    if block.population != "pool":
+        return np.ones(len(block.a), dtype=bool)
+    return np.asarray((block.shown() & (block.inclusion < 1)).any(axis=1))
 
 
 def covariance(
@@ -227,7 +232,7 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
     -------
     df, effective : ndarray, shape (sum,)
         As from `alikely.inference.weighted.freedom` and
-        `alikely.inference.weighted.effective_images`.
+        `alikely.inference.weighted.effective_images`; the latter infinite where nothing is open.
     """
     moved = np.concatenate(list(_moved(_influence_columns(table, metric, None), weights)), axis=1)
     total, fourth = _powers(moved)
@@ -235,7 +240,9 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
         second, of_these = _powers(tossed)
         total, fourth = total + second, fourth + of_these
     n_shown = np.maximum((moved != 0).sum(axis=1), 1)
-    return freedom_of_sums(total, fourth, n_shown), effective_images(moved)
+    left = np.concatenate([_open(block) for block in blocks(table)])
+    effective = np.where((weights != 0) @ left, effective_images(moved), np.inf)
+    return freedom_of_sums(total, fourth, n_shown), effective
 
 
 def _powers(moved: Floats) -> tuple[Floats, Floats]:

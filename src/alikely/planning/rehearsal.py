@@ -47,7 +47,8 @@ class Found(NamedTuple):
     ----------
     value, lower, upper : ndarray, shape (contrast,)
     effective : ndarray, shape (contrast,)
-        Images that the variance of a weighted estimate rests on; infinite for the posterior.
+        Images that the variance of a weighted estimate rests on; infinite for the posterior, and
+        where nothing is open.
     """
 
     value: Floats
@@ -247,7 +248,9 @@ def by_weights(
     half = student_deviate(freedom_of_sums(total, fourth, len(w)), ci_prob) * np.sqrt(total)
     without = middle - c @ _bias(x, r, w, inclusion, stratum, population)
     limits = holding(middle - half, middle + half, without)
-    return Found(without, *limits, effective_images(u))
+    # Where all images are certain to be shown nothing is left open.
+    settled = population == "pool" and bool((inclusion == 1).all())
+    return Found(without, *limits, np.where(settled, np.inf, effective_images(u)))
 
 
 def _bias(
