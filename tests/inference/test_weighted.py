@@ -123,7 +123,8 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         assert (
             "of several people this posterior may be too narrow" in found.loc["posterior", "note"]
         )
-        # Bootstrap: its standard error is off by sqrt(1/2n) and by what is not linear.
+        # Bootstrap: its standard error is off by sqrt(1/2n) = .011, has no tossed answers (4 of 64,
+        # 3 % of a standard error, more where few images tell) and holds what is not linear (1/60).
         assert found.loc["bootstrap", "se"] == pytest.approx(row["se"], rel=0.15)
         posterior = result.data["posterior"]
         assert posterior.attrs["joint"] == 1
@@ -194,6 +195,8 @@ def test_what_is_left_of_the_bias_over_all_samples() -> None:
         plain.append(float(metric.value(shares[0].mean(axis=1))))
         bias = second_order_bias(metric.influence, shares, w, pi, [np.ones(7, dtype=bool)], "pool")
         without.append(plain[-1] - bias[0])
+    # What is left is of the next order: smaller by about the relative variance of a cell, which is
+    # (1 - 7/14) (1 - p) / (7 p) = .2 of a quarter; half as much again for cells that are rarer.
     assert abs(np.nanmean(without) - truth) < 0.3 * abs(np.nanmean(plain) - truth)
 
 
@@ -302,7 +305,9 @@ def test_observed_agreement_by_size_is_unbiased_over_many_designs(
     )
     assert abs(values.mean()) < 4 * error
     assert abs(values.mean()) < abs(plain.mean())
-    assert values.std() < 1.02 * plain.std()
+    # The bias is of the order 1/n beside an error of 1/sqrt(n): taking it off adds its own square,
+    # of 1/60 at most, to the spread.
+    assert values.std() < (1 + 1 / 60) * plain.std()
 
 
 @pytest.mark.slow

@@ -75,6 +75,13 @@ def deviations(
     -------
     ndarray, shape (..., image)
 
+    Notes
+    -----
+    About the mean of all images, also where they were drawn by strata: what lies between strata
+    counts, though their numbers are fixed, and 95 % intervals hold about 97 %. About the mean of
+    each stratum they held .91 to .97 near the ceiling, where the few images of a stratum often
+    show no spread.
+
     Examples
     --------
     >>> y, pi = np.array([0.3, -0.1, -0.2]), np.array([1.0, 0.5, 0.5])
@@ -302,7 +309,7 @@ def second_order_bias(
     Returns
     -------
     ndarray, shape (pair,)
-        0 where it cannot be told.
+        0 where it cannot be told, as near a kink of the metric.
 
     Examples
     --------
