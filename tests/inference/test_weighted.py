@@ -14,12 +14,14 @@ from scipy import stats
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import freedom_of
 from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
 from alikely.inference.weighted import (
     TOSSED,
     deviations,
     effective_images,
     freedom,
+    freedom_of_sums,
     holding,
     multiplicities,
     second_order_bias,
@@ -43,6 +45,12 @@ def test_simple_random_samples_have_their_textbook_variance() -> None:
 def test_few_images_and_freedom() -> None:
     assert effective_images(np.array([[1.0, 1, 0], [0, 0, 0]])).tolist() == [2, 0]
     assert freedom(np.ones(5)).item() == np.inf
+    # A part of the variance that is known adds to it and to nothing else.
+    sampled, fourth = np.array(10.0), np.array(34.0)
+    more = freedom_of_sums(2 * sampled, sampled, fourth, 5) / freedom_of_sums(
+        sampled, sampled, fourth, 5
+    )
+    assert more == pytest.approx(4)
     assert np.isnan(student_deviate(np.array([np.nan]), 0.95)).all()
     lower, upper = holding(np.array([0.1, np.nan]), np.array([0.2, np.nan]), np.array([0.3, 0.3]))
     assert (lower[0], upper[0]) == (0.1, 0.3)
@@ -411,3 +419,24 @@ def test_nothing_is_starved_where_all_images_were_shown() -> None:
     person = np.random.default_rng(2).random((1, 60)) < 0.7
     own = by_weights(x, person, np.ones(60), np.array([[1.0, -1.0]]), "pool")
     assert np.isinf(own.effective).all()
+
+
+def test_freedom_is_of_the_images_that_were_shown() -> None:
+    """Door, contrast and plan count alike, also images that were certain to be shown."""
+    rng = np.random.default_rng(12)
+    x, person = rng.random((3, 30)) < 0.6, rng.random((1, 30)) < 0.6
+    pi = np.where(np.arange(30) < 12, 1.0, 0.3)
+    plan = pd.DataFrame({"item": [f"i{k}" for k in range(30)], "inclusion": pi})
+    trials = al.Trials.from_correct(
+        np.concatenate([person, x]).astype(float), observers=["p", "m0", "m1", "m2"],
+        kind=["human"] + ["model"] * 3, item=plan["item"].tolist(),
+    ).with_inclusion(plan, population="pool")  # fmt: skip
+    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0)
+    for weights in (np.array([1.0, -1, 0]), np.array([0.0, 0, 1])):
+        (df,), _ = freedom_of(result.table, result.metric, weights[None])
+        own = by_weights(x, person, pi, weights[None], "pool")
+        centre = float(weights @ result.estimates["centre"].values)
+        row = al.contrast(result, weights).loc["analytic"]
+        half = student_deviate(np.array(df), 0.95) * row["se"]
+        assert own.upper[0] == pytest.approx(max(centre + half, own.value[0]), abs=1e-9)
+    assert df == pytest.approx(result.estimates["df"].values[2])

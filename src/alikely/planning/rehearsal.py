@@ -243,9 +243,10 @@ def by_weights(
     u = deviations(psi * w, inclusion, shown, population)
     spread = w * spread_of_images(inclusion, shown, population) * np.sqrt(TOSSED / len(w))
     tossed = answer * spread / 2
-    total = (u**2).sum(axis=1) + (tossed**2).sum(axis=(0, 2))
-    fourth = (u**4).sum(axis=1) + (tossed**4).sum(axis=(0, 2))
-    half = student_deviate(freedom_of_sums(total, fourth, len(w)), ci_prob) * np.sqrt(total)
+    sampled = (u**2).sum(axis=1)
+    total = sampled + (tossed**2).sum(axis=(0, 2))
+    df = freedom_of_sums(total, sampled, (u**4).sum(axis=1), len(w))
+    half = student_deviate(df, ci_prob) * np.sqrt(total)
     without = middle - c @ _bias(x, r, w, inclusion, stratum, population)
     limits = holding(middle - half, middle + half, without)
     # Where all images are certain to be shown nothing is left open.
