@@ -359,6 +359,11 @@ DOORS: dict[str, tuple[str, str, Callable[[], Any]]] = {
         lambda: al.error_consistency(labelled(), sampler="nuts"),
     ),
     "cohort of few conditions": ("cohort", DEFAULT, lambda: al.fit_cohort(benchmark(2))),
+    "cohort of people": (
+        "cohort",
+        "people",
+        lambda: al.fit_cohort(benchmark(2), human_effects="drawn"),
+    ),
     "cohort of many": ("cohort", "many_conditions", lambda: al.fit_cohort(benchmark(10))),
     "spectrum": (
         "spectrum",

@@ -100,6 +100,11 @@ def cohort(seed: int, human_effects: bool = False) -> pm.Model:
     return al.models.cohort(cohort_counts(experiment(seed)), human_effects=human_effects)
 
 
+def people(seed: int) -> pm.Model:
+    counts = cohort_counts(experiment(seed), who_was_right=True)
+    return al.models.cohort(counts, human_effects="drawn")
+
+
 def spectrum(seed: int) -> pm.Model:
     at, person = np.divmod(np.arange(18), 3)
     ease = np.repeat([0.95, 0.9, 0.85, 0.5, 0.45, 0.4], 3)
@@ -147,6 +152,7 @@ ONE_FOR_ALL: dict[str, Callable[[int], pm.Model]] = {
     "shared_errors": shared,
     "cohort": cohort,
     "cohort, human effects": lambda seed: cohort(seed, human_effects=True),
+    "cohort, people": people,
 }
 # Models that work out numbers from their data: other data, another model.
 ONE_FOR_EACH: dict[str, Callable[[int], pm.Model]] = {

@@ -335,11 +335,11 @@ def test_data_take_the_place_of_those_in_the_graph() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
-def experiment() -> Any:
+def experiment(by_person: bool = False) -> Any:
     trials = simulated_cohort(
         [0.2, 0.5, 0.8], [0.7] * 3, [0.6, 0.8, 0.9], 0.4, n_humans=3, n_trials=60, rng=1
     )
-    return cohort_counts(trials)
+    return cohort_counts(trials, who_was_right=by_person)
 
 
 ROWS = np.random.default_rng(1).poisson(4, (3, 4, 4)) + 1
@@ -351,6 +351,7 @@ SPECTRUM = (
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{name: case.example for name, case in CASES.items()},
     "cohort, human effects": lambda: al.models.cohort(experiment(), human_effects=True),
+    "cohort, people": lambda: al.models.cohort(experiment(True), human_effects="drawn"),
     "cohort, saturated": lambda: al.models.cohort(experiment(), saturated=True),
     "copying, direct prior": lambda: al.models.copying(
         [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}

@@ -39,12 +39,12 @@ OF_SPECTRUM = {
 
 
 @functools.cache
-def counts() -> xr.Dataset:
+def counts(by_person: bool = False) -> xr.Dataset:
     """Humans and machines, one data set of two conditions."""
     trials = simulated_cohort(
         [0.2, 0.8], [0.7] * 2, [0.6, 0.9], 0.4, n_humans=3, n_trials=40, rng=1
     )
-    return cohort_counts(trials)
+    return cohort_counts(trials, who_was_right=by_person)
 
 
 def of_cohort(human_effects: bool) -> dict[str, pd.DataFrame]:
@@ -88,6 +88,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         for humans in ("alike", "human effects")
         for saturated in ("line", "saturated")
     },
+    "cohort, people": lambda: al.models.cohort(counts(True), human_effects="drawn"),
     **{
         f"cohort, {humans}, covariates": functools.partial(
             lambda h: al.models.cohort(counts(), human_effects=h, covariates=of_cohort(h)),

@@ -1,6 +1,7 @@
 from .agreement import AgreementRegression as AgreementRegression
 from .agreement import agreement_regression as agreement_regression
 from .agreement import agreement_table as agreement_table
+from .alike import exchangeability as exchangeability
 from .benchmark import Benchmark as Benchmark
 from .by_metric import rank_by_metric as rank_by_metric
 from .ceilings import consensus_ceilings as consensus_ceilings
@@ -11,7 +12,6 @@ from .cohorts import cohort_check as cohort_check
 from .cohorts import cohort_draws as cohort_draws
 from .cohorts import cohort_scores as cohort_scores
 from .cohorts import compare_cohorts as compare_cohorts
-from .cohorts import exchangeability as exchangeability
 from .cohorts import fit_cohort as fit_cohort
 from .contrasts import group_means as group_means
 from .contrasts import pairwise_differences as pairwise_differences

@@ -2,8 +2,6 @@
 
 References
 ----------
-.. [C50] Cochran (1950). The comparison of percentages in matched samples.
-   doi:10.1093/biomet/37.3-4.256
 .. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
    cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
 .. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
@@ -20,17 +18,14 @@ import pandas as pd
 import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
-from scipy import stats
 
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.alike import form_of_cohort
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
-from alikely.data.blocks import LEFT_OUT
 from alikely.data.cohorts import cohort_counts
 from alikely.data.covariates import covariate_tables, covariates_dataset
-from alikely.data.repeats import presented
-from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import with_constants
@@ -48,7 +43,6 @@ __all__ = [
     "cohort_draws",
     "cohort_scores",
     "compare_cohorts",
-    "exchangeability",
     "fit_cohort",
     "layout_of",
 ]
@@ -57,8 +51,6 @@ MANY_CONDITIONS = 10
 # Of so many draws one is kept: in shorter chains the r_hat of some of many would exceed its limit
 # by chance.
 THIN = 2
-# Equal shares differ by rounding of their mean.
-NO_SPREAD = 1e-12
 # What scores, checks and comparisons are made of.
 QUANTITIES = {
     "human_error_consistency": ("condition",),
@@ -66,6 +58,10 @@ QUANTITIES = {
     "error_consistency": ("entry",),
     "row_probability": ("row",),
 }
+# Ends of names of what is with the humans who answered, where it is not the same with new ones.
+THESE = "_these"
+# With whom scores are, by the form of the model.
+WHO = {"drawn": "new", 0: "alike", 1: "these"}
 # Metrics whose benchmark the model predicts.
 PREDICTED = ("error_consistency",)
 
@@ -76,7 +72,7 @@ def fit_cohort(
     models: str = "model",
     humans: str = "human",
     no_response: Literal["error", "drop"] = "error",
-    human_effects: bool = False,
+    human_effects: bool | Literal["drawn"] | None = None,
     saturated: bool = False,
     covariates: Covariates | None = None,
     priors: Priors | None = None,
@@ -96,7 +92,12 @@ def fit_cohort(
         Kinds of the observers.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
-    human_effects, saturated : bool
+    human_effects : bool or "drawn", optional
+        As in `alikely.models.cohort`. If not given, ``"drawn"`` where
+        `alikely.benchmark.exchangeability` says that humans differ in accuracy (all conditions
+        together, p below .01), else False: humans are taken for alike. False where the model is
+        saturated, or has covariates or other priors.
+    saturated : bool
         As in `alikely.models.cohort`.
     covariates : mapping of str to table, optional
         What is known of each ``"machine"``, ``"condition"`` (``dataset | condition``) or, with
@@ -122,8 +123,8 @@ def fit_cohort(
     -------
     xarray.DataTree
         As from `alikely.inference.nuts`; with covariates ``covariates``: their columns (machine,
-        condition or person). Attributes say besides whether the model has ``human_effects`` and is
-        ``saturated``.
+        condition or person). Attributes say besides which ``human_effects`` the model has (0, 1 or
+        ``"drawn"``), why (``human_effects_why``), and whether it is ``saturated``.
 
     Raises
     ------
@@ -150,13 +151,24 @@ def fit_cohort(
     from alikely.models.cohorts import PLACES, cohort, cohort_layout
 
     check_priors(priors)
+    refuse_options(model, {"human_effects": human_effects})
+    own = model if not isinstance(model, str) else None
+    why = "asked for"
+    if human_effects is None:
+        plain = own is not None or saturated or covariates is not None or priors is not None
+        human_effects, why = form_of_cohort(trials, humans, plain)
+    # The rows of a model of your own are by who was right if it tells these humans from new ones.
+    drawn = f"error_consistency{THESE}" in getattr(own, "named_vars", ())
+    drawn |= human_effects == "drawn"
     options: dict[str, Any] = {
         "human_effects": human_effects,
         "saturated": saturated,
         "priors": priors,
     }
     refuse_options(model, options | {"covariates": covariates is not None})
-    counts = cohort_counts(trials, models=models, humans=humans, no_response=no_response)
+    counts = cohort_counts(
+        trials, models=models, humans=humans, no_response=no_response, who_was_right=drawn
+    )
     refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
     layout = cohort_layout(counts)
@@ -172,15 +184,18 @@ def fit_cohort(
         {dim: layout["coords"][dim] for dim in ("condition", "entry", "row")},
     )
     # A few conditions say little about spreads: the posterior has corners that need short steps.
-    target = 0.99 if counts.sizes["condition"] < MANY_CONDITIONS else 0.9
-    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=THIN, include=include)
+    # With humans drawn it has none, and draws hang together less.
+    few = counts.sizes["condition"] < MANY_CONDITIONS and not drawn
+    target, thin = 0.99 if few else 0.9, 1 if drawn else THIN
+    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=thin, include=include)
     answers = {name: ("row", layout[name]) for name in ("shown", "right")}
     # A model of another make need not know where its entries stand.
     known = {name: (dim, layout[name]) for name, dim in PLACES.items()} | answers
     with_constants(tree, xr.Dataset(known, layout["coords"]))
     if tables:
         tree["covariates"] = covariates_dataset(tables, dims)
-    tree.attrs |= {"human_effects": int(human_effects), "saturated": int(saturated)}
+    form = "drawn" if drawn else int(human_effects)
+    tree.attrs |= {"human_effects": form, "human_effects_why": why, "saturated": int(saturated)}
     return tree
 
 
@@ -195,10 +210,12 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        ``copy_probability``, ``error_consistency`` (with a new human) and ``ceiled`` (chain, draw,
-        level, system); a level is a data set, or ``overall``. The system ``human-human`` has
-        error consistency alone; ``ceiled`` is error consistency over that of humans in the data
-        sets that machines took part in.
+        ``copy_probability``, ``error_consistency`` and ``ceiled`` (chain, draw, level, system); a
+        level is a data set, or ``overall``. The system ``human-human`` has error consistency alone;
+        ``ceiled`` is error consistency over that of humans in the data sets that machines took part
+        in. All are with new humans; of a fit with ``human_effects="drawn"`` also
+        ``error_consistency_these`` and ``ceiled_these``, with those who answered. Of a fit with
+        ``human_effects=True`` they are with those who answered.
 
     Raises
     ------
@@ -220,23 +237,27 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
     by_dataset = _shares(here[:, None, :] & member[None, :, :])
     humans = _shares(of_condition == np.array(datasets, object)[:, None])
     taking_part = here.any(axis=1)
-    out = {}
     shape = tuple(posterior.sizes[name] for name in ("chain", "draw"))
-    level = (*shape, len(datasets) + 1, len(machines) + 1)
-    human = posterior["human_error_consistency"].values @ humans.T
-    for name in ("copy_probability", "error_consistency"):
-        values = np.full(level, np.nan)
+    absent = by_dataset.sum(axis=2) == 0
+
+    def at_levels(name: str) -> NDArray[np.float64]:
+        """Means of entries, with a place for humans."""
+        values = np.full((*shape, len(datasets) + 1, len(machines) + 1), np.nan)
         means = np.einsum("cde,lme->cdlm", posterior[name].values, by_dataset)
-        absent = by_dataset.sum(axis=2) == 0
         means[..., absent] = np.nan
         values[..., :-1, :-1] = means
         values[..., -1, :-1] = np.nanmean(means[..., taking_part, :], axis=2)
-        out[name] = values
-    out["error_consistency"][..., :-1, -1] = human
-    out["error_consistency"][..., -1, -1] = human.mean(axis=-1)
-    ceiling = np.concatenate([human, human[..., taking_part].mean(axis=-1, keepdims=True)], axis=-1)
-    out["ceiled"] = out["error_consistency"] / ceiling[..., None]
-    out["ceiled"][..., -1] = np.nan
+        return values
+
+    out = {"copy_probability": at_levels("copy_probability")}
+    for end in ("", THESE) if f"error_consistency{THESE}" in posterior else ("",):
+        score = out[f"error_consistency{end}"] = at_levels(f"error_consistency{end}")
+        human = posterior[f"human_error_consistency{end}"].values @ humans.T
+        score[..., :-1, -1], score[..., -1, -1] = human, human.mean(axis=-1)
+        there = human[..., taking_part].mean(axis=-1, keepdims=True)
+        ceiled = score / np.concatenate([human, there], axis=-1)[..., None]
+        ceiled[..., -1] = np.nan
+        out[f"ceiled{end}"] = ceiled
     return xr.Dataset(
         {name: (("chain", "draw", "level", "system"), values) for name, values in out.items()},
         coords={"level": [*datasets, OVERALL], "system": [*machines, HUMANS]},
@@ -265,7 +286,9 @@ def cohort_scores(
     -------
     pandas.DataFrame
         One row per level and system: posterior mean and bounds of ``copy_probability``,
-        ``error_consistency`` and ``ceiled``.
+        ``error_consistency``, ``ceiled`` and, where there are two, of those with these humans.
+        ``humans`` tells with whom the first ones are: ``"new"`` humans of a population of unlike
+        people, ``"alike"`` (new ones, if all are as accurate as each other), or ``"these"``.
 
     Raises
     ------
@@ -286,11 +309,12 @@ def cohort_scores(
     for name in known if level is None else [level]:
         part = draws.sel(level=name)
         frame = pd.DataFrame({"level": name, "system": part["system"].values})
-        for variable in ("copy_probability", "error_consistency", "ceiled"):
+        for variable in draws.data_vars:
             values = part[variable].values.reshape(-1, part.sizes["system"])
             bounds = interval(values, ci_prob, ci_kind)
             frame[variable] = values.mean(axis=0)
-            frame = frame.assign(**bound_columns(variable, ci_kind, ci_prob, bounds))
+            frame = frame.assign(**bound_columns(str(variable), ci_kind, ci_prob, bounds))
+        frame["humans"] = WHO.get(tree.attrs.get("human_effects", ""), "")
         frames.append(frame[frame["error_consistency"].notna()])
     return pd.concat(frames, ignore_index=True)
 
@@ -414,7 +438,10 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
         if not all(
             np.array_equal(layout[v].values, layouts[first][v].values) for v in ("shown", "right")
         ):
-            raise ValueError(f"{name!r} and {first!r} are fits of different trials")
+            raise ValueError(
+                f"{name!r} and {first!r} are fits of different trials, or one counts them by who "
+                "was right (human_effects='drawn') and one by how many were; compare fits of a kind"
+            )
     layout = layouts[first]
     right, wrong = layout["right"].values, (layout["shown"] - layout["right"]).values
     times = np.concatenate([right, wrong])
@@ -446,79 +473,6 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
         5, "diff_se", [_spread_of_sum(pointwise[name] - best, times) for name in frame["model"]]
     )
     return frame
-
-
-def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
-    """Do the humans of a condition differ in accuracy? Cochran's Q test [C50]_.
-
-    The cohort model takes humans for exchangeable; where this test speaks against it, fit it with
-    ``human_effects=True``.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses; a missing response is an error. Trials that a human of the condition
-        was not shown are left out, and counted in ``n_incomplete``. Where items came back, trials
-        are items, and a human's answer to one is the share of right answers.
-    humans : str
-        Kind of the observers to test.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per condition: ``dataset, condition, n_humans, n_trials, n_incomplete``, the lowest
-        and highest ``accuracy_min, accuracy_max``, ``q`` and its ``p_value``, chi-square with
-        ``n_humans - 1`` degrees of freedom; NaN where no trial divides the humans.
-
-    Raises
-    ------
-    ValueError
-        If no condition has two humans.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> exchangeability(al.load_example())["n_humans"].tolist()
-    [4, 4, 4]
-    """
-    data, items = trials.data, presented(trials.data)
-    answers = data["correct"].values[data["kind"].values == humans]
-    right: NDArray[Any] = correctness(answers, "error")
-    if items is not None:
-        right, data = items.shares(right), data.isel(trial=items.first)
-    labels = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
-    rows = []
-    for (dataset, condition), where in labels.groupby(
-        ["dataset", "condition"], sort=False
-    ).indices.items():
-        here = right[:, where]
-        here = here[(here != LEFT_OUT).any(axis=1)]
-        complete = (here != LEFT_OUT).all(axis=0)
-        if len(here) < 2:
-            continue
-        x = here[:, complete]
-        per_human, k = x.sum(axis=1), len(x)
-        # What a trial's answers differ by: of 0 and 1, right times wrong over k.
-        divided = ((x - x.mean(axis=0)) ** 2).sum()
-        between = ((per_human - per_human.mean()) ** 2).sum()
-        q = (k - 1) * between / divided if divided > NO_SPREAD else np.nan
-        share = per_human / max(complete.sum(), 1)
-        rows.append(
-            {
-                "dataset": dataset,
-                "condition": condition,
-                "n_humans": k,
-                "n_trials": int(complete.sum()),
-                "n_incomplete": int((~complete).sum()),
-                "accuracy_min": share.min(),
-                "accuracy_max": share.max(),
-                "q": q,
-                "p_value": stats.chi2.sf(q, k - 1),
-            }
-        )
-    if not rows:
-        raise ValueError(f"no condition has two observers of kind {humans!r}")
-    return pd.DataFrame(rows)
 
 
 def layout_of(tree: xr.DataTree) -> xr.Dataset:

@@ -8,6 +8,8 @@ from .coverage_agreement import agreement_coverage as agreement_coverage
 from .coverage_agreement import agreement_grid as agreement_grid
 from .coverage_benchmark import benchmark_coverage as benchmark_coverage
 from .coverage_benchmark import benchmark_summary as benchmark_summary
+from .coverage_cohort import cohort_coverage as cohort_coverage
+from .coverage_cohort import cohort_coverage_summary as cohort_coverage_summary
 from .coverage_estimates import estimate_coverage as estimate_coverage
 from .coverage_families import family_coverage as family_coverage
 from .coverage_families import family_coverage_summary as family_coverage_summary
@@ -40,6 +42,8 @@ __all__ = [
     "benchmark_summary",
     "branch_calibration",
     "branch_table",
+    "cohort_coverage",
+    "cohort_coverage_summary",
     "copying_recovery",
     "coverage_study",
     "coverage_summary",

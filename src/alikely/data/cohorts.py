@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
@@ -25,6 +26,7 @@ def cohort_counts(
     models: str = "model",
     humans: str = "human",
     no_response: Literal["error", "drop"] = "error",
+    who_was_right: bool = False,
 ) -> xr.Dataset:
     """Count trials by how many humans were right, and how often each machine was right there.
 
@@ -36,6 +38,8 @@ def cohort_counts(
         Kinds of the observers.
     no_response : {"error", "drop"}
         As in `joint_correctness`; a dropped human is one human less on that trial.
+    who_was_right : bool
+        Count by which humans were right, for models in which humans differ.
 
     Returns
     -------
@@ -45,7 +49,10 @@ def cohort_counts(
         ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
         ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
         does not count it. ``human_shown, human_right`` (person, condition): trials of each human
-        of each data set, ``dataset | observer``.
+        of each data set, ``dataset | observer``. By who was right a stratum is also that, and there
+        is ``answers`` (stratum, person): 1 right, 0 wrong, -1 did not answer. Of the people who
+        answered together all patterns are there if they are no more than their trials, else those
+        that occurred.
 
     Raises
     ------
@@ -80,12 +87,6 @@ def cohort_counts(
         raise ValueError(
             f"condition {names[alone[0]]!r} has no human; leave it out with trials.select(...)"
         )
-    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
-    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
-    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
-    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
-    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
-    membership[np.arange(len(group)), [number[key] for key in keys]] = 1
     of_trial = data["dataset"].values
     persons = [
         (observer, dataset)
@@ -95,8 +96,19 @@ def cohort_counts(
     ]
     in_condition = group[:, None] == np.arange(len(names))
     answers = np.stack([np.where(of_trial == d, correct[o], LEFT_OUT) for o, d in persons])
+    if who_was_right:
+        patterns, member = _patterns(group, answers)
+        taken = patterns[:, 1:] != LEFT_OUT, patterns[:, 1:] == 1
+        strata = np.stack([patterns[:, 0], *(part.sum(axis=1) for part in taken)], axis=1)
+        by_person = {"answers": (("stratum", "person"), patterns[:, 1:])}
+    else:
+        strata, member = _numbers(group, answered, right)
+        by_person = {}
+    membership = np.zeros((len(group), len(strata)), dtype=np.int64)
+    membership[np.arange(len(group)), member] = 1
     return xr.Dataset(
         {
+            **by_person,
             "n_trials": ("stratum", membership.sum(axis=0)),
             "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
             "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
@@ -123,3 +135,39 @@ def cohort_counts(
         },
         attrs={"no_response": no_response},
     )
+
+
+def _numbers(
+    group: NDArray[np.intp], answered: NDArray[np.int64], right: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Strata by how many were right, and the stratum of each trial."""
+    kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
+    strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
+    number = {tuple(row): i for i, row in enumerate(strata.tolist())}
+    keys = zip(group.tolist(), answered.tolist(), right.tolist(), strict=True)
+    return strata, np.array([number[key] for key in keys])
+
+
+def _patterns(
+    group: NDArray[np.intp], answers: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Strata by who was right, a condition and answers each, and the stratum of each trial."""
+    seen = np.concatenate([group[:, None], answers.T], axis=1)
+    # Who answered together, and where.
+    unanswered = np.minimum(answers.T, 0)
+    together, number = np.unique(
+        np.concatenate([group[:, None], unanswered], axis=1), axis=0, return_inverse=True
+    )
+    strata = []
+    for k, row in enumerate(together):
+        seats = np.flatnonzero(row[1:] != LEFT_OUT) + 1
+        here = seen[number.ravel() == k]
+        if 2 ** len(seats) <= len(here):
+            rows = np.repeat(row[None], 2 ** len(seats), axis=0)
+            rows[:, seats] = np.arange(len(rows))[:, None] >> np.arange(len(seats)) & 1
+        else:
+            rows = np.unique(here, axis=0)
+        strata.append(rows)
+    patterns = np.concatenate(strata)
+    place = {row.tobytes(): i for i, row in enumerate(patterns)}
+    return patterns, np.array([place[row.tobytes()] for row in seen])

@@ -23,7 +23,21 @@ from numpy.typing import NDArray
 
 from alikely.models._placed import informed
 
-__all__ = ["Population", "averages", "exchangeable", "individual", "spread", "sums"]
+__all__ = [
+    "FLATTENING",
+    "ICC",
+    "TINY",
+    "Population",
+    "averages",
+    "by_dataset",
+    "exchangeable",
+    "individual",
+    "levels",
+    "log_odds",
+    "moments",
+    "spread",
+    "sums",
+]
 
 # An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
 NODES = np.linspace(-5, 5, 61)
@@ -47,11 +61,14 @@ class Population(NamedTuple):
     consistency : callable
         Error consistency with a new human, from positions of conditions, copy probabilities and
         accuracies of machines.
+    share : tensor_like, shape (stratum,)
+        Of the humans who answered, those who were right.
     """
 
     accuracy: Any
     expected: Any
     consistency: Callable[[NDArray[np.intp], Any, Any], Any]
+    share: Any
 
 
 def spread(name: str, mean: float, n_groups: int) -> Any:
@@ -101,10 +118,23 @@ def _seen(counts: xr.Dataset) -> _Humans:
         share = np.arange(n + 1) / n
         each = np.stack([np.ones(n + 1), share, share**2, np.full(n + 1, 1 / n)])
         total = pt.inc_subtensor(total[:, conditions], pt.dot(each, data[n][1].T))
-    n_trials, share, square, one = (
-        total[0],
-        *(part / total[0] for part in (total[1], total[2], total[3])),
-    )
+    shares = (total[i] / total[0] for i in (1, 2, 3))
+    return _Humans(data, *moments(total[0], *shares))
+
+
+def moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any, Any]:
+    """What the numbers of right humans show, as the last four of `_Humans`.
+
+    Parameters
+    ----------
+    n_trials : tensor, shape (condition,)
+    share, square, one : tensor, shape (condition,)
+        Means over trials of the share of right humans, of its square, and of one over humans.
+
+    Returns
+    -------
+    tuple of tensor, shape (condition,)
+    """
     mean = (share * n_trials + 0.5) / (n_trials + 1)
     even = mean * (1 - mean)
     # Shares of right humans spread from as much as by chance to as much as if all were one.
@@ -113,8 +143,7 @@ def _seen(counts: xr.Dataset) -> _Humans:
     inflated = one + (1 - one) * alike
     # As of a normal variable, from so many trials as would say as much if half were right.
     variance = 2 * (1 - alike) ** 2 * inflated**2 / pt.maximum(one * (1 - one), TINY)
-    return _Humans(
-        data,
+    return (
         log_odds(mean),
         n_trials * even / inflated,
         log_odds(alike),
@@ -127,18 +156,46 @@ def log_odds(probability: Any) -> Any:
     return pt.log(probability) - pt.log1p(-probability)
 
 
-def _levels(seen: _Humans, n: int) -> Any:
-    """Log odds of a human to be right on a random trial, by condition."""
+def levels(seen: Any, information: Any, n: int) -> Any:
+    """Log odds of a human to be right on a random trial, by condition.
+
+    Parameters
+    ----------
+    seen, information : tensor, shape (condition,)
+        Where the counts put them, and the inverse of the variance with which they do.
+    n : int
+        Number of conditions.
+
+    Returns
+    -------
+    tensor, shape (condition,)
+    """
     mean = pm.Normal("human_level_mean", 0, 1.5)
     sd = spread("human_level_sd", 1, n)
     # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
-    return informed("human_level", mean, sd, seen.level, seen.level_information, "condition")
+    return informed("human_level", mean, sd, seen, information, "condition")
 
 
-def _by_dataset(
+def by_dataset(
     name: str, center: tuple[float, float], counts: xr.Dataset, seen: Any, information: Any
 ) -> Any:
-    """Parameter of each condition around that of its data set."""
+    """Parameter of each condition around that of its data set.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    center : tuple of float
+        Mean and spread of the prior of its mean.
+    counts : xarray.Dataset
+        As from `alikely.data.cohort_counts`.
+    seen, information : tensor, shape (condition,)
+        As in `levels`.
+
+    Returns
+    -------
+    tensor, shape (condition,)
+    """
     datasets = counts["dataset"].values.tolist()
     names = list(dict.fromkeys(datasets))
     position = np.array([names.index(name) for name in datasets])
@@ -199,6 +256,11 @@ def _count_likelihood(
     return together
 
 
+def _shares(counts: xr.Dataset) -> NDArray[np.float64]:
+    n_humans = np.maximum(counts["n_humans"].values, 1)
+    return np.asarray(counts["n_right"].values / n_humans, dtype=np.float64)
+
+
 def exchangeable(counts: xr.Dataset) -> Population:
     """Humans alike: the number of right ones is beta-binomial [S48]_.
 
@@ -213,9 +275,9 @@ def exchangeable(counts: xr.Dataset) -> Population:
         Registers ``human_accuracy`` and ``human_error_consistency`` in the model of the context.
     """
     seen = _seen(counts)
-    mu = pm.math.invlogit(_levels(seen, counts.sizes["condition"]))
+    mu = pm.math.invlogit(levels(seen.level, seen.level_information, counts.sizes["condition"]))
     known = seen.consistency, seen.consistency_information
-    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
+    alike = pm.math.invlogit(by_dataset("human_consistency", (0, 1), counts, *known))
     pm.Deterministic("human_accuracy", mu, dims="condition")
     pm.Deterministic("human_error_consistency", alike, dims="condition")
     phi = 1 / alike - 1
@@ -233,7 +295,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
     _count_likelihood(counts, seen, log_share)
     here = counts["stratum_condition"].values
     expected = (alpha[here] + counts["n_right"].values) / (phi[here] + counts["n_humans"].values)
-    return Population(mu, expected, consistency)
+    return Population(mu, expected, consistency, _shares(counts))
 
 
 def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
@@ -269,9 +331,11 @@ def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
     seen = _seen(counts)
     # Of a normal ease in logits: its share of the variance, the rest being logistic.
     wide = (seen.consistency + np.log(ICC)) / 2, 4 * seen.consistency_information
-    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
+    width_of_items = pt.exp(by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
     # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
-    level = _levels(seen, n_conditions) * pt.sqrt(1 + FLATTENING * width_of_items**2)
+    level = levels(seen.level, seen.level_information, n_conditions) * pt.sqrt(
+        1 + FLATTENING * width_of_items**2
+    )
     deviate = pm.Normal("human_deviate", 0, 1, dims="person")
     sd = pm.HalfNormal("human_effect_sd", 0.5)
     dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
@@ -331,7 +395,7 @@ def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
         kappa = 2 * copying[:, None] * shared[at] / chance
         return (kappa * there[at]).sum(axis=1) / size[at]
 
-    return Population(mu, expected, consistency)
+    return Population(mu, expected, consistency, _shares(counts))
 
 
 def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:

@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [B68] Birnbaum (1968). Some latent trait models and their use in inferring an examinee's
+   ability. In: Lord, Novick, Statistical theories of mental test scores.
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
@@ -15,7 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,19 +26,17 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely.data.blocks import LEFT_OUT
 from alikely.models._effects import DIMS, effects, tables_for
-from alikely.models._given_priors import Priors, with_priors
-from alikely.models._placed import informed, informed_zero_sum
-from alikely.models._populations import (
-    ALIKE,
-    TINY,
-    averages,
-    exchangeable,
-    individual,
-    log_odds,
-    spread,
-    sums,
+from alikely.models._entries import (
+    Seen,
+    levels_of_entries,
+    seen_of_entries,
+    shared_of_entries,
 )
+from alikely.models._given_priors import Priors, with_priors
+from alikely.models._people import People, drawn, followers
+from alikely.models._populations import Population, exchangeable, individual
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -57,7 +57,7 @@ PLACES = {
 def cohort(
     counts: xr.Dataset,
     *,
-    human_effects: bool = False,
+    human_effects: bool | Literal["drawn"] = False,
     saturated: bool = False,
     covariates: Covariates | None = None,
     priors: Priors | None = None,
@@ -73,10 +73,13 @@ def cohort(
     ----------
     counts : xarray.Dataset
         As from `alikely.data.cohort_counts`.
-    human_effects : bool
-        Let humans differ in accuracy: the ease of trials is then logit-normal, and log odds of
-        humans differ by effects that sum to zero in each data set. A machine still copies any of
-        them alike.
+    human_effects : bool or "drawn"
+        Let humans differ. True, in accuracy: the ease of trials is then logit-normal, and log odds
+        of humans differ by effects that sum to zero in each data set. A machine copies any of them
+        alike, and its error consistency is that with these humans. ``"drawn"``: humans are drawn
+        from a population, in which accuracies and what is found hard differ, and machines follow
+        what is easy as steeply as they do; error consistency is that with one more of that
+        population, and, apart, with these humans. Counts are then by ``who_was_right``.
     saturated : bool
         Let each probability of a machine to be right, given how many humans are, depart from the
         line that copying implies, by normal deviates on the logit scale of learned spread
@@ -103,14 +106,19 @@ def cohort(
         by which tables of scores know what is what. Deterministics ``human_accuracy`` and
         ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
         be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
-        a new human (entry). Likelihoods ``human_counts_H`` (condition, number of right humans)
-        for each number ``H`` of humans, and ``machine_right`` (row). With covariates of machines
-        or conditions also ``log_odds_ratio`` (entry).
+        a new human (entry); with humans drawn also ``error_consistency_these`` (entry) and
+        ``human_error_consistency_these`` (condition), of the humans who answered, ``following``
+        (entry), ``ability`` and ``loading`` (person). Likelihoods ``human_counts_H`` (condition,
+        number of right humans) for each number ``H`` of humans, with humans drawn ``who_was_right``
+        (stratum), and ``machine_right`` (row). With covariates of machines or conditions also
+        ``log_odds_ratio`` (entry).
 
     Raises
     ------
     ValueError
-        If the counts hold no machine; with human effects, if a human lacks trials; for priors as in
+        If the counts hold no machine; with human effects, if a human lacks trials; with humans
+        drawn, if the counts are not by who was right, a condition has one human, or the model is
+        saturated or has covariates; for priors as in
         `alikely.models.with_priors`; for covariates if one of a machine, condition or human is
         missing, a row is of none, a column is constant, has a group for each row, follows from
         others, or takes a name of the model.
@@ -123,6 +131,13 @@ def cohort(
     is linear in ``s``. A machine's accuracy and the log odds ratio of its answer with that of the
     human it might copy are the parameters; the joint probability follows by [P65]_. They are
     nearly orthogonal, so that chains mix. Signed, as the copy model of [K25]_ is not.
+
+    With humans drawn, human ``h`` is right on an image of ease ``z ~ Normal(0, 1)`` with log odds
+    ``(level + ability[h]) sqrt(1 + .346 w**2) + w z``, ``w = spread loading[h]`` [B68]_; so is a
+    machine, of its own ``level`` and with ``w = spread following``: 0 answers independently, 1 as
+    steeply as people. It is not bound to the line of copying, on which no machine can be more
+    consistent with people than they are with one another; ``copy_probability`` is the slope of the
+    nearest line in ``P``, and may exceed 1. Abilities are normal, loadings log-normal.
 
     Examples
     --------
@@ -141,26 +156,27 @@ def cohort(
     ('family',)
     """
     layout = cohort_layout(counts)
-    at, entry = layout["condition_of_entry"], layout["entry_of_row"]
-    tables = _tables(covariates, counts, human_effects)
+    if human_effects == "drawn":
+        _refuse_with_people(saturated, covariates)
+    elif not isinstance(human_effects, bool):
+        raise ValueError(f"human_effects must be True, False or 'drawn', got {human_effects!r}")
+    tables = _tables(covariates, counts, human_effects is True)
     with pm.Model(coords=layout["coords"]) as model:
         by_human = {"human": np.arange(counts.sizes["person"])}
         known = effects("human_effect", tables, by_human, 0.5)
-        humans = individual(counts, known) if human_effects else exchangeable(counts)
+        humans: Population | People
+        if human_effects == "drawn":
+            humans = drawn(counts)
+        else:
+            humans = individual(counts, known) if human_effects else exchangeable(counts)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
-        seen = _seen(layout, counts, shown, right)
-        accuracy, log_odds_ratio = _machines(layout, seen, tables)
-        # The human whose answer might be copied is right with probability mu.
-        mu = humans.accuracy[at]
-        both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
-        alone = pm.Deterministic("right_alone", (accuracy - both) / (1 - mu), dims="entry")
-        copying = pm.Deterministic("copy_probability", both / mu - alone, dims="entry")
-        pm.Deterministic(
-            "error_consistency", humans.consistency(at, copying, accuracy), dims="entry"
-        )
-        expected = humans.expected[layout["stratum_of_row"]]
-        probability = alone[entry] + copying[entry] * expected
+        seen = seen_of_entries(layout, counts, humans.share, shown, right)
+        level = levels_of_entries(layout, seen, tables)
+        if isinstance(humans, People):
+            probability = followers(layout, seen, humans, level)
+        else:
+            probability = _copiers(layout, seen, humans, level, tables)
         if saturated:
             spread = pm.HalfNormal("departure_sd", 0.5)
             departure = pm.Normal("departure", 0, 1, dims="row")
@@ -170,6 +186,27 @@ def cohort(
             pm.Data(name, layout[name], dims=dim)
         pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
     return with_priors(model, priors)
+
+
+def _copiers(
+    layout: dict[str, Any],
+    seen: Seen,
+    humans: Population,
+    level: Any,
+    tables: dict[str, pd.DataFrame],
+) -> Any:
+    """Machines that copy one of the population or answer alone: right in each row how often."""
+    at, entry = layout["condition_of_entry"], layout["entry_of_row"]
+    accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
+    ratio = (seen.ratio, seen.ratio_information)
+    log_odds_ratio = shared_of_entries("log_odds_ratio", 0.5, layout, ratio, tables)
+    # The human whose answer might be copied is right with probability mu.
+    mu = humans.accuracy[at]
+    both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
+    alone = pm.Deterministic("right_alone", (accuracy - both) / (1 - mu), dims="entry")
+    copying = pm.Deterministic("copy_probability", both / mu - alone, dims="entry")
+    pm.Deterministic("error_consistency", humans.consistency(at, copying, accuracy), dims="entry")
+    return alone[entry] + copying[entry] * humans.expected[layout["stratum_of_row"]]
 
 
 def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
@@ -219,8 +256,8 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
             "person": counts["person"].values.tolist(),
             "entry": entries,
             "row": [
-                f"{entries[e]} | {s} of {h}"
-                for e, s, h in zip(entry, n_right, n_humans, strict=True)
+                f"{entries[e]} | {what}"
+                for e, what in zip(entry, _named(counts, stratum), strict=True)
             ],
         },
         "condition_of_entry": condition,
@@ -233,6 +270,25 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
         "shown": shown[row_machine, stratum],
         "right": counts["right"].values[row_machine, stratum],
     }
+
+
+def _named(counts: xr.Dataset, stratum: NDArray[np.intp]) -> list[str]:
+    """What tells strata of a condition apart: how many were right, or who."""
+    if "answers" in counts:
+        signs = {LEFT_OUT: "", 0: "-", 1: "+"}
+        names = ["".join(signs[x] for x in row) for row in counts["answers"].values.tolist()]
+        return [names[s] for s in stratum]
+    number, of = counts["n_right"].values[stratum], counts["n_humans"].values[stratum]
+    return [f"{s} of {h}" for s, h in zip(number, of, strict=True)]
+
+
+def _refuse_with_people(saturated: bool, covariates: Covariates | None) -> None:
+    if saturated or covariates:
+        given = "saturated=True" if saturated else "covariates"
+        raise ValueError(
+            f"human_effects='drawn' has no {given}: machines follow a curve there, and have no log "
+            "odds ratio; use human_effects=True"
+        )
 
 
 def _tables(
@@ -257,88 +313,6 @@ def _tables(
                 "which their effects sum to zero; leave it out"
             )
     return tables
-
-
-def _machines(
-    layout: dict[str, Any], seen: _Seen, tables: dict[str, pd.DataFrame]
-) -> tuple[Any, Any]:
-    """Accuracy and log odds ratio of every entry."""
-    n = {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
-    at = {"machine": layout["machine_of_entry"], "condition": layout["condition_of_entry"]}
-    mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
-    sd_condition = spread("level_condition_sd", 1, n["condition"])
-    # What an entry shows of what it has in common with others.
-    known = 1 / (sd**2 + 1 / seen.level_information)
-    there = averages(seen.level, known, at["condition"], n["condition"])
-    by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
-    expected = by_condition[at["condition"]]
-    beside = seen.level - there[0][at["condition"]]
-    expected += _effect("level_machine", "machine", n, 1, beside, known, at)
-    expected = sum(effects("level", tables, at, 1), expected)
-    level = informed("level", expected, sd, seen.level, seen.level_information, "entry")
-    accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
-    sd = pm.HalfNormal("log_odds_ratio_sd", 0.5)
-    known = 1 / (sd**2 + 1 / seen.ratio_information)
-    expected = pm.Normal("log_odds_ratio_mean", 0, 2)
-    for dim, scale in (("machine", 1.5), ("condition", 0.5)):
-        expected += _effect(f"log_odds_ratio_{dim}", dim, n, scale, seen.ratio, known, at)
-    expected = sum(effects("log_odds_ratio", tables, at, 1.5), expected)
-    return accuracy, informed(
-        "log_odds_ratio", expected, sd, seen.ratio, seen.ratio_information, "entry"
-    )
-
-
-def _effect(
-    name: str,
-    dim: str,
-    n: dict[str, int],
-    scale: float,
-    seen: Any,
-    information: Any,
-    at: dict[str, NDArray[np.intp]],
-) -> Any:
-    """Effects on entries that sum to zero over a dim; none where there is only one level."""
-    if n[dim] == 1:
-        return pt.zeros(1)
-    sd = spread(f"{name}_sd", scale, n[dim])
-    each, known = averages(seen, information, at[dim], n[dim])
-    return informed_zero_sum(name, sd, each, known.mean(), dim)[at[dim]]
-
-
-class _Seen(NamedTuple):
-    """What answers of machines show of entries, (entry,), and the inverse of its variance."""
-
-    level: Any
-    level_information: Any
-    ratio: Any  # log odds ratio with the human that might be copied
-    ratio_information: Any
-
-
-def _seen(layout: dict[str, Any], counts: xr.Dataset, shown: Any, right: Any) -> _Seen:
-    """Levels and log odds ratios by moments, from data that may be replaced."""
-    entry, stratum = layout["entry_of_row"], layout["stratum_of_row"]
-    n_humans = np.maximum(counts["n_humans"].values[stratum], 1)
-    share = counts["n_right"].values[stratum] / n_humans
-
-    def total(values: Any) -> Any:
-        return sums(values, entry, len(layout["coords"]["entry"]))
-
-    n_trials = total(shown)
-    p, q = ((total(part) + 0.5) / (n_trials + 1) for part in (share * shown, right))
-    mean, one = total(share * shown) / n_trials, total(shown / n_humans) / n_trials
-    even = p * (1 - p)
-    # Of the spread of the shares of right humans, what is not chance.
-    alike = (total(share**2 * shown) / n_trials - mean**2) / even - one
-    alike = pt.clip(alike / pt.maximum(1 - one, TINY), *ALIKE)
-    slope = (total(share * right) / n_trials - mean * total(right) / n_trials) / (alike * even)
-    low, high = pt.maximum(p + q - 1, 0), pt.minimum(p, q)
-    # Chance may carry copying beyond what is possible.
-    both = low + (high - low) * pt.clip((p * q + slope * even - low) / (high - low), *ALIKE)
-    cells = both, 1 - p - q + both, p - both, q - both
-    ratio = pt.log(cells[0]) + pt.log(cells[1]) - pt.log(cells[2]) - pt.log(cells[3])
-    # The human is not known, but those who are like it.
-    information = n_trials * alike**2 / sum(1 / cell for cell in cells)
-    return _Seen(log_odds(q), n_trials * q * (1 - q), ratio, information)
 
 
 def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pymc as pm
@@ -27,14 +28,17 @@ EASE = np.linspace(-6, 6, 601)
 
 
 @functools.cache
-def _cohort_counts(n_machines: int, n_conditions: int) -> xr.Dataset:
-    return cohort_counts(experiment(N_HUMANS, N_TRIALS, n_machines, n_conditions))
+def _cohort_counts(n_machines: int, n_conditions: int, by_person: bool = False) -> xr.Dataset:
+    trials = experiment(N_HUMANS, N_TRIALS, n_machines, n_conditions)
+    return cohort_counts(trials, who_was_right=by_person)
 
 
 def _design(
-    size: tuple[int, int] = SMALL, human_effects: bool = False, saturated: bool = False
+    size: tuple[int, int] = SMALL,
+    human_effects: bool | Literal["drawn"] = False,
+    saturated: bool = False,
 ) -> pm.Model:
-    counts = _cohort_counts(*size)
+    counts = _cohort_counts(*size, human_effects == "drawn")
     return models.cohort(counts, human_effects=human_effects, saturated=saturated)
 
 
@@ -75,6 +79,50 @@ def _data_of_humans(
         "human_totals": answers.sum(axis=1),
         **_machines(truth, counts, again, size, rng),
     }
+
+
+def _data_of_people(
+    truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
+) -> Values:
+    """People of a population, whose accuracies and slopes differ; machines with their own."""
+    counts = _cohort_counts(*size, True)
+    layout = cohort_layout(counts)
+    ability, log_loading = truth["ability"], np.log(truth["loading"])
+    spread = np.exp(truth["human_spread_condition"])
+
+    def right(condition: int, ease: Floats) -> Floats:
+        """Probabilities of all, (image, person); levels and spreads are means over these people."""
+        slope = spread[condition] * np.exp(log_loading - log_loading.mean())
+        level = truth["human_level"][condition] + ability - ability.mean()
+        return _curve(level, slope, ease)
+
+    patterns, place = counts["answers"].values, counts["stratum_condition"].values
+    found = np.zeros(len(place), dtype=np.int64)
+    for c in range(size[1]):
+        p = right(c, rng.normal(size=N_TRIALS))
+        answers = rng.random(p.shape) < p
+        here = (answers[:, None] == patterns).all(axis=2) & (place == c)
+        found += here.sum(axis=0)
+
+    shown = found[layout["stratum_of_row"]]
+    correct = []
+    for stratum, entry, n in zip(
+        layout["stratum_of_row"], layout["entry_of_row"], shown, strict=True
+    ):
+        c = place[stratum]
+        of_humans = right(c, EASE)
+        likely = np.where(patterns[stratum] == 1, of_humans, 1 - of_humans).prod(axis=1)
+        weight = np.exp(-(EASE**2) / 2) * likely
+        ease = EASE[rng.choice(len(EASE), n, p=weight / weight.sum())]
+        slope = spread[c] * truth["following"][entry]
+        p = _curve(truth["level"][[entry]], slope, ease)[:, 0]
+        correct.append((rng.random(n) < p).sum())
+    return {"human_data": found, "shown": shown, "right": np.array(correct)}
+
+
+def _curve(level: Floats, slope: Floats, ease: Floats) -> Floats:
+    """Averaging over images flattens a logistic curve; levels are those of accuracies."""
+    return _logistic(level * np.sqrt(1 + 0.346 * slope**2) + slope * ease[:, None])
 
 
 def _by_number(s: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -153,6 +201,11 @@ MAIN = Case(
 )
 SPREADS = ("human_spread_mean", "human_spread_sd", "human_spread_dataset_share")
 OF_HUMANS = (*SPREADS, "human_effect_sd", "human_effect")
+OF_PEOPLE = (
+    *SPREADS, "ability_sd", "ability", "loading_sd", "loading", "human_error_consistency_these",
+    "following_mean", "following_sd", "following_machine_sd", "following_condition_sd", "following",
+    "error_consistency_these",
+)  # fmt: skip
 OF_MANY = tuple(q for q in MAIN.quantities if not q.startswith("human_consistency"))
 # With one machine or two conditions spreads are given.
 GIVEN = tuple(
@@ -176,6 +229,15 @@ CASE = MAIN._replace(
             functools.partial(_design, human_effects=True),
             simulate=_data_of_humans,
             quantities=OF_HUMANS + OF_MANY,
+        ),
+        "people": MAIN.branch(
+            f"{MAIN.words}; humans and their population",
+            functools.partial(_design, human_effects="drawn"),
+            simulate=_data_of_people,
+            quantities=OF_PEOPLE + tuple(q for q in OF_MANY if not q.startswith("log_odds")),
+            target_accept=LONG_STEPS,
+            # Draws hang together less.
+            thin=5,
         ),
         "saturated": MAIN.branch(
             f"{MAIN.words}; departures from the line",
