@@ -20,8 +20,9 @@ def test_plan_goes_to_a_file_that_trials_take(
     line = ["choose", str(file), "--between", "model_1", "model_2", "--images", "40"]
     assert main([*line, "--out", str(out), "--layout", "psychopy", "--quiet"]) == 0
     told = capsys.readouterr().out
-    assert "Show 40 of 160 images: of the difference of model_1 and model_2" in " ".join(
-        told.split()
+    assert (
+        "Show 40 of the 160 images. They should tell as much about whether model_1 or model_2"
+        in " ".join(told.split())
     )
     assert max(map(len, told.splitlines()[:-2])) <= 80
     plan = pd.read_csv(out)

@@ -14,12 +14,14 @@ from scipy import stats
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import freedom_of
 from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
 from alikely.inference.weighted import (
     TOSSED,
     deviations,
     effective_images,
     freedom,
+    freedom_of_sums,
     holding,
     multiplicities,
     second_order_bias,
@@ -43,6 +45,12 @@ def test_simple_random_samples_have_their_textbook_variance() -> None:
 def test_few_images_and_freedom() -> None:
     assert effective_images(np.array([[1.0, 1, 0], [0, 0, 0]])).tolist() == [2, 0]
     assert freedom(np.ones(5)).item() == np.inf
+    # A part of the variance that is known adds to it and to nothing else.
+    sampled, fourth = np.array(10.0), np.array(34.0)
+    more = freedom_of_sums(2 * sampled, sampled, fourth, 5) / freedom_of_sums(
+        sampled, sampled, fourth, 5
+    )
+    assert more == pytest.approx(4)
     assert np.isnan(student_deviate(np.array([np.nan]), 0.95)).all()
     lower, upper = holding(np.array([0.1, np.nan]), np.array([0.2, np.nan]), np.array([0.3, 0.3]))
     assert (lower[0], upper[0]) == (0.1, 0.3)
@@ -120,8 +128,11 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         assert row["eti95_lb"] == pytest.approx(ours.lower[0], abs=1e-9)
         assert "chosen images" in result.summary()["note"].iloc[0]
         assert "p_null" not in result.summary()
-        assert "of several people this posterior covers 89 %" in found.loc["posterior", "note"]
-        # Bootstrap: its standard error is off by sqrt(1/2n) and by what is not linear.
+        assert (
+            "of several people this posterior may be too narrow" in found.loc["posterior", "note"]
+        )
+        # Bootstrap: its standard error is off by sqrt(1/2n) = .011, has no tossed answers (4 of 64,
+        # 3 % of a standard error, more where few images tell) and holds what is not linear (1/60).
         assert found.loc["bootstrap", "se"] == pytest.approx(row["se"], rel=0.15)
         posterior = result.data["posterior"]
         assert posterior.attrs["joint"] == 1
@@ -192,6 +203,8 @@ def test_what_is_left_of_the_bias_over_all_samples() -> None:
         plain.append(float(metric.value(shares[0].mean(axis=1))))
         bias = second_order_bias(metric.influence, shares, w, pi, [np.ones(7, dtype=bool)], "pool")
         without.append(plain[-1] - bias[0])
+    # What is left is of the next order: smaller by about the relative variance of a cell, which is
+    # (1 - 7/14) (1 - p) / (7 p) = .2 of a quarter; half as much again for cells that are rarer.
     assert abs(np.nanmean(without) - truth) < 0.3 * abs(np.nanmean(plain) - truth)
 
 
@@ -300,7 +313,9 @@ def test_observed_agreement_by_size_is_unbiased_over_many_designs(
     )
     assert abs(values.mean()) < 4 * error
     assert abs(values.mean()) < abs(plain.mean())
-    assert values.std() < 1.02 * plain.std()
+    # The bias is of the order 1/n beside an error of 1/sqrt(n): taking it off adds its own square,
+    # of 1/60 at most, to the spread.
+    assert values.std() < (1 + 1 / 60) * plain.std()
 
 
 @pytest.mark.slow
@@ -334,3 +349,94 @@ def test_benchmarks_weigh_chosen_images(
     # Five machines of one sample hang together: the error is that of as many samples.
     assert coverage > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)
     assert abs(bias) < 0.02
+
+
+def _planned(
+    pair: tuple[str, str] | str, n: int, population: str = "pool", names: tuple[str, ...] = ("p0",)
+) -> al.Result:
+    """Error consistency of people with four machines, of images chosen for some."""
+    rng = np.random.default_rng(11)
+    ease = rng.normal(size=240)
+    machines = ease + rng.normal(0, 0.8, (6, 240)) > -0.4
+    people = ease + rng.normal(0, 0.8, (2, 240)) > -0.2
+    everybody = al.Trials.from_correct(
+        np.concatenate([people, machines]).astype(float),
+        observers=["p0", "p1", *(f"m{k}" for k in range(6))],
+        kind=["human"] * 2 + ["model"] * 6,
+    )
+    plan = al.planning.choose_images(everybody.select(kind="model"), n, pair, rng=4)
+    table = everybody.to_table()
+    seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
+    trials = al.Trials.from_table(table[seen]).with_inclusion(plan, population=population)
+    pairs = [(p, f"m{k}") for p in names for k in range(4)]
+    return al.error_consistency(trials, pairs, n_resamples=200, n_draws=200, rng=5)
+
+
+def test_rows_of_differences_say_how_images_were_chosen() -> None:
+    for population, whom in (("pool", "for the pool they come"), ("images", "for images like")):
+        result = _planned(("m0", "m1"), 40, population, ("p0", "p1"))
+        note = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m2"})["note"]
+        for school in ("analytic", "bootstrap"):
+            assert note[school].startswith(f"chosen images, weighted, {whom}")
+        assert note["posterior"].startswith(f"chosen images, by strata, {whom}")
+        assert "of several people this posterior may be too narrow" in note["posterior"]
+    weights = np.array([1.0, -1, 0, 0, 0, 0, 0, 0])
+    found = al.contrast(result, weights).loc["analytic"]
+    centre = float(weights @ result.estimates["centre"].values)
+    assert abs(centre - found["estimate"]) > 5e-4
+    assert f"its interval lies about {centre:.3f}" in found["note"]
+
+
+def test_the_mark_of_few_images_knows_what_the_plan_was_made_for() -> None:
+    result = _planned(("m0", "m1"), 40)
+    notes = result.summary().set_index("observer_b")["note"]
+    effective = dict(zip(notes.index, result.estimates["effective_images"].values, strict=True))
+    few = [name for name, value in effective.items() if value < 15]
+    assert {"m0", "m2"} & set(few)
+    for name in few:
+        rests = f"rests on {effective[name]:.1f} images"
+        mine = name in ("m0", "m1")
+        assert (f"its error {rests}: rough" in notes[name]) is mine
+        assert (
+            f"the plan was not made for this; its error {rests}, and" in notes[name]
+        ) is not mine
+    other = al.difference(result, {"observer_b": "m2"}, {"observer_b": "m3"})["note"]
+    for school in ("analytic", "bootstrap"):
+        assert "the plan was not made for this" in other[school]
+    # By size a plan does not say whom it was made for.
+    sized = _planned("all pairs", 40).summary()["note"]
+    assert not sized.str.contains("not made for|rough").any()
+
+
+def test_nothing_is_starved_where_all_images_were_shown() -> None:
+    for population in ("pool", "images"):
+        result = _planned(("m0", "m1"), 240, population)
+        found = al.difference(result, {"observer_b": "m0"}, {"observer_b": "m1"}).loc["analytic"]
+        assert bool(found["se"] == 0) is (population == "pool")
+        if population == "pool":
+            assert "rests on" not in found["note"]
+    x = np.random.default_rng(1).random((2, 60)) < 0.7
+    person = np.random.default_rng(2).random((1, 60)) < 0.7
+    own = by_weights(x, person, np.ones(60), np.array([[1.0, -1.0]]), "pool")
+    assert np.isinf(own.effective).all()
+
+
+def test_freedom_is_of_the_images_that_were_shown() -> None:
+    """Door, contrast and plan count alike, also images that were certain to be shown."""
+    rng = np.random.default_rng(12)
+    x, person = rng.random((3, 30)) < 0.6, rng.random((1, 30)) < 0.6
+    pi = np.where(np.arange(30) < 12, 1.0, 0.3)
+    plan = pd.DataFrame({"item": [f"i{k}" for k in range(30)], "inclusion": pi})
+    trials = al.Trials.from_correct(
+        np.concatenate([person, x]).astype(float), observers=["p", "m0", "m1", "m2"],
+        kind=["human"] + ["model"] * 3, item=plan["item"].tolist(),
+    ).with_inclusion(plan, population="pool")  # fmt: skip
+    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0)
+    for weights in (np.array([1.0, -1, 0]), np.array([0.0, 0, 1])):
+        (df,), _ = freedom_of(result.table, result.metric, weights[None])
+        own = by_weights(x, person, pi, weights[None], "pool")
+        centre = float(weights @ result.estimates["centre"].values)
+        row = al.contrast(result, weights).loc["analytic"]
+        half = student_deviate(np.array(df), 0.95) * row["se"]
+        assert own.upper[0] == pytest.approx(max(centre + half, own.value[0]), abs=1e-9)
+    assert df == pytest.approx(result.estimates["df"].values[2])

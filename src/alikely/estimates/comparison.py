@@ -27,9 +27,9 @@ from alikely._base.names import listed, nearest
 from alikely.data.inclusion import refuse_inclusion
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
-from alikely.estimates.chosen import several_people, starved
+from alikely.estimates.chosen import of_design
 from alikely.estimates.result import LABELS, Result
-from alikely.inference.influence import covariance_of, freedom_of
+from alikely.inference.influence import covariance_of
 from alikely.inference.null import log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.inference.weighted import holding, student_deviate
@@ -267,11 +267,7 @@ def contrast(
     cluster = result.data.attrs["cluster"] or None
     se = float(np.sqrt(covariance_of(part, result.metric, cluster, w[None])[0, 0]))
     # Of chosen images about the weighted value, with the degrees of freedom that the design leaves.
-    centre, df, known = estimate, np.inf, ""
-    if "inclusion" in part:
-        centre = float(w @ result.estimates["centre"].values[chosen])
-        freed, effective = freedom_of(part, result.metric, w[None])
-        df, known = float(freed[0]), starved(float(effective[0]))
+    centre, df, told = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
     limits = np.array(_analytic_bounds(result.metric, w, centre, se, ci_prob, df))
     lower, upper = holding(limits[0], limits[1], np.array(estimate))
     rows: dict[str, dict[str, object]] = {
@@ -281,7 +277,9 @@ def contrast(
             bounds[0]: lower,
             bounds[1]: upper,
             "p_value": 2 * stats.t.sf(abs(centre) / se, df) if se > 0 else np.nan,
-            "note": _joined(_undefined_note(result, chosen), result.repeats_note(), known),
+            "note": _joined(
+                told["analytic"], _undefined_note(result, chosen), result.repeats_note()
+            ),
         }
     }
     for school in ("bootstrap", "posterior"):
@@ -301,13 +299,12 @@ def contrast(
             known = (
                 result.cluster_note()
                 or (PRIOR_ALONE if se < ROUNDING else "")
-                or several_people(part)
                 or _ceiling_note(part)
                 or _few_note(part, w, result.metric)
                 or unbounded
                 or _scale_note(result, chosen)
             )
-        rows[school]["note"] = _joined(result.repeats_note(), known)
+        rows[school]["note"] = _joined(told[school], result.repeats_note(), known)
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", "note"])

@@ -106,17 +106,21 @@ def estimate(
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
     """Bias, variance of tossed answers, degrees of freedom, effective images: (4, pair)."""
     bias = np.zeros(len(slopes)) if ready.bias is None else ready.bias()
-    tossed, total, fourth = np.zeros(len(slopes)), *_powers(slopes)
+    tossed, square = np.zeros(len(slopes)), slopes**2
+    sampled, fourth = square.sum(axis=1), (square**2).sum(axis=1)
     for rows, moved in [] if ready.tossed is None else ready.tossed():
-        second, of_these = _powers(moved)
-        tossed[rows] += second
-        fourth[rows] += of_these
-    total, n_shown = total + tossed, block.shown().sum(axis=1)
-    effective = effective_images(slopes)
-    if block.population == "pool":
-        # Of images that are all certain to be shown nothing is left open.
-        effective[~(block.shown() & (block.inclusion < 1)).any(axis=1)] = np.inf
-    return np.array([bias, tossed, freedom_of_sums(total, fourth, n_shown), effective])
+        tossed[rows] += (moved**2).sum(axis=1)
+    df = freedom_of_sums(sampled + tossed, sampled, fourth, block.shown().sum(axis=1))
+    # Of images that are all certain to be shown nothing is left open.
+    effective = np.where(_open(block), effective_images(slopes), np.inf)
+    return np.array([bias, tossed, df, effective])
+
+
+def _open(block: Block) -> NDArray[np.bool_]:
+    """Whether chance in drawing images moves each pair of a block."""
+    if block.population != "pool":
+        return np.ones(len(block.a), dtype=bool)
+    return np.asarray((block.shown() & (block.inclusion < 1)).any(axis=1))
 
 
 def covariance(
@@ -227,21 +231,21 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
     -------
     df, effective : ndarray, shape (sum,)
         As from `alikely.inference.weighted.freedom` and
-        `alikely.inference.weighted.effective_images`.
+        `alikely.inference.weighted.effective_images`; the latter infinite where nothing is open.
     """
     moved = np.concatenate(list(_moved(_influence_columns(table, metric, None), weights)), axis=1)
-    total, fourth = _powers(moved)
+    square = moved**2
+    sampled, fourth = square.sum(axis=1), (square**2).sum(axis=1)
+    total = sampled.copy()
     for tossed in _moved(_tossed_columns(table, metric), weights):
-        second, of_these = _powers(tossed)
-        total, fourth = total + second, fourth + of_these
-    n_shown = np.maximum((moved != 0).sum(axis=1), 1)
-    return freedom_of_sums(total, fourth, n_shown), effective_images(moved)
-
-
-def _powers(moved: Floats) -> tuple[Floats, Floats]:
-    """Sums of second and of fourth powers over trials."""
-    square = moved * moved
-    return square.sum(axis=1), (square * square).sum(axis=1)
+        total += (tossed**2).sum(axis=1)
+    used, n_shown, left = weights != 0, np.zeros(len(weights), dtype=np.intp), []
+    for block in blocks(table):
+        # Images that any entry of the sum rests on.
+        n_shown += (used[:, block.rows] @ block.shown()).sum(axis=1)
+        left.append(_open(block))
+    effective = np.where(used @ np.concatenate(left), effective_images(moved), np.inf)
+    return freedom_of_sums(total, sampled, fourth, np.maximum(n_shown, 1)), effective
 
 
 Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]

@@ -75,6 +75,13 @@ def deviations(
     -------
     ndarray, shape (..., image)
 
+    Notes
+    -----
+    About the mean of all images, also where they were drawn by strata: what lies between strata
+    counts, though their numbers are fixed, and 95 % intervals hold about 97 %. About the mean of
+    each stratum they held .91 to .97 near the ceiling, where the few images of a stratum often
+    show no spread.
+
     Examples
     --------
     >>> y, pi = np.array([0.3, -0.1, -0.2]), np.array([1.0, 0.5, 0.5])
@@ -137,16 +144,21 @@ def freedom(deviation: Floats, n: int | NDArray[np.integer] | None = None) -> Fl
     """
     square = deviation**2
     n = deviation.shape[-1] if n is None else n
-    return freedom_of_sums(square.sum(axis=-1), (square**2).sum(axis=-1), n)
+    total = square.sum(axis=-1)
+    return freedom_of_sums(total, total, (square**2).sum(axis=-1), n)
 
 
-def freedom_of_sums(total: Floats, fourth: Floats, n: int | NDArray[np.integer]) -> Floats:
+def freedom_of_sums(
+    total: Floats, sampled: Floats, fourth: Floats, n: int | NDArray[np.integer]
+) -> Floats:
     """Degrees of freedom as in `freedom`, from sums of second and of fourth powers.
 
     Parameters
     ----------
-    total, fourth : ndarray, shape (...)
-        Sums of ``u^2`` and of ``u^4``.
+    total : ndarray, shape (...)
+        Sum of ``u^2`` with that of tossed answers, which is known and has no error of its own.
+    sampled, fourth : ndarray, shape (...)
+        Sums of ``u^2`` and of ``u^4`` over images.
     n : int or ndarray, shape (...)
         Images shown.
 
@@ -156,10 +168,10 @@ def freedom_of_sums(total: Floats, fourth: Floats, n: int | NDArray[np.integer])
 
     Examples
     --------
-    >>> round(float(freedom_of_sums(np.array(10.0), np.array(34.0), 5)), 2)
+    >>> round(float(freedom_of_sums(np.array(10.0), np.array(10.0), np.array(34.0), 5)), 2)
     14.29
     """
-    varying = fourth - total**2 / n
+    varying = fourth - sampled**2 / n
     with np.errstate(divide="ignore", invalid="ignore"):
         out = np.where(varying > 1e-12 * total**2, 2 * total**2 / varying, np.inf)
     return np.asarray(np.maximum(out, 1.0))
@@ -302,7 +314,7 @@ def second_order_bias(
     Returns
     -------
     ndarray, shape (pair,)
-        0 where it cannot be told.
+        0 where it cannot be told, as near a kink of the metric.
 
     Examples
     --------

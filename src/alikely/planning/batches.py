@@ -20,13 +20,23 @@ from alikely.data.trials import Trials
 from alikely.inference.weighted import Population
 from alikely.planning.designs import FEWEST, Strata, allocation
 from alikely.planning.pools import Pool
-from alikely.planning.rehearsal import Drawing, Found, by_strata, kappa, true_contrasts
+from alikely.planning.rehearsal import (
+    Drawing,
+    Found,
+    by_strata,
+    drawn_alike,
+    kappa,
+    true_contrasts,
+)
 from alikely.planning.rehearsals import FEWEST_DESIGNS, N_DRAWS, Human, Scene, scenes
 from alikely.planning.rows import rows_of
 from alikely.planning.sizes import effects
 from alikely.planning.targets import Target
 
-__all__ = ["batches_table", "next_images", "renewed_shown"]
+__all__ = ["batches_table", "next_images", "renewed_shown", "require_renewable"]
+
+# Whose influence `renewed_shown` follows.
+RENEWED_FOR = "error_consistency"
 
 
 def renewed_shown(
@@ -102,7 +112,6 @@ def next_images(
     """Table and designs of `alikely.planning.stimulus_plan.StimulusPlan.next_batch`."""
     if table["list"].nunique() > 1:
         raise ValueError("batches are for one list that all people share; plan images='shared'")
-    _require_strata(drawings)
     parts, renewed = [], []
     done = table["batch"] if "batch" in table else pd.Series(1, index=table.index)
     number = int(done.max()) + 1
@@ -126,7 +135,8 @@ def next_images(
         more = renewed_shown(strata, held, right, shown, n, contrasts)
         left = np.setdiff1d(np.arange(pool.n_images), at)
         fresh = [
-            generator.permutation(left[strata.number[left] == g])[:k] for g, k in enumerate(more)
+            drawn_alike(left[strata.number[left] == g], k, drawing.classes, generator)
+            for g, k in enumerate(more)
         ]
         total = shown + more
         again = drawing._replace(inclusion=(total / held)[strata.number], shown=total)
@@ -142,11 +152,24 @@ def next_images(
     return joined[[*front, *joined.columns.drop(front)]], tuple(renewed)
 
 
-def _require_strata(drawings: Sequence[Drawing]) -> None:
+def require_renewable(drawings: Sequence[Drawing], metric: str) -> None:
+    """Refuse batches of plans without strata, or for a metric whose spread they do not follow.
+
+    Parameters
+    ----------
+    drawings : sequence of Drawing
+    metric : str
+
+    Raises
+    ------
+    ValueError
+    """
+    if metric != RENEWED_FOR:
+        raise ValueError(f"batches are renewed for {RENEWED_FOR}; this plan is for {metric}")
     if any(drawing.strata is None for drawing in drawings):
         raise ValueError(
-            "batches are renewed for plans of up to four machines, whose strata need no weights; "
-            "for more plan one batch"
+            "this plan is drawn by size (more than four machines, or too few images for strata), "
+            "whose weights would hang on the answers: one batch"
         )
 
 
@@ -176,6 +199,7 @@ def batches_table(
     pools: Sequence[Pool],
     drawings: Sequence[Drawing],
     target: Target,
+    metric: str,
     width: float,
     *,
     batch: int,
@@ -187,7 +211,9 @@ def batches_table(
     rng: RandomState,
 ) -> pd.DataFrame:
     """Table of `alikely.planning.stimulus_plan.StimulusPlan.simulate_batches`."""
-    _require_strata(drawings)
+    require_renewable(drawings, metric)
+    if population not in ("pool", "images"):
+        raise ValueError(f"population must be 'pool' or 'images', got {population!r}")
     if not 0 < width < 2:
         raise ValueError(f"width must lie in (0, 2), got {width}")
     if batch < 1:
@@ -196,9 +222,7 @@ def batches_table(
         raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
     generator = np.random.default_rng(seed_sequence(rng))
     rows = []
-    people = scenes(
-        pools, drawings, target, "error_consistency", human, accuracy, follows, 1, generator
-    )
+    people = scenes(pools, drawings, target, metric, human, accuracy, follows, 1, generator)
     for scene in people:
         strata = scene.drawing.strata
         assert strata is not None
@@ -247,8 +271,11 @@ def _stopped(
         shown = np.bincount(strata.number[at], minlength=len(held))
         right = np.bincount(strata.number[at], own[0], minlength=len(held))
         more = renewed_shown(strata, held, right, shown, min(batch, left), contrasts)
-        rest = rng.permutation(np.setdiff1d(np.arange(len(strata.number)), at))
-        fresh = [rest[strata.number[rest] == g][:k] for g, k in enumerate(more)]
+        rest = np.setdiff1d(np.arange(len(strata.number)), at)
+        fresh = [
+            drawn_alike(rest[strata.number[rest] == g], k, scene.drawing.classes, rng)
+            for g, k in enumerate(more)
+        ]
         at = np.sort(np.concatenate([at, *fresh]))
 
 

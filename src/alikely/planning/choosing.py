@@ -25,9 +25,9 @@ from alikely._base.steps import tracked
 from alikely.data.trials import Trials
 from alikely.metrics import get_metric
 from alikely.planning.designs import fewest_images, strata_of
+from alikely.planning.plan_notes import notes_of
 from alikely.planning.pools import Pool, pools_of
-from alikely.planning.precision import drawing_of, expected_precision, sizes_of
-from alikely.planning.rehearsal import Drawing
+from alikely.planning.precision import drawing_of, expected_of, lacks_room, sizes_of
 from alikely.planning.rows import rows_of
 from alikely.planning.sizes import AIMS
 from alikely.planning.stimulus_plan import StimulusPlan
@@ -35,21 +35,12 @@ from alikely.planning.targets import Target, WhatFor, require_apart, target_of
 
 __all__ = ["choose_images"]
 
-HARD = (
-    "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
-    "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
-)
 TOO_FEW = (
-    "{name}: strata of these machines need {least} images; drawn by size, weighted, without a "
-    "posterior"
+    "{name}: strata of these machines need {least} images; all are drawn by size, weighted, "
+    "without a posterior"
 )
-CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
-# From here on a share of hard images, or of a class, is worth a word.
-MUCH, SKEWED = 0.1, 2.0
 # Of a row of the table, as it is put together: its texts are shared, its columns are not.
 TABLE_BYTES = 300
-# Joint errors that agreement of wrong answers should rest on.
-FLOOR = 20
 
 
 def choose_images(
@@ -128,7 +119,6 @@ def choose_images(
     >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
     >>> plan
     <StimulusPlan: 40 images for the difference of model_1 and model_2>
-      note: classes are not as frequent as in the pool; by_class=True balances them
     >>> bool(plan.expected.set_index("design").loc["chosen", "trials_saved"] > 1)
     True
     """
@@ -145,12 +135,15 @@ def choose_images(
         wanted = wanted._replace(settled=())
     seeds = seed_sequence(rng).spawn(len(pools))
     lists = n_people if images == "separate" else 1
-    rows, expected, drawings, notes = [], [], [], _unknown(trials, seen)
+    rows, drawings, notes = [], [], _unknown(trials, seen)
     if isinstance(n, Mapping):
         _check_conditions(n, pools)
-    for pool, seed in zip(pools, seeds, strict=True):
-        count = _number(n, pool)
+    counts = [_number(n, pool) for pool in pools]
+    for pool in pools:
         require_apart(pool, wanted)
+    wanted, scarce = _strata_or_sizes(pools, wanted, counts)
+    notes += scarce
+    for pool, count, seed in zip(pools, counts, seeds, strict=True):
         size = sizes_of(pool, wanted, metric)
         check_memory(
             TABLE_BYTES * lists * count * len(pools),
@@ -162,16 +155,12 @@ def choose_images(
         for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
             rows.append(rows_of(pool, drawing, at).assign(list=number))
-        place = {"dataset": pool.dataset, "condition": pool.condition}
-        found = expected_precision(pool, size, wanted, drawing, metric, count)
-        expected.append(found.assign(**place))
         drawings.append(drawing)
-        notes += _notes(pool, drawing, wanted, metric)
+        notes += notes_of(pool, drawing, wanted, metric, len(pools) > 1)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
-    told = pd.concat(expected, ignore_index=True)
     return StimulusPlan(
         table[["list", *table.columns.drop("list")]],
-        told[["dataset", "condition", *told.columns.drop(["dataset", "condition"])]],
+        expected_of(pools, drawings, wanted, metric),
         wanted.text,
         metric,
         images,
@@ -243,32 +232,17 @@ def _number(n: int | Mapping[str, int], pool: Pool) -> int:
     return int(n)
 
 
-def _notes(pool: Pool, drawing: Drawing, target: Target, metric: str) -> list[str]:
-    """What people may make of the images, and what was left out."""
-    notes, pi = [], drawing.inclusion
-    if target.settled and drawing.strata is None:
-        least = fewest_images(strata_of(pool.correct, target.settled).number)
-        notes.append(TOO_FEW.format(name=pool.name, least=least))
-    if pool.lost:
-        notes.append(
-            f"{pool.name}: {pool.lost} images that not every machine saw are left out of the pool"
-        )
-    hard = pool.correct.mean(axis=0) <= 0.5
-    share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
-    if share - usual > MUCH:
-        notes.append(HARD.format(share=share, pool=usual))
-    if pool.truth.any():
-        _, number = np.unique(pool.truth.astype(str), return_inverse=True)
-        ratio = np.bincount(number, pi) / np.bincount(number) / pi.mean()
-        if ratio.max() / max(ratio.min(), 1e-9) > SKEWED and drawing.classes is None:
-            notes.append(CLASSES)
-    if AIMS[metric] is None:
-        errors = ~pool.correct[np.flatnonzero(target.each(len(pool.machines)).any(axis=0))]
-        # People who err as often as the machines do on average.
-        joint = ((pi * (1 - pool.correct.mean(axis=0))) * errors).sum(axis=1)
-        if joint.min() < FLOOR:
-            notes.append(
-                f"{pool.name}: about {joint.min():.0f} images that both get wrong, and agreement "
-                f"of wrong answers should rest on {FLOOR}; show more"
-            )
-    return notes
+def _strata_or_sizes(
+    pools: Sequence[Pool], target: Target, counts: Sequence[int]
+) -> tuple[Target, list[str]]:
+    """The target, without strata where a condition has no room for those of three or four.
+
+    One table cannot hold strata of some conditions: what is joined to it would lack the others.
+    """
+    scarce = []
+    if len(target.settled) > 2:
+        for pool, count in zip(pools, counts, strict=True):
+            if lacks_room(pool, target, count):
+                least = fewest_images(strata_of(pool.correct, target.settled).number)
+                scarce.append(TOO_FEW.format(name=pool.name, least=least))
+    return (target._replace(settled=()) if scarce else target), scarce

@@ -124,8 +124,8 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
     least = np.minimum(FEWEST, held)
     if n < fewest_images(number):
         raise ValueError(
-            f"n must be at least {least.sum()}, {FEWEST} images for each of {len(held)} strata of "
-            f"answers that these machines give; got {n}"
+            f"n must be at least {least.sum()}, up to {FEWEST} images for each of {len(held)} "
+            f"strata of answers that these machines give; got {n}"
         )
     share = _capped(np.asarray(held * rms, np.float64), least.astype(float), held.astype(float), n)
     whole = np.floor(share + 1e-9).astype(np.intp)

@@ -15,7 +15,14 @@ from alikely.planning.rehearsal import NO_STRATA, Drawing
 from alikely.planning.sizes import AIMS, joint_error_sizes, sizes, spread_in_strata
 from alikely.planning.targets import Target
 
-__all__ = ["drawing_of", "expected_precision", "precision_by_number", "sizes_of"]
+__all__ = [
+    "drawing_of",
+    "expected_of",
+    "expected_precision",
+    "lacks_room",
+    "precision_by_number",
+    "sizes_of",
+]
 
 
 def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
@@ -36,6 +43,26 @@ def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
     if aim is None:
         return joint_error_sizes(pool.correct, pool.wrong, target.each(len(pool.machines)))
     return sizes(pool.correct, target.contrasts, aim)
+
+
+def lacks_room(pool: Pool, target: Target, n: int) -> bool:
+    """Whether the strata of a target need more images than are shown.
+
+    Parameters
+    ----------
+    pool : Pool
+    target : Target
+    n : int
+        Images to show.
+
+    Returns
+    -------
+    bool
+        False where there are no strata.
+    """
+    if not target.settled:
+        return False
+    return fewest_images(strata_of(pool.correct, target.settled).number) > n
 
 
 def drawing_of(
@@ -62,9 +89,6 @@ def drawing_of(
     """
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     strata = strata_of(pool.correct, target.settled) if target.settled else None
-    if strata is not None and len(target.settled) > 2 and fewest_images(strata.number) > n:
-        # More machines have sizes to fall back on; the plan says so.
-        strata = None
     if strata is None:
         share = {} if even is None else {"even": even}
         if even == 0 and not size.all():
@@ -133,6 +157,33 @@ def expected_precision(
     return table.assign(
         se_pool=np.sqrt(variance), se_images=np.sqrt(variance + beyond), trials_saved=saved
     )
+
+
+def expected_of(
+    pools: Sequence[Pool], drawings: Sequence[Drawing], target: Target, metric: str
+) -> pd.DataFrame:
+    """Expected standard errors of a plan, condition by condition.
+
+    Parameters
+    ----------
+    pools : sequence of Pool
+    drawings : sequence of Drawing
+    target : Target
+    metric : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `expected_precision`, after ``dataset, condition``.
+    """
+    tables = []
+    for pool, drawing in zip(pools, drawings, strict=True):
+        n, size = round(float(drawing.inclusion.sum())), sizes_of(pool, target, metric)
+        found = expected_precision(pool, size, target, drawing, metric, n)
+        found.insert(0, "dataset", pool.dataset)
+        found.insert(1, "condition", pool.condition)
+        tables.append(found)
+    return pd.concat(tables, ignore_index=True)
 
 
 def precision_by_number(

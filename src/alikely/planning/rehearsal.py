@@ -31,6 +31,7 @@ __all__ = [
     "Found",
     "by_strata",
     "by_weights",
+    "drawn_alike",
     "kappa",
     "simulated_people",
     "true_contrasts",
@@ -46,7 +47,8 @@ class Found(NamedTuple):
     ----------
     value, lower, upper : ndarray, shape (contrast,)
     effective : ndarray, shape (contrast,)
-        Images that the variance of a weighted estimate rests on; infinite for the posterior.
+        Images that the variance of a weighted estimate rests on; infinite for the posterior, and
+        where nothing is open.
     """
 
     value: Floats
@@ -84,12 +86,48 @@ class Drawing(NamedTuple):
             return systematic(self.inclusion, rng, order)
         if self.classes is None:
             return draw_strata(self.strata.number, self.shown, rng)
-        parts = []
-        for g, wanted in enumerate(self.shown):
-            own = np.flatnonzero(self.strata.number == g)
-            equal = np.full(len(own), wanted / len(own))
-            parts.append(own[systematic(equal, rng, _in_classes(self.classes[own], rng))])
+        number = self.strata.number
+        parts = [
+            drawn_alike(np.flatnonzero(number == g), wanted, self.classes, rng)
+            for g, wanted in enumerate(self.shown)
+        ]
         return np.sort(np.concatenate(parts))
+
+
+def drawn_alike(
+    images: NDArray[np.intp],
+    wanted: int,
+    classes: NDArray[np.intp] | None,
+    rng: np.random.Generator,
+) -> NDArray[np.intp]:
+    """Draw so many images, all as likely, spread over classes where these are given.
+
+    Parameters
+    ----------
+    images : ndarray of int
+        Positions to draw from.
+    wanted : int
+    classes : ndarray of int or None
+        Of all images.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> classes = np.repeat([0, 1], 10)
+    >>> drawn = drawn_alike(np.arange(20), 4, classes, np.random.default_rng(1))
+    >>> np.bincount(classes[drawn]).tolist()
+    [2, 2]
+    """
+    if classes is None:
+        return rng.permutation(images)[:wanted]
+    if not wanted:
+        return images[:0]
+    equal = np.full(len(images), wanted / len(images))
+    return images[systematic(equal, rng, _in_classes(classes[images], rng))]
 
 
 def _in_classes(classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -205,12 +243,15 @@ def by_weights(
     u = deviations(psi * w, inclusion, shown, population)
     spread = w * spread_of_images(inclusion, shown, population) * np.sqrt(TOSSED / len(w))
     tossed = answer * spread / 2
-    total = (u**2).sum(axis=1) + (tossed**2).sum(axis=(0, 2))
-    fourth = (u**4).sum(axis=1) + (tossed**4).sum(axis=(0, 2))
-    half = student_deviate(freedom_of_sums(total, fourth, len(w)), ci_prob) * np.sqrt(total)
+    sampled = (u**2).sum(axis=1)
+    total = sampled + (tossed**2).sum(axis=(0, 2))
+    df = freedom_of_sums(total, sampled, (u**4).sum(axis=1), len(w))
+    half = student_deviate(df, ci_prob) * np.sqrt(total)
     without = middle - c @ _bias(x, r, w, inclusion, stratum, population)
     limits = holding(middle - half, middle + half, without)
-    return Found(without, *limits, effective_images(u))
+    # Where all images are certain to be shown nothing is left open.
+    settled = population == "pool" and bool((inclusion == 1).all())
+    return Found(without, *limits, np.where(settled, np.inf, effective_images(u)))
 
 
 def _bias(

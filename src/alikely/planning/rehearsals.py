@@ -15,7 +15,7 @@ from alikely.data.columns import NOT_SHOWN
 from alikely.data.trials import Trials
 from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
 from alikely.planning.pools import Pool
-from alikely.planning.precision import drawing_of, sizes_of
+from alikely.planning.precision import drawing_of, lacks_room, sizes_of
 from alikely.planning.rehearsal import (
     NO_STRATA,
     Drawing,
@@ -148,10 +148,13 @@ def _left_out(
         names = [pool.machines[i] for i in kept]
         rest = pool._replace(machines=names, correct=pool.correct[kept], wrong=pool.wrong[kept])
         contrasts = None if target.contrasts is None else target.contrasts[:, kept]
-        settled = tuple(int(i - (i > out)) for i in target.settled)
-        own = Target(target.text, contrasts, settled)
+        settled = tuple(int(i - (i > out)) for i in target.settled if i != out)
+        own = target._replace(contrasts=contrasts, settled=settled)
+        if lacks_room(rest, own, n):
+            # Two machines have halved cells, which may need more than cells of three.
+            own = own._replace(settled=())
         size = sizes_of(rest, own, metric)
-        again = drawing_of(rest, size, own, n, None, drawing.classes is not None)
+        again = drawing_of(rest, size, own, n, drawing.even, drawing.classes is not None)
         person = pool.correct[out]
         labels = {
             **place,

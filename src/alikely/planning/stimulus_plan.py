@@ -16,9 +16,10 @@ from alikely._base.html import html_of
 from alikely._base.random import RandomState
 from alikely.data.trials import Trials
 from alikely.inference.weighted import Population
-from alikely.planning.batches import batches_table, next_images
+from alikely.planning.batches import batches_table, next_images, require_renewable
+from alikely.planning.plan_notes import notes_of
 from alikely.planning.pools import Pool
-from alikely.planning.precision import precision_by_number, sizes_of
+from alikely.planning.precision import expected_of, precision_by_number, sizes_of
 from alikely.planning.rehearsal import Drawing
 from alikely.planning.rehearsals import Human, rehearsed
 from alikely.planning.targets import Target
@@ -122,17 +123,20 @@ class StimulusPlan:
         """
         of = self.metric.replace("_", " ")
         chosen = self.expected[self.expected["design"] == "chosen"]
-        saved = float(np.exp(np.log(chosen["trials_saved"]).mean()))
         pool = int(self.expected.loc[self.expected["design"] == "all", "n_images"].sum())
-        n, needed = self.n_images, min(pool, round(self.n_images * saved))
-        where = f" in {len(chosen)} conditions" if len(chosen) > 1 else ""
+        # As many in each condition as random sampling needs there: never more than there are.
+        needed = float((chosen["n_images"] * chosen["trials_saved"].fillna(1)).sum())
+        saved, several = needed / chosen["n_images"].sum(), len(chosen) > 1
+        where = f" in {len(chosen)} conditions" if several else ""
         apart = ", drawn apart for each person" if self.images == "separate" else ""
-        these, beyond = (chosen[f"se_{name}"].mean() for name in ("pool", "images"))
+        person = "one person in one condition" if several else "one person"
+        these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
-            f"Show {n} of {pool} images{where}{apart}: of {self.target} in {of} with a person they "
-            f"should tell as much as {needed} drawn at random ({saved:.1f} times as many). For one "
-            f"person the standard error should be {these:.3f} for these {pool} images, and "
-            f"{beyond:.3f} for images like them."
+            f"Show {self.n_images} of the {pool} images{where}{apart}. They should tell as much "
+            f"about {self._target.question} ({of}) as {round(needed)} images drawn at random "
+            f"({saved:.1f} times as many). Expected standard error of {self._target.error}, "
+            f"{person}: {these} if you ask about these {pool} images only, {beyond} if about all "
+            "images like them."
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
@@ -289,12 +293,14 @@ class StimulusPlan:
         Raises
         ------
         ValueError
-            If the plan is for more than four machines, or a number is out of range.
+            If the plan is drawn by size or for another metric than error consistency, or an option
+            is out of range.
         """
         return batches_table(
             self._pools,
             self._drawings,
             self._target,
+            self.metric,
             width,
             batch=batch,
             human=human,
@@ -325,18 +331,38 @@ class StimulusPlan:
         -------
         StimulusPlan
             Of all images, those of this plan (``batch`` 1, 2, ...) and the new ones, with the
-            inclusion that both have together: join it to all answers.
+            inclusion that both have together: join it to all answers. What is expected of it, and
+            its notes, are of both together, too.
 
         Raises
         ------
         ValueError
-            If the plan is for more than four machines, of separate lists, or fewer images are
-            left.
+            If the plan is drawn by size, for another metric than error consistency, or of separate
+            lists, or fewer images are left.
         """
+        require_renewable(self._drawings, self.metric)
         table, drawings = next_images(
             self.table, self._pools, self._drawings, trials, n, people, self._target, rng
         )
-        return dataclasses.replace(self, table=table, _drawings=drawings)
+        several = len(self._pools) > 1
+
+        def told(ways: Sequence[Drawing]) -> list[str]:
+            each = zip(self._pools, ways, strict=True)
+            return [
+                note
+                for pool, way in each
+                for note in notes_of(pool, way, self._target, self.metric, several)
+            ]
+
+        before = told(self._drawings)
+        notes = [note for note in self.notes if note not in before] + told(drawings)
+        return dataclasses.replace(
+            self,
+            table=table,
+            expected=expected_of(self._pools, drawings, self._target, self.metric),
+            notes=tuple(dict.fromkeys(notes)),
+            _drawings=drawings,
+        )
 
     def __repr__(self) -> str:
         lists = self.table["list"].nunique()
@@ -355,3 +381,9 @@ class StimulusPlan:
             notes=list(self.notes),
             more="table has the images",
         )
+
+
+def _range(errors: pd.Series) -> str:
+    """Smallest to largest of the conditions' standard errors; one number where they print alike."""
+    low, high = f"{errors.min():.3f}", f"{errors.max():.3f}"
+    return low if low == high else f"{low} to {high}"

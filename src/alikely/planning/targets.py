@@ -17,6 +17,7 @@ WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
 # Machines whose cells are strata: of five some intervals cover a sixth of what they say.
 MOST_SETTLED = 4
+OF_SEVERAL = "such a difference (root mean square)"
 
 
 class Target(NamedTuple):
@@ -30,11 +31,17 @@ class Target(NamedTuple):
         Weights; None for all pairs.
     settled : tuple of int
         The machines, at most four, whose answers make strata; empty where there are more.
+    question : str
+        What the images are to tell, as it ends "tell as much about ...".
+    error : str
+        Whose standard error is expected, as it ends "standard error of ...".
     """
 
     text: str
     contrasts: Floats | None
     settled: tuple[int, ...]
+    question: str
+    error: str
 
     def each(self, n_machines: int) -> Floats:
         """Contrasts one by one.
@@ -85,9 +92,12 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
             if len(machines) < 2:
                 raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
             text = f"the differences of all pairs of {len(machines)} machines"
-            return Target(text, None, _few(range(len(machines))))
+            question = f"which of {len(machines)} machines err more like a person"
+            return Target(text, None, _few(range(len(machines))), question, OF_SEVERAL)
         (at,) = _numbers([target], machines)
-        return Target(target, eye[[at]], (at,))
+        return Target(
+            target, eye[[at]], (at,), f"how much {target} errs like a person", "that value"
+        )
     wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
     if not wanted:
         got = "nothing" if isinstance(target, Iterable) else type(target).__name__
@@ -97,7 +107,7 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         )
     if all(isinstance(entry, str) for entry in wanted):
         wanted = [wanted]
-    rows, texts, used = [], [], []
+    rows, texts, either, used = [], [], [], []
     for entry in wanted:
         names = list(entry) if isinstance(entry, list | tuple) else [entry]
         if len(names) != 2 or names[0] == names[1]:
@@ -106,8 +116,16 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         used += [first, second]
         rows.append(eye[first] - eye[second])
         texts.append(f"{names[0]} and {names[1]}")
-    what = "the difference of " if len(rows) == 1 else "the differences of "
-    return Target(what + ", of ".join(texts), np.array(rows), _few(dict.fromkeys(used)))
+        either.append(f"{names[0]} or {names[1]}")
+    one = len(rows) == 1
+    what = "the difference of " if one else "the differences of "
+    return Target(
+        what + ", of ".join(texts),
+        np.array(rows),
+        _few(dict.fromkeys(used)),
+        f"whether {' and whether '.join(either)} errs more like a person",
+        "that difference" if one else OF_SEVERAL,
+    )
 
 
 def _few(machines: Iterable[int]) -> tuple[int, ...]:
