@@ -34,16 +34,30 @@ def observed(accuracy: list[float], n: int = 200, datasets: int = 1) -> al.Trial
 def test_the_form_follows_cochrans_q(
     accuracy: list[float], plain: bool, form: object, why: str
 ) -> None:
-    found, reason = form_of_cohort(observed(accuracy), "human", plain)
+    found, reason = form_of_cohort(observed(accuracy), "model", "human", "error", plain)
     assert found == form
     assert why in reason
+
+
+def test_people_are_not_drawn_unasked_where_it_would_take_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trials = observed([0.5, 0.7, 0.9])
+    # Eight patterns of three people, and one machine.
+    for most, form in ((7, False), (8, "drawn")):
+        monkeypatch.setattr("alikely.benchmark.alike.MOST_ROWS", most)
+        found, why = form_of_cohort(trials, "model", "human", "error", False)
+        assert found == form
+        assert ("but 8 counts by who was right would take long: human_effects='drawn'" in why) == (
+            most == 7
+        )
 
 
 def test_conditions_are_taken_together() -> None:
     """Of two data sets neither of which tells, both do."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
     table = al.benchmark.exchangeability(trials)
-    together, _ = form_of_cohort(trials, "human", False)
+    together, _ = form_of_cohort(trials, "model", "human", "error", False)
     assert together == "drawn"
     assert table["p_value"].min() > 0.01
 

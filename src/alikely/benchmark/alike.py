@@ -17,6 +17,7 @@ from scipy import stats
 
 from alikely._base.checks import of_type
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.cohorts import cohort_counts
 from alikely.data.repeats import presented
 from alikely.data.tables import MAKE, correctness
 from alikely.data.trials import Trials
@@ -26,6 +27,9 @@ __all__ = ["exchangeability", "form_of_cohort"]
 # Level at which humans are taken to differ. Four people on 160 images reach it when their
 # accuracies spread by some .2 logits.
 ALPHA = 0.01
+# Counts of machines by who was right up to which people are drawn unasked: 43,000, of the public
+# benchmark, take more than ten minutes, and 600 some seconds.
+MOST_ROWS = 10_000
 # Equal shares differ by rounding of their mean.
 NO_SPREAD = 1e-12
 
@@ -104,22 +108,29 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def form_of_cohort(trials: Trials, humans: str, plain: bool) -> tuple[Literal[False, "drawn"], str]:
+def form_of_cohort(
+    trials: Trials,
+    models: str,
+    humans: str,
+    no_response: Literal["error", "drop"],
+    plain: bool,
+) -> tuple[Literal[False, "drawn"], str]:
     """Which form of the cohort model trials ask for, and why.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
-    humans : str
-        Kind of the observers.
+    models, humans, no_response
+        As in `alikely.fit_cohort`.
     plain : bool
         Whether other options leave humans alike alone.
 
     Returns
     -------
     human_effects : False or "drawn"
-        ``"drawn"`` where humans differ in accuracy, all conditions together, at the level of .01.
+        ``"drawn"`` where humans differ in accuracy, all conditions together, at the level of .01,
+        and counts by who was right are not so many that chains would take a quarter of an hour.
     why : str
     """
     if plain:
@@ -136,5 +147,14 @@ def form_of_cohort(trials: Trials, humans: str, plain: bool) -> tuple[Literal[Fa
     p = float(stats.chi2.sf(table["q"].sum(), (table["n_humans"] - 1).sum()))
     found = f"Cochran's Q of all conditions: p = {p:.2g}"
     if p < ALPHA:
+        counts = cohort_counts(
+            trials, models=models, humans=humans, no_response=no_response, who_was_right=True
+        )
+        n_rows = counts.sizes["stratum"] * counts.sizes["machine"]
+        if n_rows > MOST_ROWS:
+            return False, (
+                f"humans differ in accuracy, but {n_rows:,} counts by who was right would take "
+                f"long: human_effects='drawn' asks for them; {found}"
+            )
         return "drawn", f"humans differ in accuracy; {found}"
     return False, f"humans do not differ in accuracy more than by chance; {found}"

@@ -96,7 +96,8 @@ def fit_cohort(
         As in `alikely.models.cohort`. If not given, ``"drawn"`` where
         `alikely.benchmark.exchangeability` says that humans differ in accuracy (all conditions
         together, p below .01), else False: humans are taken for alike. False where the model is
-        saturated, or has covariates or other priors.
+        saturated, or has covariates or other priors, and where counts by who was right are so many
+        that chains would take long (more than 10,000, strata by machines).
     saturated : bool
         As in `alikely.models.cohort`.
     covariates : mapping of str to table, optional
@@ -156,7 +157,7 @@ def fit_cohort(
     why = "asked for"
     if human_effects is None:
         plain = own is not None or saturated or covariates is not None or priors is not None
-        human_effects, why = form_of_cohort(trials, humans, plain)
+        human_effects, why = form_of_cohort(trials, models, humans, no_response, plain)
     # The rows of a model of your own are by who was right if it tells these humans from new ones.
     drawn = f"error_consistency{THESE}" in getattr(own, "named_vars", ())
     drawn |= human_effects == "drawn"
