@@ -566,7 +566,7 @@ MISCLASSIFICATION_AGREEMENT = register(
         short="MA",
         beside=("n_joint_errors", "expected"),
         distinct=distinct_agreement,
-        # Measured (docs/benchmarks.md): scores hold .86 to .91 with 7 to 11, .92 to .96 with 25.
+        # Measured (docs/benchmarks.md): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
         trust=TRUST["labels"]._replace(
             pooled=(20, "fewer than 20 joint errors a pair: analytic intervals may be too narrow")
         ),
