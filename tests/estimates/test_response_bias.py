@@ -43,7 +43,9 @@ def test_shares_by_hand() -> None:
     named = table["item"].str.extract(r"^([a-z]+)\d+-([a-z]+)\d+$")
     table["texture"] = named[1]
     table = table[table["texture"] != table["truth"]]
-    summary = response_bias(trials).summary(n_resamples=50, rng=1).set_index("observer")
+    summary = (
+        response_bias(trials).summary(n_resamples=50, intervals="all", rng=1).set_index("observer")
+    )
     for name, own in table.groupby("observer"):
         follows = (own["response"] == own["texture"]).sum()
         either = follows + (own["response"] == own["truth"]).sum()
@@ -57,7 +59,7 @@ def test_shares_by_hand() -> None:
 
 
 def test_intervals_have_closed_forms() -> None:
-    row = response_bias(some()).summary(n_resamples=20_000, rng=1).iloc[2]
+    row = response_bias(some()).summary(n_resamples=20_000, intervals="all", rng=1).iloc[2]
     n, k = int(row["n_decisions"]), round(row["estimate"] * row["n_decisions"])
     wilson = stats.binomtest(k, n).proportion_ci(method="wilson")
     assert (row["analytic_ci95_lb"], row["analytic_ci95_ub"]) == pytest.approx(tuple(wilson))
@@ -116,7 +118,7 @@ def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]
             np.ones_like(decided),
             "texture",
         )
-        first = bias.summary(n_resamples=400, rng=seed).iloc[0]
+        first = bias.summary(n_resamples=400, intervals="all", rng=seed).iloc[0]
         true = float(special.expit(own[0] + 0.8 * grid) @ weight)
         for name in one:
             one[name] += int(first[f"{name}_lb"] <= true <= first[f"{name}_ub"])

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CiKind", "bound_columns", "bound_names", "check_interval", "percent"]
+from alikely._base.names import listed, nearest
+
+__all__ = [
+    "CiKind",
+    "Intervals",
+    "bound_columns",
+    "bound_names",
+    "check_interval",
+    "chosen_methods",
+    "percent",
+]
 
 CiKind = Literal["eti", "hdi"]
+# Which intervals a table shows: the recommended one, all that are valid, or those that are named.
+Intervals = Sequence[str] | Literal["all"] | None
 
 
 def check_interval(ci_prob: float, ci_kind: str) -> None:
@@ -21,6 +34,56 @@ def check_interval(ci_prob: float, ci_kind: str) -> None:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     if ci_kind not in ("eti", "hdi"):
         raise ValueError(f"ci_kind must be 'eti' or 'hdi', got {ci_kind!r}")
+
+
+def chosen_methods(
+    intervals: Intervals, known: Sequence[str], valid: Sequence[str], recommended: str
+) -> tuple[str, ...]:
+    """Choose the methods whose intervals a table shows.
+
+    Parameters
+    ----------
+    intervals : None, "all" or sequence of str
+        The recommended interval, all that are valid, or those that are named.
+    known : sequence of str
+        Methods that can be named.
+    valid : sequence of str
+        Methods that ``"all"`` stands for.
+    recommended : str
+        Method of None; empty if no method is valid.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ValueError
+        If a method is unknown.
+
+    Examples
+    --------
+    >>> known = ["analytic", "bootstrap", "posterior"]
+    >>> chosen_methods("all", known, ["analytic", "posterior"], "posterior")
+    ('analytic', 'posterior')
+    >>> chosen_methods(None, known, ["analytic", "posterior"], "posterior")
+    ('posterior',)
+    """
+    if intervals is None:
+        return (recommended,) if recommended else ()
+    if isinstance(intervals, str):
+        if intervals == "all":
+            return tuple(valid)
+        raise ValueError(
+            f"intervals must be None (the recommended one), 'all' or a list of {listed(known)}; "
+            f"got {intervals!r}{nearest(intervals, ['all', *known])}"
+        )
+    for name in intervals:
+        if name not in known:
+            raise ValueError(
+                f"intervals must be among {listed(known)}; got {name!r}{nearest(name, known)}"
+            )
+    return tuple(dict.fromkeys(intervals))
 
 
 def percent(ci_prob: float) -> str:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.intervals import CiKind, Intervals, bound_columns, check_interval, chosen_methods
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
@@ -94,9 +94,10 @@ class ResponseBias:
         ci_prob: float = 0.95,
         ci_kind: CiKind = "eti",
         n_resamples: int = 2_000,
+        intervals: Intervals = None,
         rng: RandomState = None,
     ) -> pd.DataFrame:
-        """One row per observer, with intervals of three schools.
+        """List the share of each observer with its interval.
 
         Parameters
         ----------
@@ -106,6 +107,8 @@ class ResponseBias:
             Of bootstrap and posterior.
         n_resamples : int
             Bootstrap replicates of the items, and posterior draws; at least 2.
+        intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+            The recommended interval (posterior), all three, or those of these methods.
         rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
             Source of randomness.
 
@@ -140,7 +143,8 @@ class ResponseBias:
             "bootstrap": interval(_shares(self.competing, self.true, weights).T, ci_prob, ci_kind),
             "posterior": interval(draws, ci_prob, ci_kind),
         }
-        for school, limits in bounds.items():
+        for school in chosen_methods(intervals, [*bounds], [*bounds], "posterior"):
+            limits = bounds[school]
             kind = "ci" if school == "analytic" else ci_kind
             limits[n == 0] = np.nan
             table = table.assign(**bound_columns(school, kind, ci_prob, limits))

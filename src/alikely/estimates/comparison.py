@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,13 +21,13 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
-from alikely._base.intervals import CiKind, bound_names
-from alikely._base.names import listed, nearest
+from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
 from alikely.data.inclusion import refuse_inclusion
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.chosen import of_design
-from alikely.estimates.result import LABELS, Result
+from alikely.estimates.result import SCHOOLS, Result
+from alikely.estimates.selection import Which, entries_of
 from alikely.inference.influence import covariance_of
 from alikely.inference.null import log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
@@ -38,16 +37,12 @@ from alikely.metrics.metric import analytic_interval
 from alikely.stats.intervals import describe_draws
 
 __all__ = [
-    "Which",
     "compare_models",
     "contrast",
     "correctness_cells",
     "difference",
-    "entries_of",
     "mean",
 ]
-
-Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 
 # Measured: 95 % intervals of differences at accuracies of .95 cover about 90 % at 160 trials, and
 # what the statement says from 640 trials on.
@@ -65,8 +60,6 @@ TOGETHER = (
     "posterior drawn pair by pair: no joint draws of entries that share trials; use "
     "sampler='exact' with the default prior"
 )
-# Whoever of the pair it is.
-EITHER = "observer"
 
 
 class Scores(Protocol):
@@ -88,6 +81,7 @@ def difference(
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
 ) -> pd.DataFrame:
     """Difference of two entries of a result, or of the unweighted means of two sets of entries.
 
@@ -106,6 +100,8 @@ def difference(
         Region of practical equivalence of the difference.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         As in the analysis if not given.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
 
     Returns
     -------
@@ -127,7 +123,10 @@ def difference(
     ['analytic', 'bootstrap', 'posterior']
     """
     if not isinstance(result, Result):
-        return _scores(result).contrast(first, second, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
+        more = {} if intervals is None else {"intervals": intervals}
+        return _scores(result).contrast(
+            first, second, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, **more
+        )
     plus, apart = _mean_weights(result, first)
     minus, other = _mean_weights(result, second)
     if np.array_equal(plus, minus):
@@ -135,7 +134,9 @@ def difference(
             f"first and second select the same entries ({first!r} and {second!r}); their "
             "difference is 0"
         )
-    found = contrast(result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
+    found = contrast(
+        result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
+    )
     return _told(found, apart or other)
 
 
@@ -146,6 +147,7 @@ def mean(
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
 ) -> pd.DataFrame:
     """Unweighted mean of entries of a result, with the dependence between them.
 
@@ -159,6 +161,8 @@ def mean(
         Region of practical equivalence of the mean.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         As in the analysis if not given.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
 
     Returns
     -------
@@ -187,9 +191,13 @@ def mean(
     if not isinstance(result, Result):
         scores = _scores(result)
         machines = scores.models if which is None else which
-        return scores.contrast(machines, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind)
+        more = {} if intervals is None else {"intervals": intervals}
+        return scores.contrast(machines, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, **more)
     weights, apart = _mean_weights(result, {} if which is None else which)
-    return _told(contrast(result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind), apart)
+    found = contrast(
+        result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
+    )
+    return _told(found, apart)
 
 
 def contrast(
@@ -199,6 +207,7 @@ def contrast(
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
 ) -> pd.DataFrame:
     """Weighted sum of the entries of a result, by every school of inference.
 
@@ -212,6 +221,8 @@ def contrast(
         Region of practical equivalence; its posterior mass is given [K18]_.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         As in the analysis if not given.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
 
     Returns
     -------
@@ -308,6 +319,8 @@ def contrast(
     columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", "note"])
+    methods = chosen_methods("all" if intervals is None else intervals, SCHOOLS, [*rows], "")
+    frame = frame.loc[[name for name in methods if name in rows]]
     return frame.assign(note=frame["note"].fillna(""))
 
 
@@ -421,67 +434,6 @@ def correctness_cells(result: Result) -> NDArray[np.int64]:
             "cluster='trial', or choose one with trials.select(repeat=...)"
         )
     return np.asarray(result.table["cells"].values)
-
-
-def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
-    """Positions of the entries of a result that are asked for (`ValueError` if there are none)."""
-    if isinstance(which, Mapping):
-        return _matching(result, which)
-    index = pd.Index(result.table["pair"].values)
-    labels = [which] if isinstance(which, str) else list(which)
-    positions = index.get_indexer(labels)
-    if result.metric.symmetric:
-        # The order within a pair is how it was stored, not what was asked.
-        turned = pd.Index([_turned(label, result, p) for p, label in enumerate(index)])
-        positions = np.where(positions < 0, turned.get_indexer(labels), positions)
-    if len(labels) == 0 or (positions < 0).any():
-        missing = labels[int(np.argmin(positions))] if labels else "(empty list)"
-        raise ValueError(
-            f"no entry is labelled {missing!r}; labels look like {index[0]!r}"
-            f"{nearest(missing, index)}"
-        )
-    return np.asarray(positions)
-
-
-def _turned(label: str, result: Result, position: int) -> str:
-    """Label of an entry with its observers in the other order."""
-    a, b = (str(result.table[f"observer_{side}"].values[position]) for side in "ab")
-    return f"{b} x {a}" + label.removeprefix(f"{a} x {b}")
-
-
-def _matching(result: Result, which: Mapping[str, str | Sequence[str]]) -> NDArray[np.intp]:
-    """Entries that have all the labels asked for."""
-    table = result.table
-    pairs = {name: table[name].values for name in LABELS}
-    sides = ["observer_a", "observer_b"]
-    wanted = {
-        column: [labels] if isinstance(labels, str) else list(labels)
-        for column, labels in which.items()
-    }
-    keep = np.ones(table.sizes["pair"], dtype=bool)
-    for column, labels in wanted.items():
-        if column not in (*LABELS, EITHER):
-            raise ValueError(
-                f"entries can be selected by {', '.join((*LABELS, EITHER))}; got {column!r}"
-            )
-        either_side = column == EITHER or (result.metric.symmetric and set(sides) <= set(wanted))
-        columns = sides if either_side and column not in LABELS[:2] else [column]
-        known = pd.unique(np.stack([pairs[name] for name in columns], axis=1).ravel())
-        unknown = sorted(set(labels) - set(known))
-        if unknown:
-            raise ValueError(
-                f"no entry with {column} {unknown[0]!r}; there are: {listed(known)}"
-                f"{nearest(unknown[0], known)}"
-            )
-        if columns == [column] or column == EITHER:
-            keep &= np.any([np.isin(pairs[name], labels) for name in columns], axis=0)
-    if result.metric.symmetric and set(sides) <= set(wanted):
-        a, b = (wanted[side] for side in sides)
-        first, second = (pairs[side] for side in sides)
-        keep &= (np.isin(first, a) & np.isin(second, b)) | (np.isin(first, b) & np.isin(second, a))
-    if not keep.any():
-        raise ValueError(f"no entry matches {dict(which)!r}; each part occurs, but not together")
-    return np.flatnonzero(keep)
 
 
 def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:

@@ -10,8 +10,9 @@ import pandas as pd
 from alikely._base.intervals import CiKind, bound_names
 from alikely._base.names import listed
 from alikely._base.numbers import MISSING, number, p_words, span
-from alikely.estimates.comparison import Which, difference, entries_of, mean
+from alikely.estimates.comparison import difference, mean
 from alikely.estimates.result import Result
+from alikely.estimates.selection import Which, entries_of
 from alikely.estimates.sentences import (
     PLACES,
     capital,

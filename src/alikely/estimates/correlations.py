@@ -26,7 +26,8 @@ from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.doors import check_numbers
-from alikely.estimates.result import LABELS, Result
+from alikely.estimates.result import Result
+from alikely.estimates.selection import LABELS
 from alikely.stats.intervals import interval
 
 __all__ = ["Values", "matched", "metric_correlations"]

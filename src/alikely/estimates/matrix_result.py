@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from alikely._base.checks import of_type
 from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
 from alikely._base.html import html_of
-from alikely._base.intervals import bound_names
+from alikely._base.intervals import Intervals, bound_names
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import counted
 from alikely.data.packed import Packed
@@ -211,6 +211,8 @@ class MatrixResult(Tree):
         min_estimate: float | None = None,
         lowest: bool = False,
         observer: str | None = None,
+        intervals: Intervals = None,
+        columns: Sequence[str] | Literal["all"] | None = None,
         as_: As = "pandas",
     ) -> pd.DataFrame | Any:
         """Table of pairs, the highest estimates first.
@@ -225,6 +227,10 @@ class MatrixResult(Tree):
             The lowest first.
         observer : str, optional
             Only pairs of this observer.
+        intervals : None, "all" or sequence of {"analytic", "posterior"}
+            The recommended interval, every valid one with all columns, or those of these methods.
+        columns : "all" or sequence of str, optional
+            Further columns to show.
         as_ : {"pandas", "polars", "pyarrow"}
             Whose table is wanted.
 
@@ -264,7 +270,7 @@ class MatrixResult(Tree):
             flat = flat[np.sort(np.argpartition(key, n_rows - 1)[:n_rows])]
             key = value.ravel()[flat] if lowest else -value.ravel()[flat]
         rows = flat[np.argsort(key, kind="stable")]
-        return given_as(rows_of(self, rows), as_)
+        return given_as(rows_of(self, rows, intervals, columns), as_)
 
     def nearest(self, observer: str, k: int = 10) -> pd.DataFrame:
         """Observers that fail most like one.

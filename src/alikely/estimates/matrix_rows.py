@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import bound_names
+from alikely._base.intervals import Intervals, bound_names, chosen_methods
 from alikely.estimates.matrix_answers import influences
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.inference.combined import combined_influence
@@ -27,7 +27,12 @@ __all__ = ["POSTERIOR", "combined", "rows_of"]
 POSTERIOR = ("posterior_lower", "posterior_upper")
 
 
-def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
+def rows_of(
+    result: MatrixResult,
+    flat: NDArray[np.intp],
+    intervals: Intervals = "all",
+    columns: Sequence[str] | Literal["all"] | None = "all",
+) -> pd.DataFrame:
     """Entries of a matrix as a table.
 
     Parameters
@@ -35,6 +40,8 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
     result : MatrixResult
     flat : ndarray of int, shape (row,)
         Positions in the flattened estimates.
+    intervals, columns
+        As in `MatrixResult.to_frame`.
 
     Returns
     -------
@@ -77,7 +84,13 @@ def rows_of(result: MatrixResult, flat: NDArray[np.intp]) -> pd.DataFrame:
         limits["posterior"] = np.stack(
             [estimates[name].values.ravel()[flat] for name in POSTERIOR], axis=1
         )
-    for school, bounds in limits.items():
+    methods = chosen_methods(
+        "all" if intervals is None else intervals, ("analytic", "posterior"), [*limits], ""
+    )
+    for school in methods:
+        if school not in limits:
+            continue
+        bounds = limits[school]
         kind = "ci" if school == "analytic" else "eti"
         for name, bound in zip(bound_names(school, kind, prob), bounds.T, strict=True):
             frame[name] = bound

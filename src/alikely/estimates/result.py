@@ -16,11 +16,12 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, ordered
 from alikely._base.html import ROWS, html_of
-from alikely._base.intervals import CiKind, bound_names
+from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
 from alikely.data.repeats import ONE_ANSWER, unequal_answers
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
+from alikely.estimates.selection import LABELS
 from alikely.estimates.sentences import (
     PLACES,
     chosen_interval,
@@ -41,7 +42,6 @@ __all__ = ["Result", "fit_groups"]
 
 CHAINS = "chains"
 
-LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 # What the tables of labels and of rows count, for every metric of theirs.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
 TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
@@ -150,8 +150,9 @@ class Result(Tree):
         self,
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
-        intervals: Sequence[School] = SCHOOLS,
+        intervals: Intervals = None,
         *,
+        columns: Sequence[str] | Literal["all"] | None = None,
         sort: Sort = None,
         as_: As = "pandas",
     ) -> pd.DataFrame | Any:
@@ -163,8 +164,10 @@ class Result(Tree):
             Probability of the intervals, in (0, 1); as in the analysis if not given.
         ci_kind : {"eti", "hdi"}, optional
             Equal-tailed or highest-density, for the bootstrap and the posterior alike.
-        intervals : sequence of {"analytic", "bootstrap", "bca", "posterior"}
-            Schools of inference to show, where the result has them.
+        intervals : None, "all" or sequence of {"analytic", "bootstrap", "bca", "posterior"}
+            The recommended interval, every valid one with all columns, or those of these methods.
+        columns : "all" or sequence of str, optional
+            Further columns to show.
         sort : str or sequence of str, optional
             Columns to order the rows by, the most important first; ``"-estimate"`` puts the
             largest first. What is missing stands last.
@@ -192,12 +195,9 @@ class Result(Tree):
             If the library is not installed.
         """
         ci_prob, ci_kind = self.interval_options(ci_prob, ci_kind)
-        unknown = set(intervals) - {*SCHOOLS, "bca"}
-        if unknown:
-            raise ValueError(
-                f"intervals must be among 'analytic', 'bootstrap', 'bca', 'posterior'; got "
-                f"{', '.join(map(repr, sorted(unknown)))}"
-            )
+        methods: tuple[Any, ...] = chosen_methods(
+            "all" if intervals is None else intervals, (*SCHOOLS, "bca"), SCHOOLS, ""
+        )
         n_trials, accuracy_a, accuracy_b = self._trials()
         estimates = self.estimates
         frame = self.pairs.assign(
@@ -212,7 +212,7 @@ class Result(Tree):
                 frame[name] = estimates[name].values
         width: Floats | None = None
         few = ""
-        for school in intervals:
+        for school in methods:
             closed = school == "posterior" and self.without_draws
             if school != "analytic" and _group(school) not in self.data.children and not closed:
                 continue
