@@ -1,12 +1,16 @@
 """Reader studies: by hand, invariances, coverage and promised power."""
 
+import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
 
 import alikely as al
 from alikely.benchmark import reader_study
@@ -41,7 +45,29 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
     assert row["se_cases"] == pytest.approx(pair.estimates["se"].item())
     # Cases alone make the error: copies are no further evidence of them.
     assert row["se"] == pytest.approx(row["se_cases"])
-    assert row["df"] == np.inf
+    assert row["df"] == row["df_cases"]
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_readers=st.integers(3, 8),
+    n_cases=st.integers(15, 60),
+    alike=st.booleans(),
+    ai=st.sampled_from(["AI", None]),
+)
+def test_intervals_are_never_narrower_than_those_for_fixed_readers(
+    seed: int, n_readers: int, n_cases: int, alike: bool, ai: str | None
+) -> None:
+    """Student's interval by the variance and degrees of freedom of cases alone."""
+    spread = 0.0 if alike else 0.4
+    trials, _ = readers(n_readers, n_cases, spread=spread, rng=seed)
+    study = reader_study(trials, ai)
+    rows = pd.concat([study.modalities, study.differences])
+    half = (rows["analytic_ci95_ub"] - rows["analytic_ci95_lb"]) / 2
+    fixed = stats.t.ppf(0.975, np.nan_to_num(rows["df_cases"], nan=np.inf)) * rows["se_cases"]
+    assert (half >= fixed * (1 - 1e-12)).all()
+    assert (rows["se"] >= rows[["se_readers", "se_cases"]].max(axis=1) * (1 - 1e-12)).all()
 
 
 def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
@@ -159,24 +185,6 @@ def test_coverage_of_readers_among_themselves(
     assert min(difference, mean) >= least
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_readers", "n_cases", "spread"), [(5, 100, 0.3), (10, 100, 0.0)])
-def test_coverage_of_the_difference(
-    n_readers: int,
-    n_cases: int,
-    spread: float,
-    figure: Callable[[str], None],
-    sets: Callable[..., int],
-) -> None:
-    n_sets, hits = sets(150), []
-    for seed in range(n_sets):
-        trials, truth = readers(n_readers, n_cases, spread=spread, rng=seed)
-        row = reader_study(trials, "AI").differences.iloc[0]
-        hits.append(row["analytic_ci95_lb"] <= truth[0] - truth[1] <= row["analytic_ci95_ub"])
-    figure(f"{n_readers} readers, {n_cases} cases, spread {spread}: coverage {np.mean(hits):.3f}")
-    assert np.mean(hits) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
-
-
 class Studies(NamedTuple):
     """Differences of two modalities with an AI, and variances, of many studies: (study,)."""
 
@@ -184,6 +192,15 @@ class Studies(NamedTuple):
     by_readers: np.ndarray
     by_cases: np.ndarray
     by_both: np.ndarray
+    df_cases: np.ndarray
+
+    def interval(self, n_readers: int) -> tuple[np.ndarray, np.ndarray]:
+        """Variance for new readers and cases, and half width of the interval."""
+        beyond = np.maximum(self.by_cases - self.by_both, 0)
+        variance = np.maximum(self.by_readers + beyond, self.by_cases)
+        parts = self.by_readers**2 / (n_readers - 1) + beyond**2 / self.df_cases
+        df = np.minimum(variance**2 / parts, self.df_cases)
+        return variance, stats.t.ppf(0.975, df) * np.sqrt(variance)
 
 
 def answers(
@@ -219,17 +236,21 @@ def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
     def jackknife(x: np.ndarray) -> np.ndarray:
         return np.asarray((x - x.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1)))
 
+    of_case = moved.mean(axis=1)
+    by_cases, fourth = (of_case**2).sum(axis=1), (of_case**4).sum(axis=1)
     return Studies(
         value.mean(axis=1),
         (jackknife(value) ** 2).sum(axis=1),
-        (moved.mean(axis=1) ** 2).sum(axis=1),
+        by_cases,
         (jackknife(moved) ** 2).sum(axis=(1, 2)),
+        2 * by_cases**2 / (fourth - by_cases**2 / of_case.shape[-1]),
     )
 
 
 def test_many_studies_by_hand_are_those_of_the_door() -> None:
     right, of_ai = answers(np.random.default_rng(1), 1, 4, 60, 0.3)
-    (found,) = zip(*studied(right, of_ai), strict=True)
+    by_hand = studied(right, of_ai)
+    (found,) = zip(*by_hand, strict=True)
     rows = np.concatenate([right[:, 0], of_ai[:, 0]], axis=1)
     trials = al.Trials.from_correct(
         np.concatenate(list(rows), axis=1),
@@ -240,7 +261,10 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
     )
     row = reader_study(trials, "AI").differences.iloc[0]
     known = row["estimate"], row["se_readers"] ** 2, row["se_cases"] ** 2, row["of_both"] / 240
-    np.testing.assert_allclose(found, known)
+    np.testing.assert_allclose(found, [*known, row["df_cases"]])
+    variance, half = by_hand.interval(4)
+    np.testing.assert_allclose(variance, row["se"] ** 2)
+    np.testing.assert_allclose(half, row["analytic_ci95_ub"] - row["estimate"])
 
 
 @pytest.mark.slow
@@ -248,36 +272,116 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
 def test_power_is_what_is_promised(
     spread: float, figure: Callable[[str], None], sets: Callable[..., int]
 ) -> None:
-    """Six designs, with components known from 40 large pilots: what is wrong is the formula.
+    """Power and width of six designs by components of 40 large pilots: wrong is the formula.
 
     Components are known to 2 %, which is .005 of power; 16,000 studies tell it within .004, a
     quarter of them within .008.
     """
     n_studies = sets(16_000)
+    # Of widths: four errors of a mean, whose standard deviation is at most .8 of it, and .02.
+    near = 4 * 0.8 / np.sqrt(n_studies) + 0.02
     # Four of both errors together, and .004 for what a formula may be off: .03 of all studies.
     room = 4 * np.hypot(0.005, 0.5 / np.sqrt(n_studies)) + 0.004
     rng = np.random.default_rng(1)
     n, n_cases = 150, 1_500
     pilots = [studied(*answers(rng, 1, n, n_cases, spread)) for _ in range(40)]
-    by_readers, by_cases, by_both = np.mean(pilots, axis=0)[1:, 0]
+    by_readers, by_cases, by_both, df_cases = np.mean(pilots, axis=0)[1:, 0]
     row = {
         "modality": "A", "other": "B", "n_readers": n, "n_cases": n_cases,
         "se_readers": np.sqrt(by_readers), "of_readers": n * (by_readers - by_both),
         "of_cases": n_cases * (by_cases - by_both), "of_both": n * n_cases * by_both,
+        "df_cases": df_cases,
     }  # fmt: skip
     pilot = al.benchmark.ReaderStudy(pd.DataFrame(), pd.DataFrame([row]), pd.DataFrame())
     truth = readers(2, 2, spread=spread, rng=1)[1]
     designs = [4, 6, 10], [100, 150, 200]
     plan = al.planning.readers(pilot, *designs, difference=truth[0] - truth[1])
-    for design, promised in zip(zip(*designs, strict=True), plan["power"], strict=True):
+    promises = plan[["power", "width"]].itertuples(index=False)
+    for design, (promised, width) in zip(zip(*designs, strict=True), promises, strict=True):
         step = 1_600_000 // (design[0] * design[1])
         many = [studied(*answers(rng, step, *design, spread)) for _ in range(n_studies // step)]
-        difference, *parts = np.concatenate(many, axis=1)
-        variance = parts[0] + np.maximum(parts[1] - parts[2], 0)
-        df = variance**2 / (parts[0] ** 2 / (design[0] - 1))
-        found = (np.abs(difference) > stats.t.ppf(0.975, df) * np.sqrt(variance)).mean()
+        together = Studies(*np.concatenate(many, axis=1))
+        half = together.interval(design[0])[1]
+        found = (np.abs(together.difference) > half).mean()
         figure(f"{design} with a spread of {spread}: promised {promised:.3f}, found {found:.3f}")
+        figure(f"its width: promised {width:.3f}, found {2 * half.mean():.3f}")
         assert found == pytest.approx(promised, abs=room)
+        assert 2 * half.mean() == pytest.approx(width, rel=near)
+
+
+def aided(
+    rng: np.random.Generator, n_sets: int, n_readers: int, n_cases: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Readers without and with an AI, (modality, study, reader, case): aided, each takes the AI's
+    answer with a probability of its own, Beta(1, 2), else reads the case again."""
+    hard = rng.standard_normal((n_sets, 1, n_cases))
+    of_ai = rng.random(hard.shape) < special.ndtr(0.9 + 0.8 * hard)
+    skill = 0.7 + 0.3 * rng.standard_normal((n_sets, n_readers, 1)) + 0.8 * hard
+    trust = rng.beta(1, 2, (n_sets, n_readers, 1))
+    common, *own = rng.standard_normal((3, n_sets, n_readers, n_cases))
+    alone, again = (np.sqrt(0.7) * common + np.sqrt(0.3) * one < skill for one in own)
+    taken = rng.random(alone.shape) < trust
+    return np.stack([alone, np.where(taken, of_ai, again)]), np.stack([of_ai, of_ai])
+
+
+def truth_of_aided() -> float:
+    """Mean over readers of the difference of error consistency with the AI, by quadrature."""
+    hard, cases = np.polynomial.hermite_e.hermegauss(80)
+    talent, people = np.polynomial.hermite_e.hermegauss(24)
+    cases, people = cases / cases.sum(), people / people.sum()
+    trust = stats.beta.ppf((np.arange(400) + 0.5) / 400, 1, 2)
+    of_ai = special.ndtr(0.9 + 0.8 * hard)
+    alone = special.ndtr(0.7 + 0.3 * talent[:, None] + 0.8 * hard)
+    q, p = cases @ of_ai, alone @ cases
+
+    def consistency(p: np.ndarray, both: np.ndarray) -> np.ndarray:
+        chance = p * q + (1 - p) * (1 - q)
+        return np.asarray((1 - p - q + 2 * both - chance) / (1 - chance))
+
+    both = alone @ (cases * of_ai)
+    mixed = (trust * x + (1 - trust) * y[:, None] for x, y in ((q, p), (q, both)))
+    return float(people @ (consistency(p, both) - consistency(*mixed).mean(axis=1)))
+
+
+def covered(
+    draw: Callable[..., tuple[np.ndarray, np.ndarray]],
+    truth: float,
+    design: tuple[int, int],
+    n_sets: int,
+) -> float:
+    """How often the interval of the difference holds the truth."""
+    rng, held = np.random.default_rng(1), []
+    for _ in range(n_sets // 100):
+        many = studied(*draw(rng, 100, *design))
+        held.append(np.abs(many.difference - truth) <= many.interval(design[0])[1])
+    return float(np.mean(held))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize("design", [*itertools.product([5, 10], [100, 300])])
+def test_coverage_of_the_difference(
+    design: tuple[int, int],
+    spread: float,
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
+) -> None:
+    n_sets = sets(2_000)
+    one, other = readers(2, 2, spread=spread, rng=1)[1]
+    held = covered(partial(answers, spread=spread), one - other, design, n_sets)
+    figure(f"{design} readers and cases, spread {spread}: coverage {held:.3f}")
+    assert held >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_readers", [4, 5, 12])
+def test_coverage_where_readers_rely_on_an_ai_to_various_degrees(
+    n_readers: int, figure: Callable[[str], None], sets: Callable[..., int]
+) -> None:
+    n_sets = sets(2_000)
+    held = covered(aided, truth_of_aided(), (n_readers, 100), n_sets)
+    figure(f"{n_readers} aided readers, 100 cases: coverage of the difference {held:.3f}")
+    assert held >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n_sets)
 
 
 def test_a_pilot_says_how_far_its_power_is_to_be_trusted() -> None:
@@ -323,7 +427,7 @@ def test_bad_input() -> None:
     two = al.Trials.from_table(pd.concat(both))
     with pytest.raises(ValueError, match="a reader study has one data set, got x, y"):
         reader_study(two, "AI")
-    assert reader_study(trials, "AI").modalities["note"].str.contains("fewer than 4").all()
+    assert reader_study(trials, "AI").modalities["note"].str.contains("Only 3 readers").all()
     with pytest.raises(TypeError, match="expected a ReaderStudy"):
         al.planning.readers(trials, 5, 100)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers of at least 2"):

@@ -17,13 +17,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import stats
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import Block, blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
@@ -33,13 +34,15 @@ from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
 from alikely.stats.intervals import interval
 
-__all__ = ["ReaderStudy", "reader_study"]
+__all__ = ["ReaderStudy", "reader_study", "study_variance"]
 
-# With fewer the spread over readers cannot be estimated at all well.
-FEWEST_READERS = 4
+# With fewer, coverage falls below the nominal one where a minority of readers differs strongly.
+FEWEST_READERS = 6
 # Numbers held at a time, about 32 MB.
 CHUNK = 4_000_000
-FEW = f"fewer than {FEWEST_READERS} readers: rough"
+FEW = (
+    "Only {} readers: the interval is approximate, and too narrow if a few readers differ strongly."
+)
 
 
 class ReaderStudy(NamedTuple):
@@ -52,7 +55,8 @@ class ReaderStudy(NamedTuple):
         over pairs of readers; ``se`` for new readers and new cases, of which ``se_readers`` and
         ``se_cases`` are what either brings alone; ``df`` of Student's interval, its bounds;
         ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases, of_both``: variance
-        components, of one reader, one case, and one reading. With replicates their interval, as
+        components, of one reader, one case, and one reading; ``df_cases``, degrees of freedom of
+        ``se_cases``. With replicates their interval, as
         ``bootstrap_eti95_lb``, and ``undefined_share`` of them without a value.
     differences : pandas.DataFrame
         The same of each two modalities, with ``p_value``.
@@ -117,11 +121,11 @@ def reader_study(
 
     Notes
     -----
-    The variance is that of clustering by readers and by cases [CGM11]_: what readers bring, plus
-    what cases bring, less what single readings bring to both. What readers bring is the jackknife
-    over readers [ES81]_: of a mean over them the mean square, and of a mean over pairs, each with
-    two readers, that of leaving out all pairs of one. Its degrees of freedom are those of readers,
-    ``V**2 / (V_readers**2 / (R - 1))`` [H07]_.
+    The variance clusters by readers and by cases [CGM11]_: ``V_readers + V_cases - V_both``, where
+    ``V_both`` is the variance of single readings, but at least ``V_cases``, the variance for fixed
+    readers. ``V_readers`` is the jackknife over readers [ES81]_: the mean square of a mean over
+    readers; for a mean over pairs each step leaves out all pairs of one reader. Degrees of freedom
+    are Satterthwaite's [H07]_, from ``R - 1`` of readers and those of cases.
 
     A replicate draws readers and cases, each the same in all modalities, among those of the same
     modalities. It counts what single readings bring more than once [O07]_, and with few readers
@@ -165,7 +169,7 @@ def reader_study(
     for one, other in itertools.combinations(names, 2):
         row = _row(found, {one: 1.0, other: -1.0}, ci_prob, drawn)
         t = row["estimate"] / row["se"] if row["se"] else np.nan
-        p = 2 * stats.t.sf(abs(t), row["df"])
+        p = 2 * special.stdtr(row["df"], -abs(t))
         rows.append({"modality": one, "other": other, **row, "p_value": float(p)})
     of_readers = [
         {"modality": name, "reader": reader, "estimate": value, "n_cases": n}
@@ -316,6 +320,47 @@ def _replicates(
     return out
 
 
+def study_variance(
+    by_readers: ArrayLike,
+    by_cases: ArrayLike,
+    by_both: ArrayLike,
+    n_readers: ArrayLike,
+    df_cases: ArrayLike,
+) -> tuple[Floats, Floats]:
+    """Combine the variances over readers and over cases into that for new readers and new cases.
+
+    Parameters
+    ----------
+    by_readers, by_cases, by_both : array_like
+        Variance over readers, variance over cases (that for fixed readers), and the variance of
+        single readings, which both contain.
+    n_readers : array_like of int
+        Number of readers, at least 2.
+    df_cases : array_like
+        Degrees of freedom of `by_cases`; NaN if no case has an influence.
+
+    Returns
+    -------
+    variance : ndarray
+        At least `by_cases`: intervals are never narrower than those for fixed readers.
+    df : ndarray
+        Satterthwaite's degrees of freedom, at most `df_cases`.
+
+    Examples
+    --------
+    >>> variance, df = study_variance([0.01, 0.001], 0.02, 0.005, 5, 80)
+    >>> variance.tolist(), df.round(1).tolist()
+    ([0.025, 0.02], [22.5, 80.0])
+    """
+    readers, cases = np.asarray(by_readers, float), np.asarray(by_cases, float)
+    beyond = np.maximum(cases - by_both, 0.0)
+    variance = np.maximum(readers + beyond, cases)
+    known = np.nan_to_num(df_cases, nan=np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / (readers**2 / (np.asarray(n_readers) - 1) + beyond**2 / known)
+    return variance, np.fmin(df, known)
+
+
 def _row(
     found: dict[str, _Modality],
     weights: dict[str, float],
@@ -350,13 +395,13 @@ def _row(
     by_readers = float((of_reader**2).sum())
     by_cases = float((of_case**2).sum())
     by_both = float((readings**2).sum())
-    variance = by_readers + max(by_cases - by_both, 0.0)
     n_readers, n_cases = min(counts), int(used.sum())
-    df = variance**2 / (by_readers**2 / (n_readers - 1)) if by_readers else np.inf
+    df_cases = degrees_of_images(of_case)
+    variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
     se = float(np.sqrt(variance))
-    half = float(stats.t.ppf((1 + ci_prob) / 2, df)) * se
+    half = float(special.stdtrit(df, (1 + ci_prob) / 2)) * se
     lost = sum(found[name].undefined for name in weights)
-    notes = [FEW] if n_readers < FEWEST_READERS else []
+    notes = [FEW.format(n_readers)] if n_readers < FEWEST_READERS else []
     notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
     replicates: dict[str, Any] = {}
     if drawn:
@@ -380,6 +425,7 @@ def _row(
         "of_readers": n_readers * max(by_readers - by_both, 0.0),
         "of_cases": n_cases * max(by_cases - by_both, 0.0),
         "of_both": n_readers * n_cases * by_both,
+        "df_cases": float(df_cases),
         "n_readers": n_readers,
         "n_cases": n_cases,
         "note": "; ".join(notes),

@@ -10,22 +10,22 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
-from alikely.benchmark.readers import ReaderStudy
+from alikely.benchmark.readers import ReaderStudy, study_variance
 
 __all__ = ["readers"]
 
 # Of the variances over readers and over cases that a study will see, over which widths and power
 # are averaged.
 N_QUANTILES, N_OF_CASES = 100, 40
-# With so many degrees of freedom Student's distribution is the normal one.
-MANY = 1e6
 
 
 def readers(
@@ -67,11 +67,11 @@ def readers(
 
     Notes
     -----
-    ``V = V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. The study will estimate what
-    readers bring with ``R - 1`` degrees of freedom and what cases bring with ``N - 1``, and take
-    Student's quantile by those of its own estimates [H07]_: width and power are means over these.
-    With components that are known the power promised is within .02 of that found; those of a
-    pilot of few readers say little of how unlike readers are, and ``power_lb, power_ub`` how much.
+    ``V = V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are means over
+    the variances that such a study may estimate, with the interval that
+    `alikely.benchmark.reader_study` makes of each [H07]_. The pilot's own interval is that of one
+    such estimate, and with few readers may be much narrower or wider. A small pilot says little
+    about how much readers differ; ``power_lb, power_ub`` show how much.
 
     Examples
     --------
@@ -103,13 +103,12 @@ def readers(
             "n_readers": r,
             "n_cases": n,
         }
-        both = row["of_both"]
-        se, half = _half_widths(row["of_readers"], row["of_cases"], both, r, n, ci_prob)
+        se, half = _half_widths(row["of_readers"], row["of_cases"], row, r, n, ci_prob)
         columns |= {"se": se, "width": 2 * half.mean(axis=0)}
         if difference is not None:
             columns["power"] = _power(difference, se, half)
             ends = [
-                _power(difference, *_half_widths(of_readers, of_cases, both, r, n, ci_prob))
+                _power(difference, *_half_widths(of_readers, of_cases, row, r, n, ci_prob))
                 for of_readers, of_cases in _allowed(row, ci_prob)
             ]
             columns["power_lb"], columns["power_ub"] = np.sort(ends, axis=0)
@@ -120,24 +119,28 @@ def readers(
 def _half_widths(
     of_readers: float,
     of_cases: float,
-    of_both: float,
+    pilot: dict[str, float],
     r: NDArray[np.int64],
     n: NDArray[np.int64],
     ci_prob: float,
 ) -> tuple[Floats, Floats]:
     """Standard error (design,) and half widths (quantile, design): variances are estimated."""
-    by_both = of_both / (r * n)
-    by_readers, by_cases = of_readers / r + by_both, of_cases / n
-    seen = by_readers * _quantiles(r - 1, N_QUANTILES)[:, None]
-    cases = (by_cases + by_both) * _quantiles(n - 1, N_OF_CASES) - by_both
-    variance = seen + np.maximum(cases, 0.0)
-    df = np.full(variance.shape, MANY)
-    np.divide(variance**2, seen**2 / (r - 1), out=df, where=seen > variance / np.sqrt(MANY))
-    half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
-    return np.sqrt(by_readers + by_cases), np.asarray(half.reshape(-1, len(r)))
+    by_both = pilot["of_both"] / (r * n)
+    by_readers, by_cases = of_readers / r + by_both, of_cases / n + by_both
+    # Without an influence of any case degrees of freedom are unknown, and matter to nothing.
+    df_cases = np.fmin(pilot["df_cases"] / max(pilot["n_cases"] - 1, 1), 1.0) * (n - 1)
+    variance, df = study_variance(
+        by_readers * _quantiles(r - 1, N_QUANTILES)[:, None],
+        by_cases * _quantiles(df_cases, N_OF_CASES),
+        by_both,
+        r,
+        df_cases,
+    )
+    half = special.stdtrit(df, (1 + ci_prob) / 2) * np.sqrt(variance)
+    return np.sqrt(by_readers + by_cases - by_both), np.asarray(half.reshape(-1, len(r)))
 
 
-def _quantiles(df: NDArray[np.int64], number: int) -> Floats:
+def _quantiles(df: NDArray[Any], number: int) -> Floats:
     """Of an estimated variance over the true one, (quantile, design)."""
     middle = (np.arange(number) + 0.5) / number
     return np.asarray(stats.chi2.ppf(middle[:, None], df) / df)
@@ -152,12 +155,16 @@ def _power(difference: float, se: Floats, half: Floats) -> Floats:
 
 def _allowed(row: dict[str, float], ci_prob: float) -> list[tuple[float, float]]:
     """Least and greatest variances of one reader and one case that a pilot allows."""
-    n_readers, n_cases = row["n_readers"], row["n_cases"]
+    n_readers, n_cases = row["n_readers"], max(row["n_cases"], 1)
     by_both = row["of_both"] / (n_readers * n_cases)
-    seen = [(n_readers, row["se_readers"] ** 2), (n_cases, row["of_cases"] / n_cases + by_both)]
+    df_cases = np.fmin(row["df_cases"], max(n_cases - 1, 1))
+    seen = [
+        (n_readers, row["se_readers"] ** 2, n_readers - 1),
+        (n_cases, row["of_cases"] / n_cases + by_both, df_cases),
+    ]
     tails = [(1 + ci_prob) / 2, (1 - ci_prob) / 2]
     ends = []
-    for number, variance in seen:
-        likely = variance * (number - 1) / stats.chi2.ppf(tails, number - 1)
+    for number, variance, df in seen:
+        likely = variance * df / stats.chi2.ppf(tails, df)
         ends.append(number * np.maximum(likely - by_both, 0.0))
     return [(float(reader), float(case)) for reader, case in zip(*ends, strict=True)]
