@@ -221,7 +221,7 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     diverging = xr.DataArray(np.zeros((4, n_draws // 4), bool), dims=("chain", "draw"))
     groups = {"posterior": posterior, "sample_stats": diverging.to_dataset(name="diverging")}
     tree = xr.DataTree.from_dict(groups | data_groups(model))
-    tree.attrs = {"priors": json.dumps(al.models.prior_texts(model)), "thin": 1}
+    tree.attrs = {"priors": json.dumps(al.models.prior_texts(model)), "thin": 1, "n_divergences": 0}
     return tree
 
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import arviz as az
 import arviz_stats as azs
+import matplotlib.pyplot as plt
 import numpy as np
 import pymc as pm
 import pytensor
@@ -30,6 +39,13 @@ from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
 
 ITEMS = 12
+SOURCE = Path(al.__file__).parent
+# Files whose loops numba compiles.
+MODULES_OF_LOOPS = {
+    path.stem: path
+    for path in SOURCE.rglob("*.py")
+    if re.search(r"^(import numba|.*_base.compiled import (compiled|kept))", path.read_text(), re.M)
+}
 
 
 @pytest.fixture
@@ -326,7 +342,7 @@ def test_frozen_models_start_there_too() -> None:
         for i, n in enumerate(sizes):
             x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
             pm.Deterministic(f"y{i}", x + 1)
-    made = ready.compiled(model, freeze=True, n_draws=np.inf)({})
+    made = ready.compiled(model, freeze=True, n_draws=np.inf)({}).sampled
     for seed in range(5):
         point = made.initial_point_func(seed)
         assert np.abs(point).max() <= 1
@@ -450,6 +466,148 @@ def test_models_without_a_gradient_are_refused() -> None:
         al.inference.nuts(model)
     with pm.Model() as empty, pytest.raises(ValueError, match="no free variable to sample"):
         al.inference.nuts(empty)
+
+
+def minibatch() -> pm.Model:
+    with pm.Model() as model:
+        batch = pm.Minibatch(np.arange(20.0), batch_size=5)
+        pm.Normal("y", pm.Normal("mean"), 1, observed=batch, total_size=20)
+    return model
+
+
+def test_a_density_that_draws_random_numbers_is_refused_in_one_line() -> None:
+    with pytest.raises(
+        ValueError, match=r"random numbers at each .*in place of pm\.Minibatch"
+    ) as e:
+        al.inference.nuts(minibatch())
+    assert "\n" not in str(e.value)
+
+
+def unsupported() -> pm.Model:
+    """A model with an operation that the interpreter does not know; conjugate as `toy`."""
+    model = toy([0.5, 1.0, 1.5])
+    with model:
+        pair = pytensor.tensor.sort(pytensor.tensor.stack([model["mean"], 1.0]))
+        pm.Potential("nothing", pair[0] + pair[1] - model["mean"] - 1.0)
+    return model
+
+
+class Compiled:
+    """Stand-in for the compiled code: it takes half a minute to make."""
+
+    shared_var_keys: tuple[Any, ...] = ()
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize("trouble", ["operation", "import", "crash"])
+def test_one_fallback_compiles_what_the_interpreter_cannot_take(
+    trouble: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = []
+    monkeypatch.setattr("nutpie.compile_pymc_model", lambda m: asked.append(m) or Compiled())
+    monkeypatch.setattr(ready.dataclasses, "replace", lambda code, **_: code)
+    model, reason = unsupported(), "UnsupportedError: no tape knows ArgSort"
+    if trouble == "import":
+        model, reason = toy([0.5, 1.0, 1.5]), "ImportError: .*BatchedDot"
+        monkeypatch.delattr("pytensor.tensor.blas.BatchedDot")
+        for name in ("tape", "native", "uncompiled"):
+            monkeypatch.delitem(sys.modules, f"alikely.inference.{name}", raising=False)
+    elif trouble == "crash":
+        model, reason = toy([0.5, 1.0, 1.5]), "AttributeError: .* no attribute 'bit_generator'"
+
+        def crash(*_: Any) -> None:
+            raise AttributeError("'numpy.ndarray' object has\nno attribute 'bit_generator'")
+
+        monkeypatch.setattr("alikely.inference.uncompiled.graphs", crash)
+    fill = ready.compiled(model, n_draws=100)
+    with caplog.at_level("INFO", logger="alikely"):
+        found = [fill({}) for _ in range(2)]
+    assert asked == [model]
+    assert [(type(one.sampled), one.evaluator) for one in found] == [(Compiled, "numba")] * 2
+    assert re.search(f"^the interpreter failed with {reason}", found[0].reason)
+    # One line, however many data sets.
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().endswith(found[0].reason)
+    assert "\n" not in record.getMessage()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("empty")
+def test_the_result_of_the_fallback_names_its_evaluator() -> None:
+    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
+    tree = al.inference.nuts(unsupported(), 2_000, 500, rng=1)
+    assert tree.attrs["evaluator"] == "numba"
+    assert "no tape knows ArgSort" in tree.attrs["evaluator_reason"]
+    ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
+    assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES_OF_LOOPS))
+def test_loops_are_compiled_where_no_cache_can_be_written(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba then finds no place for the cache, and raises an error for `cache=True`."""
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    runpy.run_path(str(MODULES_OF_LOOPS[module]))
+
+
+@pytest.mark.slow
+def test_chains_run_where_no_cache_can_be_written(tmp_path: Path) -> None:
+    """A copy of the package whose `__pycache__` are files, and other caches below a file."""
+    copy = tmp_path / "alikely"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").write_text("")
+    nowhere = str(copy / "__pycache__" / "cache")
+    code = (
+        "import alikely as al; print(al.__file__); "
+        "r = al.error_consistency(al.data.from_counts([[90, 20, 20, 30]] * 40), sampler='nuts', "
+        "n_draws=40, n_resamples=0, n_null=0, rng=1); "
+        "print(r.chains['all pairs'].attrs['evaluator'])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ
+        | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": nowhere, "XDG_CACHE_HOME": nowhere},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.split() == [str(copy / "__init__.py"), "interpreter"]
+
+
+@pytest.fixture
+def diverging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains whose last twenty transitions diverge."""
+    plain = chains.sample
+
+    def sample(*given: Any) -> xr.DataTree:
+        tree = plain(*given)
+        flags = tree["sample_stats"]["diverging"]
+        tree["sample_stats"]["diverging"] = flags.where(
+            flags["draw"] < flags.sizes["draw"] - 20, True
+        )
+        return tree
+
+    monkeypatch.setattr(chains, "sample", sample)
+
+
+@pytest.mark.usefixtures("diverging")
+@pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
+@pytest.mark.parametrize("thin", [1, 2])
+def test_arviz_draws_thinned_fits_with_divergences(thin: int) -> None:
+    tree = al.inference.nuts(toy([0.5, 1.0, 1.5]), 400, 300, rng=1, thin=thin)
+    draws = tree["posterior"]["draw"].values
+    np.testing.assert_array_equal(tree["sample_stats"]["draw"], draws)
+    assert draws.tolist() == list(range(0, 100 * thin, thin))
+    # All of them, and those of the draws that are kept.
+    assert tree.attrs["n_divergences"] == 4 * 20
+    assert int(tree["sample_stats"]["diverging"].sum()) == 4 * 20 // thin
+    az.plot_trace_dist(tree, var_names=["mean"])
+    az.plot_trace(tree, var_names=["mean"])
+    az.plot_pair(tree, var_names=["mean", "residual"])
+    az.plot_energy(tree)
+    plt.close("all")
 
 
 def test_the_warning_names_the_line_that_asked() -> None:

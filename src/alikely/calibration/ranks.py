@@ -29,7 +29,7 @@ from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely.calibration.studies import run_study
-from alikely.inference.ready import LOCK, compiled
+from alikely.inference.ready import LOCK, Ready, compiled
 from alikely.stats.bands import uniformity
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class _Study:
 
 
 class _Prepared(NamedTuple):
-    fill: Callable[[Values], Any]
+    fill: Callable[[Values], Ready]
     draw: Callable[[int], Values]
     log_likelihood: Callable[[Values, Values], Floats]
     data: tuple[str, ...]
@@ -399,7 +399,7 @@ def _simulation(
         truth |= made
     n_ranked, thin, tune, target_accept = study.options
     tree = nutpie.sample(
-        prepared.fill(data),
+        prepared.fill(data).sampled,
         draws=n_ranked // CHAINS * thin,
         tune=tune,
         chains=CHAINS,

@@ -99,10 +99,14 @@ def nuts(
     Returns
     -------
     xarray.DataTree
-        ``posterior``: all free variables and deterministics; where draws are thinned, those that
-        are kept have their numbers. ``sample_stats``: of every draw after warm-up, kept or not.
-        ``observed_data`` and ``constant_data``. Attributes: versions, seed, settings, texts of the
-        priors (JSON), and seconds of making the model ready and of sampling.
+        ``posterior``: all free variables and deterministics; thinned draws keep their numbers.
+        ``sample_stats``: statistics of the same draws. ``observed_data`` and ``constant_data``.
+        The tree has as attributes
+
+        - ``n_divergences``: number of divergent transitions after warm-up, thinned draws included
+        - ``evaluator``: ``"interpreter"`` or ``"numba"``, what evaluated the log density, and
+          ``evaluator_reason``
+        - versions, ``seed``, settings, ``priors`` (JSON), seconds of preparation and sampling
 
     Raises
     ------
@@ -120,8 +124,8 @@ def nuts(
     >>> import alikely as al
     >>> model = al.models.copying([100, 20, 20, 20])
     >>> tree = al.inference.nuts(model, rng=1)
-    >>> int(tree["sample_stats"]["diverging"].sum())
-    0
+    >>> tree.attrs["n_divergences"], tree.attrs["evaluator"]
+    (0, 'interpreter')
     """
     (tree,) = _fitted(
         model, [{}], n_draws, tune, rng, progressbar, target_accept, n_models, remedy, thin, include
@@ -197,7 +201,9 @@ def _fitted(
         ready = fill(values)
         sampling = time.perf_counter()
         own = seed.spawn(1)[0] if n_models is None else seed
-        tree = sample(ready, per_chain, tune, own, progressbar, watched, target_accept, remedy)
+        tree = sample(
+            ready.sampled, per_chain, tune, own, progressbar, watched, target_accept, remedy
+        )
         done = time.perf_counter()
         settings = {
             **_made_by(model),
@@ -205,17 +211,18 @@ def _fitted(
             "tune": tune,
             "thin": thin,
             "target_accept": target_accept,
+            "n_divergences": int(tree["sample_stats"]["diverging"].sum()),
+            "evaluator": ready.evaluator,
+            "evaluator_reason": ready.reason,
             "seconds_ready": sampling - began,
             "seconds_sampling": done - sampling,
         }
-        kept = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
+        kept = {
+            name: tree[name].to_dataset().isel(draw=slice(None, None, thin))
+            for name in ("posterior", "sample_stats")
+        }
         with LOCK, holding(model, values):
-            parts = {
-                "posterior": kept,
-                "sample_stats": tree["sample_stats"].to_dataset(),
-                **data_groups(model),
-            }
-            tree = xr.DataTree.from_dict(parts)
+            tree = xr.DataTree.from_dict(kept | data_groups(model))
             tree.attrs = settings
             if groups:
                 tree = extended(tree, model, groups, own)

@@ -18,6 +18,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from alikely._base.compiled import kept_on_disk
+
 __all__ = ["Operation", "evaluate", "exp", "log", "log1p"]
 
 
@@ -94,7 +96,7 @@ FIRST_UNARY, FIRST_BINARY, FIRST_TERNARY = 20, 60, 80
 # Unsigned as all places are: with signed ones they would be made floats.
 FOUR, ONE_ON, TWO_ON, THREE_ON = (np.uint64(n) for n in (4, 1, 2, 3))
 
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_compiled = kept_on_disk(numba.njit, nogil=True, error_model="numpy")
 
 
 # Exponentials and logarithms without branches, so that loops over them take several numbers at a
@@ -467,7 +469,7 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
                     x[out + i] /= total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kept_on_disk(numba.njit, nogil=True, error_model="numpy", inline="always")
 def evaluate(point, code, places, x):  # type: ignore[no-untyped-def]
     """Run a tape at a point, which is written to the start of the buffer ``x``.
 

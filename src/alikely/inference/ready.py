@@ -7,19 +7,21 @@ import dataclasses
 import functools
 import gc
 import hashlib
+import logging
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.steps import LOG
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["LOCK", "Values", "cache_clear", "cache_info", "compiled", "holding"]
+__all__ = ["LOCK", "Ready", "Values", "cache_clear", "cache_info", "compiled", "holding"]
 
 
 MODELS = "alikely.models."
@@ -32,21 +34,42 @@ KEPT = 32
 # worked out.
 BREAK_EVEN = 1e7
 STEP = 2_000
+SMALL = "interpreting so many draws is faster than compiling"
+LARGE = "with so many draws compiled code is faster than interpreting"
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
 Values = Mapping[str, ArrayLike]
 
 
+class Ready(NamedTuple):
+    """A model prepared for the sampler.
+
+    Attributes
+    ----------
+    sampled : Any
+        Input of `nutpie.sample`.
+    evaluator : {"interpreter", "numba"}
+        What evaluates the log density: alikely's interpreter, or code that nutpie compiled.
+    reason : str
+        Why this one.
+    """
+
+    sampled: Any
+    evaluator: Literal["interpreter", "numba"]
+    reason: str
+
+
 def compiled(
     model: pm.Model, freeze: bool = False, n_draws: float = 20_000
-) -> Callable[[Values], Any]:
+) -> Callable[[Values], Ready]:
     """Make a model ready for nutpie, or take what was made of one alike in this process.
 
     Small models are interpreted, which starts in a second or two: their graphs are rewritten and
-    taken apart into elementary operations (`alikely.inference.tape`). Others are compiled, in half
-    a minute or more: those that will work out too many numbers, and those with an operation that
-    the interpreter does not know.
+    taken apart into elementary operations (`alikely.inference.tape`). Others are compiled by
+    `nutpie.compile_pymc_model`, in half a minute or more: those that will work out too many
+    numbers, and those for which the interpreter fails, whatever the error. The log (`alikely`)
+    gives the reason.
 
     Two models share what was made if it is the same, node by node: the graphs of the log density
     and of all that is saved, with their names, dims and coords, and every constant in them. What a
@@ -67,15 +90,16 @@ def compiled(
     Returns
     -------
     callable
-        Takes new values of the data by name (those not named stay) and returns what nutpie
-        samples. Its chains start where those of the model built from these data would, whatever
-        the data it was made with: draws do not tell whether a model was seen before.
+        Takes new values of the data by name (those not named stay) and returns a `Ready`, which
+        names the evaluator. Its chains start where those of the model built from these data would,
+        whatever the data it was made with: draws do not tell whether a model was seen before.
 
     Raises
     ------
     ValueError
-        If the model has no free variables, or discrete ones. By the callable: if the model has no
-        such data, or they are of another shape or type.
+        If the model has no free variables, discrete ones, or a density that draws random numbers
+        (`pymc.Minibatch`). By the callable: if the model has no such data, or they are of another
+        shape or type.
 
     See Also
     --------
@@ -94,17 +118,22 @@ def compiled(
     with LOCK, _many_objects():
         own = {variable.name: variable.get_value() for variable in model.data_vars}
         # Now: what a model holds may change until data are filled in.
-        graphs = _graphs(_graph(model, False))
+        made = _made(_graph(model, False))
         start = _starting_point(model)
     # Once for all data: to write a model out takes longer than many a fit.
     code = functools.cache(lambda: _code(_graph(model, freeze)))
 
-    def fill(data: Values) -> Any:
+    def fill(data: Values) -> Ready:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK, _many_objects():
-            ready = _interpreted(graphs, values, from_there, n_draws)
-            return _compiled(code(), freeze, values, from_there) if ready is None else ready
+            ready = _interpreted(made, values, from_there, n_draws)
+            if isinstance(ready, Ready):
+                return ready
+            if not code.cache_info().currsize:
+                level = logging.INFO if ready == LARGE else logging.WARNING
+                LOG.log(level, "nutpie compiles the model, in half a minute or more: %s", ready)
+            return Ready(_compiled(code(), freeze, values, from_there), "numba", ready)
 
     return fill
 
@@ -165,21 +194,34 @@ def _graph(model: pm.Model, freeze: bool) -> _Graph:
     return _Graph(_written_out(model, logp, freeze), freeze, model, logp)
 
 
-def _interpreted(
-    graphs: Any, data: Values, start: Callable[[Any], Floats], n_draws: float
-) -> Any | None:
-    """What nutpie samples without compiling; None where only compiled code can do it, or faster."""
-    from alikely.inference.tape import UnsupportedError
-
+def _made(graph: _Graph) -> Any:
+    """Graphs for the interpreter, or in one line why it cannot take them."""
     try:
-        tapes = graphs.tapes(data)
-    except UnsupportedError:
-        return None
-    # Results of all lines; constants, such as those of a long table, cost nothing.
-    code = tapes[0].code
-    if n_draws * (STEP + int(code[:, 1].sum())) > BREAK_EVEN * len(code):
-        return None
-    return graphs.ready(tapes, start)
+        return _graphs(graph)
+    except Exception as error:
+        return _unsupported(error)
+
+
+def _interpreted(
+    made: Any, data: Values, start: Callable[[Any], Floats], n_draws: float
+) -> Ready | str:
+    """What nutpie samples without compiling; the reason where it is compiled instead."""
+    if isinstance(made, str):
+        return made
+    try:
+        tapes = made.tapes(data)
+        # Results of all lines; constants, such as those of a long table, cost nothing.
+        code = tapes[0].code
+        if n_draws * (STEP + int(code[:, 1].sum())) > BREAK_EVEN * len(code):
+            return LARGE
+        return Ready(made.ready(tapes, start), "interpreter", SMALL)
+    except Exception as error:
+        return _unsupported(error)
+
+
+def _unsupported(error: Exception) -> str:
+    told = " ".join(str(error).split())
+    return f"the interpreter failed with {type(error).__name__}: {told[:300]}"
 
 
 def _compiled(code: Any, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
@@ -244,7 +286,13 @@ def _leaf(variable: Any, data: set[Any]) -> Hashable:
     """An input of a graph: data by name and shape, a parameter by name, a number by its digest."""
     from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph.basic import Constant
+    from pytensor.tensor.random.type import RandomType
 
+    if isinstance(variable.type, RandomType):
+        raise ValueError(
+            "the model draws random numbers at each evaluation, and NUTS needs a fixed density; "
+            "give all data in place of pm.Minibatch, or use pm.fit"
+        )
     if isinstance(variable, Constant):
         return ("constant", variable.type, _digest(variable.data))
     if not isinstance(variable, SharedVariable):
