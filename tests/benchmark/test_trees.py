@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.cluster import hierarchy
+from scipy.stats import pointbiserialr
+from sklearn.metrics import adjusted_rand_score
 
 import alikely as al
 from alikely.benchmark import Families
@@ -86,7 +88,7 @@ def test_refusals(matrix: MatrixResult, tree: Families) -> None:
     with pytest.raises(ValueError, match="0 or more"):
         al.benchmark.families(matrix, n_resamples=-1)
     with pytest.raises(ValueError, match="either"):
-        tree.groups()
+        tree.groups(3, min_estimate=0.2)
     with pytest.raises(ValueError, match="from 1 to 18"):
         tree.groups(19)
     with pytest.raises(ValueError, match="no group of"):
@@ -147,3 +149,64 @@ def test_trees_of_arrays_without_names() -> None:
     tree = al.benchmark.families(al.matrix(correct), n_resamples=0)
     assert set(tree.order) == {"observer_0", "observer_1", "observer_2"}
     assert np.isnan(tree.branches["support"]).all()
+
+
+def _rand(tree: Families, board: al.Trials, n: int | None = None) -> float:
+    true = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
+    found = tree.groups(n)["family"]
+    return float(adjusted_rand_score([true[name] for name in found.index], found))
+
+
+def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
+    board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
+    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=10, rng=1)
+    # Ten groups are some outliers and one of 113 models; nine families in ten pairs are joined.
+    assert _rand(tree, board, 10) < 0.6
+    assert tree.groups(10)["size"].max() > 100
+    assert _rand(tree, board) > 0.85
+    found = tree.members()
+    assert found["size"].is_monotonic_decreasing
+    assert (found["size"] >= 20).sum() == 10
+    assert tree.advised > 10
+    assert f"of {tree.advised} groups" in tree.note
+
+
+@pytest.mark.parametrize(("n_models", "n_families"), [(120, 1), (60, 60)])
+def test_without_families_none_are_advised(n_models: int, n_families: int) -> None:
+    shared = 0.0 if n_families == 1 else 0.3
+    board = al.simulate.leaderboard(n_models, n_families, 1_000, shared=shared, rng=4)
+    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=20, rng=1)
+    assert tree.reproducibility < 0.5
+    assert tree.advised == 1
+    assert tree.note.startswith("no families that replicate")
+    assert tree.groups()["family"].unique().tolist() == [1]
+    assert tree.members()["size"].tolist() == [n_models]
+
+
+def test_without_replicates_the_advice_says_what_it_lacks(matrix: MatrixResult) -> None:
+    tree = al.benchmark.families(matrix, n_resamples=0)
+    assert np.isnan(tree.reproducibility)
+    assert tree.advised == 3
+    assert "may be due to chance" in tree.note
+
+
+def test_the_advised_number_has_the_largest_correlation(matrix: MatrixResult) -> None:
+    matrix = matrix.select(matrix.observers[:13])
+    tree = al.benchmark.families(matrix, n_resamples=0)
+    upper = np.triu_indices(13, k=1)
+    value = matrix["estimate"].values[upper]
+    of_cut = []
+    for n in range(2, 13):
+        group = hierarchy.cut_tree(tree.linkage, n_clusters=n)[:, 0]
+        of_cut.append(pointbiserialr(group[upper[0]] == group[upper[1]], value).statistic)
+    assert tree.advised == 2 + int(np.argmax(of_cut))
+
+
+def test_outliers_are_no_family() -> None:
+    rng = np.random.default_rng(1)
+    alike = rng.integers(0, 2, 600)
+    answers = np.stack([np.where(rng.random(600) < 0.1, 1 - alike, alike) for _ in range(6)])
+    answers = np.vstack([answers, rng.integers(0, 2, 600)])
+    tree = al.benchmark.families(al.matrix(al.Trials.from_correct(answers)), n_resamples=20, rng=1)
+    assert tree.advised == 1
+    assert tree.note == "no families: all groups but one have a single member"

@@ -41,6 +41,9 @@ def test_what_python_computes_is_printed_and_written(
     tree = al.benchmark.families(result, n_resamples=40, rng=1)
     branches = pd.read_csv(tmp_path / "branches.csv")
     np.testing.assert_allclose(branches["support"], tree.branches["support"])
+    groups = pd.read_csv(tmp_path / "families.csv", index_col="observer")
+    assert groups["family"].to_dict() == tree.groups()["family"].to_dict()
+    assert f"families: {tree.note[:40]}" in out
     again = al.estimates.MatrixResult.load(tmp_path / "matrix.nc")
     pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
     assert len(pd.read_parquet(tmp_path / "pairs.parquet")) == 120

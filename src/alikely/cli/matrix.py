@@ -32,6 +32,7 @@ DESCRIPTION = (
 WIDTH = 80
 # Lines of a table; --out has the others.
 MOST_BLOCKS = 30
+MOST_FAMILIES = 12
 
 
 def add_options(parser: Parser) -> None:
@@ -116,6 +117,7 @@ def run(options: argparse.Namespace) -> None:
         print("\n" + textwrap.fill(f"No tree of families: {error}", WIDTH))
     if tree is not None:
         print(_branch_table(tree))
+        print(_family_table(tree))
     if options.out is None:
         print("\nNothing was written; --out DIR keeps all pairs, the tree and the plot.")
         return
@@ -131,8 +133,9 @@ def run(options: argparse.Namespace) -> None:
             branches = tree.branches
             branches["members"] = branches["members"].map(" ".join)
             write_file(options.out / "branches.csv", branches.to_csv(index=False))
+            write_file(options.out / "families.csv", tree.groups().to_csv())
             save_plot(_draw, options.out / "families.png", tree, result, groups)
-            written += ", branches.csv, families.png"
+            written += ", branches.csv, families.csv, families.png"
     print(f"\nWritten to {options.out}: {written}")
 
 
@@ -244,4 +247,18 @@ def _branch_table(tree: al.benchmark.Families) -> str:
             WIDTH,
             subsequent_indent="    ",
         )
+    return "\n".join(lines)
+
+
+def _family_table(tree: al.benchmark.Families) -> str:
+    """The families of the advised cut, the largest first."""
+    lines = ["", *textwrap.wrap(f"families: {tree.note}", WIDTH)]
+    if tree.advised == 1:
+        return "\n".join(lines)
+    found = tree.members()
+    for _, row in found.head(MOST_FAMILIES).iterrows():
+        text = f"{row['size']} observers: {listed(row['members'], most=4)}"
+        lines += textwrap.wrap(text, WIDTH, subsequent_indent="    ")
+    if len(found) > MOST_FAMILIES:
+        lines.append(f"... the {MOST_FAMILIES} largest of {len(found)}; --out DIR keeps all")
     return "\n".join(lines)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from alikely.benchmark.trees import families
+import pandas as pd
+
+from alikely._base.names import listed
+from alikely.benchmark.trees import Families, families
 from alikely.data import Trials
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.matrix_words import matrix_sentence
-from alikely.plots.families import plot_families
+from alikely.estimates.sentences import capital
+from alikely.plots.families import MOST_GROUPS, plot_families
 from alikely.report.blocks import (
     Block,
     Section,
@@ -19,10 +23,13 @@ from alikely.report.data import kinds_of
 
 __all__ = ["matrix_findings", "matrix_sections"]
 
-# A map of more observers has no room for their names.
-MOST_IN_MAP = 200
+# Trees of more observers take minutes.
+MOST_IN_TREE = 2_000
+# Bootstrap replicates of the tree, and their seed: a page is to be the same again.
+REPLICATES, SEED = 20, 1
 # Rows that are looked at: a table of all pairs of thousands has millions.
 MOST_ROWS = 20_000
+TREE = "Observers are joined by average linkage of the estimates."
 HEADINGS = {
     "dataset": "data set",
     "accuracy_a": "accuracy",
@@ -72,7 +79,7 @@ def matrix_sections(matrix: MatrixResult, trials: Trials | None) -> list[Section
     if n_entries > 20:
         blocks.append(table_of(low.drop(columns=apart), "Least alike first.", headings=heads))
     sections = [Section(f"Estimates: {label}", blocks)]
-    if matrix.metric.symmetric and 2 < len(matrix.observers) <= MOST_IN_MAP:
+    if matrix.metric.symmetric and len(matrix.observers) > 2:
         sections.append(
             Section("Families", attempted("Families.", lambda: _families(matrix, trials)))
         )
@@ -87,14 +94,39 @@ def _schools(matrix: MatrixResult) -> str:
 
 
 def _families(matrix: MatrixResult, trials: Trials | None) -> list[Block]:
-    tree = families(matrix, n_resamples=0)
-    return [
-        Text(
-            "Observers that fail alike stand together (average linkage of the estimates). How sure "
-            "branches are is not in this figure: al.benchmark.families gives their support."
-        ),
+    """The advised groups of observers, and the tree that they are cut from."""
+    if (n := len(matrix.observers)) > MOST_IN_TREE:
+        raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")
+    tree = _tree(matrix)
+    found = tree.members()
+    blocks: list[Block] = [Text(f"{TREE} {capital(tree.note)}.", finding=True)]
+    by = kinds_of(trials)
+    if tree.advised > 1:
+        shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
+        blocks.append(table_of(shown, "Families of at least two observers, largest first."))
+        by = by or _strip(tree, found)
+    color = "kind" if kinds_of(trials) else "family"
+    strip = f" The strip between them shows the {color} of each observer." if by else ""
+    blocks.append(
         figure_of(
-            lambda: plot_families(tree, matrix, by=kinds_of(trials))[0],
-            "Tree of observers above the matrix of all pairs.",
-        ),
-    ]
+            lambda: plot_families(tree, matrix, by=by)[0],
+            f"Tree of observers above the matrix of all pairs.{strip}",
+        )
+    )
+    return blocks
+
+
+def _tree(matrix: MatrixResult) -> Families:
+    try:
+        return families(matrix, n_resamples=REPLICATES, rng=SEED)
+    except ValueError:
+        # A saved matrix of labels holds no responses, and some trials leave pairs undefined.
+        return families(matrix, n_resamples=0)
+
+
+def _strip(tree: Families, found: pd.DataFrame) -> dict[str, str]:
+    """Names of the largest families, for as many as there are colors."""
+    named = dict.fromkeys(tree.observers, "others")
+    for _, row in found.head(MOST_GROUPS - 1).iterrows():
+        named |= dict.fromkeys(row["members"], f"family {row['family']:02d}")
+    return named
