@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
+import xarray as xr
+from scipy import special
 
 import alikely as al
 from alikely.benchmark import cohorts
+from alikely.data.blocks import blocks
 from alikely.data.cohorts import cohort_counts
 from alikely.data.tables import joint_correctness
 from alikely.errors import chains
+from alikely.errors.tables import dense_joint_errors, dense_rows
 from alikely.models._asked import asked_model, refuse_options
+from alikely.models._observed import require_pairs
+from alikely.models.cohorts import cohort_layout
 
 
 def cells_of_pairs(cells: np.ndarray) -> pm.Model:
@@ -148,6 +156,208 @@ def test_models_of_errors_are_of_one_group_of_trials(monkeypatch: pytest.MonkeyP
         tree["posterior"]["base"].coords["true_class"].values.tolist()
         == table["class"].values.tolist()
     )
+
+
+def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """Ways in which a model may hold the data of pairs of observers 0 and 1, 0 and 2, ..."""
+    n11, n10, n01, _ = cells.T
+    half = np.full(len(cells), 0.5)
+    quarters = np.full((len(cells), 4), 0.25)
+    trials = cells.sum(axis=1)
+    return {
+        "cells": lambda: pm.Multinomial("y", trials, quarters, observed=cells),
+        "cells in another order": lambda: pm.Multinomial(
+            "y", trials, quarters, observed=cells[:, ::-1]
+        ),
+        "cells by cell": lambda: pm.Poisson("y", 1, observed=cells.T),
+        "two by two": lambda: pm.Poisson("y", 1, observed=cells.reshape(-1, 2, 2)),
+        "cells in a row": lambda: pm.Poisson("y", 1, observed=cells.ravel()),
+        "data": lambda: (
+            pm.Data("cells", cells),
+            pm.Potential("y", pm.math.sum(pm.Normal("z", size=2))),
+        ),
+        "given the other": lambda: (
+            pm.Binomial("y", n11 + n10, half, observed=n11),
+            pm.Binomial("x", trials - n11 - n10, half, observed=n01),
+        ),
+        "correctness": lambda: pm.Bernoulli("y", 0.5, observed=right),
+        "correctness by trial": lambda: pm.Bernoulli("y", 0.5, observed=right.T),
+        "correctness in a row": lambda: pm.Bernoulli("y", 0.5, observed=right.ravel()),
+        "correctness of each": lambda: [
+            pm.Bernoulli(f"y{k}", 0.5, observed=row) for k, row in enumerate(right)
+        ],
+    }
+
+
+LAYOUTS = tuple(likelihoods_of(np.zeros((1, 4), int), np.zeros((2, 1))))
+
+
+@pytest.mark.parametrize("condition", ["blur", ["blur", "noise"]])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_models_must_hold_the_data_in_whatever_layout(layout: str, condition: Any) -> None:
+    trials = al.load_example()
+    humans = [f"human_{k}" for k in range(1, 4)]
+    chosen, others = (trials.select(condition=c, observer=humans) for c in (condition, "clean"))
+    for count in (3, 2):
+        table, elsewhere = (
+            joint_correctness(t.select(observer=humans[:count])) for t in (chosen, others)
+        )
+        for held, raises in ((table, False), (elsewhere, True)):
+            given = likelihoods_of(held["cells"].values, held["correct"].values)[layout]
+            with pm.Model() as model:
+                given()
+            if not raises:
+                require_pairs(model, table)
+                continue
+            with pytest.raises(ValueError, match=r"^no observed .* holds the cells n11, n10") as e:
+                require_pairs(model, table)
+            assert "\n" not in str(e.value)
+
+
+def test_models_of_other_trials_are_refused() -> None:
+    trials = al.load_example()
+    blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
+    cells = joint_correctness(noise, "human-human")["cells"].values
+    options: dict[str, Any] = {"n_resamples": 0, "n_null": 0}
+    message = r"holds the cells .* of 'human_1 x human_2' \(\d+, .*build it from the trials"
+    for model in (cells_of_pairs(cells), al.models.copying(cells)):
+        with pytest.raises(ValueError, match=message):
+            al.error_consistency(blur, "human-human", model=model, **options)
+        with pytest.raises(ValueError, match=message):
+            al.compare(blur, "error_consistency", "human-human", model=model, **options)
+    with pm.Model(coords={"pair": range(6)}) as nothing:
+        pm.Uniform("error_consistency", -1, 1, dims="pair")
+    with pytest.raises(ValueError, match=r"^the model has no observed variable or pot"):
+        al.error_consistency(blur, "human-human", model=nothing, **options)
+    with pm.Model(coords={"pair": range(6)}) as unrelated:
+        pm.Uniform("error_consistency", -1, 1, dims="pair")
+        pm.Normal("y", 0, 1, observed=np.arange(12.0))
+    with pytest.raises(ValueError, match=message):
+        al.error_consistency(blur, "human-human", model=unrelated, **options)
+
+
+def other_models() -> dict[str, Callable[[], Any]]:
+    """Fits of trials under blur by models of the trials under noise, or of other counts."""
+    trials = al.load_example()
+    blur, noise = (trials.select(condition=name) for name in ("blur", "noise"))
+    spectra = {
+        name: al.difficulty_spectrum(trials.select(observer=observers), "clean", correction=0.5)
+        for name, observers in (
+            ("some", ["human_1", "human_2", "human_3"]),
+            ("others", ["human_1", "human_2", "human_4"]),
+        )
+    }
+
+    def of_spectrum() -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            made: list[pm.Model] = []
+            patch.setattr(
+                "alikely.spectrum.posterior.nuts", lambda model, *_, **__: made.append(model)
+            )
+            with contextlib.suppress(AttributeError):
+                al.fit_spectrum(spectra["others"], 1)
+        return al.fit_spectrum(spectra["some"], 1, model=made[0])
+
+    def of_observers() -> Any:
+        right = np.random.default_rng(1).binomial(1, 0.5, (4, blur.data.sizes["trial"]))
+        model = al.models.observer_margins(right, np.ones_like(right), m=16)
+        return al.fit_observers(blur, model=model)
+
+    def of_cohort() -> Any:
+        return al.fit_cohort(
+            blur, model=with_labels_of(blur, al.models.cohort(cohort_counts(noise)))
+        )
+
+    def of_errors(door: Any, build: Any, dense: Any) -> Any:
+        (block,) = blocks(joint_correctness(noise, "human-human", labels=True))
+        return door(blur, "human-human", model=build(dense(block)), sampler="nuts", n_resamples=0)
+
+    return {
+        "fit_cohort": of_cohort,
+        "fit_spectrum": of_spectrum,
+        "fit_observers": of_observers,
+        "misclassification_agreement": lambda: of_errors(
+            al.misclassification_agreement, al.models.class_copying, dense_joint_errors
+        ),
+        "error_similarity": lambda: of_errors(
+            al.error_similarity, al.models.error_distributions, dense_rows
+        ),
+    }
+
+
+def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
+    """A model whose labels are not what gives it away."""
+    layout = cohort_layout(cohort_counts(trials))["coords"]
+    for dim in ("condition", "entry", "row"):
+        model._coords[dim] = tuple(layout[dim])
+    return model
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        "fit_cohort",
+        "fit_spectrum",
+        "fit_observers",
+        "misclassification_agreement",
+        "error_similarity",
+    ],
+)
+def test_other_functions_refuse_models_of_other_trials(door: str) -> None:
+    with pytest.raises(ValueError, match="holds the counts of these trials; build it from") as e:
+        other_models()[door]()
+    assert "\n" not in str(e.value)
+
+
+def fitted(condition: str, **options: Any) -> al.Result:
+    trials = al.load_example().select(condition=condition)
+    given = {"n_resamples": 0, "n_null": 0, "n_draws": 200, "rng": 1} | options
+    return al.error_consistency(trials, "human-model", **given)
+
+
+def own_model(table: Any) -> pm.Model:
+    """Cells in another order than those of the table."""
+    cells = table["cells"].values
+    with pm.Model(coords={"pair": range(len(cells))}) as model:
+        p = pm.Dirichlet("p", np.full(4, 0.5), dims=("pair", "cell"), shape=(len(cells), 4))
+        pm.Deterministic("error_consistency", p[:, 0], dims="pair")
+        pm.Multinomial("y", cells.sum(axis=1), p, observed=cells[:, ::-1])
+    return model
+
+
+@pytest.mark.usefixtures("prior_chains")
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
+@pytest.mark.parametrize("model", ["copying", "pooled_pairs", "own"])
+def test_the_log_likelihood_is_of_trials_whoever_asks(model: str) -> None:
+    table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
+    given = own_model(table) if model == "own" else model
+    asked = [
+        fitted("noise", sampler="nuts", model=given, **{name: value})
+        for name, value in (("log_likelihood", True), ("include", ["log_likelihood"]))
+    ]
+    by_trial = [result.data["log_likelihood"]["correctness"] for result in asked]
+    np.testing.assert_array_equal(*by_trial)
+    tree = asked[1].chains["all pairs"]
+    np.testing.assert_array_equal(tree["log_likelihood"]["correctness"], by_trial[1])
+    n_trials = int(table["cells"].sum())
+    assert by_trial[0].sizes["observation"] == n_trials
+    for data in (asked[0].data, asked[1].data, tree):
+        assert az.loo(data).n_data_points == n_trials
+    # PyMC's own, of a pair, has the multinomial coefficient besides.
+    cells = table["cells"].values
+    built = tree["observed_data"].to_dataset()
+    assert len(built.data_vars) == 1
+    own = {"copying": al.models.copying, "pooled_pairs": lambda _: al.models.pooled_pairs(table)}
+    whole = own.get(model, lambda _: given)(cells)
+    free = tree["posterior"].to_dataset()[[v.name for v in whole.free_RVs]]
+    pairs = pm.compute_log_likelihood(
+        xr.DataTree.from_dict({"posterior": free}), model=whole, progressbar=False,
+        extend_inferencedata=False,
+    )  # fmt: skip
+    (of_pairs,) = pairs.data_vars.values()
+    ways = special.gammaln(cells.sum(axis=1) + 1) - special.gammaln(cells + 1).sum(axis=1)
+    sums = by_trial[0].groupby("entry").sum().sel(entry=table["pair"].values)
+    np.testing.assert_allclose(sums + ways, of_pairs, rtol=1e-4)
 
 
 COORDS = {"pair": [0, 1]}

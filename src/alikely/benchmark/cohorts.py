@@ -183,6 +183,7 @@ def fit_cohort(
         {"cohort": lambda: cohort(counts, **options, covariates=tables)},
         QUANTITIES,
         {dim: layout["coords"][dim] for dim in ("condition", "entry", "row")},
+        [layout["right"]],
     )
     # A few conditions say little about spreads: the posterior has corners that need short steps.
     # With humans drawn it has none, and draws hang together less.

@@ -124,6 +124,7 @@ def class_copying_draws(
             {"class_copying": functools.partial(class_copying, counts, priors=priors)},
             {metric.name: ("pair",)},
             {"pair": table["pair"].values[rows]},
+            [counts, np.diagonal(counts, axis1=-2, axis2=-1)],
         )
         if metric.name not in built.named_vars:
             raise ValueError(
@@ -209,6 +210,7 @@ def shared_base_draws(
             {"error_distributions": functools.partial(error_distributions, rows, priors=priors)},
             {"base": ("true_class", "response_class"), "concentration": ("true_class",)},
             class_labels(table),
+            [rows],
         )
         tree = nuts(
             built,

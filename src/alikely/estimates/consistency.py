@@ -92,9 +92,11 @@ def error_consistency(
         whose central 95 % interval kept its promise over all accuracies tried.
     model : {"copying", "pooled_pairs"} or pymc.Model
         `alikely.models.copying`; for chains also `alikely.models.pooled_pairs`, or a model of your
-        own of these pairs, with ``error_consistency`` (pair).
+        own of these pairs, with ``error_consistency`` (pair). It must hold the data, in any layout:
+        the cells of each pair, or the correctness of its observers over the trials.
     include : "all" or sequence of str
         For chains: groups to add to ``result.chains``, as in `alikely.inference.extended`.
+        ``"log_likelihood"`` equals ``log_likelihood=True``.
     cluster : str, optional
         Trial coordinate whose trials err together, such as ``"item"``: they are one unit in
         estimates of error, bootstrap, posterior and null test. By default items, where any comes
@@ -123,7 +125,8 @@ def error_consistency(
     TypeError
         If `trials` is neither.
     ValueError
-        If an option is invalid, or the trials do not allow the comparison; the message says why.
+        If an option is invalid, a model of your own does not hold these data, or the trials do not
+        allow the comparison; the message says why.
 
     References
     ----------
@@ -290,7 +293,7 @@ def _draw(
         return Drawn({name: tree[name].to_dataset() for name in tree.children})
     estimands = [name for name in {**dict.fromkeys(SHOWN), metric.name: None} if name in draws]
     groups = {"posterior": draws[estimands].reset_coords(drop=True)}
-    if ask.log_likelihood:
+    if "log_likelihood" in tree.children:
         groups["log_likelihood"] = tree["log_likelihood"].to_dataset()
     return Drawn(groups, fits={"all pairs": tree})
 

@@ -20,7 +20,7 @@ from alikely._base.random import RandomState
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.complete import labelled
+from alikely.inference.complete import check_include, extended, labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
@@ -52,6 +52,8 @@ def _log_share(cell: int) -> Metric:
 
 LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
 LARGEST_LOG_LIKELIHOOD = 300_000_000
+# Name that no model has.
+SHARES = "cell_probability of alikely"
 
 
 def check_sampler(sampler: str) -> None:
@@ -100,7 +102,9 @@ def posterior(
         For chains: `alikely.models.copying`, `alikely.models.pooled_pairs`, or a model of your own
         of these pairs, with the metric (pair).
     include : "all" or sequence of str
-        Of chains: groups to add, as in `alikely.inference.extended`.
+        Of chains: groups to add, as in `alikely.inference.extended`. ``log_likelihood`` is of
+        trials, as with `log_likelihood`; of the observed values if a model of your own has no
+        multinomial likelihood of the cells (pair, cell).
     cluster : str, optional
         Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
         value have one mass. Other posteriors take every trial for itself.
@@ -118,7 +122,8 @@ def posterior(
     ValueError
         Unknown sampler or model, invalid prior or number of draws, or exact draws asked for under a
         prior or a model that has none; if a model of your own lacks the metric; anything but the
-        joint posterior where repeats are crossed.
+        joint posterior where repeats are crossed; or if a model of your own holds neither the cells
+        nor the correctness of a pair.
 
     Examples
     --------
@@ -205,12 +210,7 @@ def trial_log_likelihood(table: xr.Dataset, log_cells: NDArray[np.floating]) -> 
     (1, 2, 4)
     """
     counts = table["cells"].values
-    size = int(counts.sum()) * log_cells.shape[0] * log_cells.shape[1]
-    if size > LARGEST_LOG_LIKELIHOOD:
-        raise ValueError(
-            f"the log likelihood of every trial at every draw would hold {size:,} numbers; choose "
-            "fewer pairs or draws, or use alikely.compare_models, which needs no draws"
-        )
+    _refuse_size(counts, log_cells.shape[0] * log_cells.shape[1])
     flat = log_cells.reshape(*log_cells.shape[:2], -1)
     column = np.repeat(np.arange(counts.size), counts.ravel())
     return xr.Dataset(
@@ -224,6 +224,15 @@ def trial_log_likelihood(table: xr.Dataset, log_cells: NDArray[np.floating]) -> 
             ),
         },
     )
+
+
+def _refuse_size(counts: NDArray[np.integer], n_draws: int) -> None:
+    size = int(counts.sum()) * n_draws
+    if size > LARGEST_LOG_LIKELIHOOD:
+        raise ValueError(
+            f"the log likelihood of every trial at every draw would hold {size:,} numbers; choose "
+            "fewer pairs or draws, or use alikely.compare_models, which needs no draws"
+        )
 
 
 def _cells_of_nuts(draws: xr.Dataset, beta: Prior) -> NDArray[np.float64]:
@@ -249,6 +258,7 @@ def _by_chains(
 ) -> xr.DataTree:
     # The models' room imports PyMC: only when needed.
     from alikely.models._asked import asked_model, is_named
+    from alikely.models._observed import require_pairs
     from alikely.models.copies import copying
     from alikely.models.pairs import pooled_pairs
 
@@ -260,19 +270,27 @@ def _by_chains(
         "copying": lambda: copying(cells, priors=of_pairs),
         "pooled_pairs": lambda: pooled_pairs(table),
     }
-    plain = is_named(model, list(builders)) and model == "copying"
-    if not plain and (prior or log_likelihood):
-        given = "prior" if prior else "log_likelihood"
-        instead = "priors= of its constructor" if prior else "include=['log_likelihood']"
-        raise ValueError(f"{given} is of the model 'copying'; for another take {instead}")
+    named = is_named(model, list(builders))
+    plain = named and model == "copying"
+    if not plain and prior:
+        raise ValueError(
+            "prior is of the model 'copying'; for another take priors= of its constructor"
+        )
     built = asked_model(model, builders, {metric.name: ("pair",)}, {"pair": pairs})
+    if not named:
+        require_pairs(built, table)
+    groups = check_include(include)
+    by_trial = log_likelihood or "log_likelihood" in groups
+    if by_trial:
+        _refuse_size(cells, n_draws)
     # Three parameters a pair and no correlation between pairs: adaptation is quick. The exact
     # sampler knows Beta priors of its own parameters.
     exact = plain and "copy_probability" not in beta
     remedy = f"{DRAW_MORE}, or use sampler='exact'" if exact else DRAW_MORE
     tune = 500 if plain else 1_000
     # More than one: made ready for any counts of so many pairs, and not for these alone.
-    tree = nuts(built, n_draws, tune, rng, progressbar, n_models=2, remedy=remedy, include=include)
+    others = [name for name in groups if name != "log_likelihood"]
+    tree = nuts(built, n_draws, tune, rng, progressbar, n_models=2, remedy=remedy, include=others)
     tree = labelled(tree, pair=pairs)
     # Without a common trial the prior alone would speak.
     draws = tree["posterior"].to_dataset()
@@ -285,8 +303,42 @@ def _by_chains(
         draws[metric.name] = (("chain", "draw", "pair"), values)
     draws.attrs.update(sampler="nuts", joint=0)
     tree["posterior"] = draws
-    if log_likelihood:
-        with np.errstate(divide="ignore"):
-            log_draws = np.log(_cells_of_nuts(draws, beta))
-        tree["log_likelihood"] = trial_log_likelihood(table, log_draws)
+    if by_trial:
+        tree["log_likelihood"] = _log_likelihood(built, tree, table, beta if plain else None)
     return tree
+
+
+def _log_likelihood(
+    model: pm.Model, tree: xr.DataTree, table: xr.Dataset, beta: Prior | None
+) -> xr.Dataset:
+    """Log likelihood of each trial; of the observed values of a model without counts of cells."""
+    draws = tree["posterior"].to_dataset()
+    if beta is not None:
+        with np.errstate(divide="ignore"):
+            return trial_log_likelihood(table, np.log(_cells_of_nuts(draws, beta)))
+    for name, seen in tree["observed_data"].to_dataset().data_vars.items():
+        trials = table["cells"].sum("cell").values
+        if seen.shape == table["cells"].shape and np.array_equal(seen.sum(axis=1), trials):
+            shares = _shares(model, str(name), draws)
+            if shares is not None:
+                own = table.assign(cells=(("pair", "cell"), seen.values.astype(np.int64)))
+                with np.errstate(divide="ignore"):
+                    return trial_log_likelihood(own, np.log(shares))
+    return extended(tree, model, ["log_likelihood"])["log_likelihood"].to_dataset()
+
+
+def _shares(model: pm.Model, name: str, draws: xr.Dataset) -> NDArray[np.float64] | None:
+    """Probabilities of the cells at each draw; None where their likelihood is not multinomial."""
+    import pymc as pm
+    from pymc.model.fgraph import clone_model
+    from pytensor.tensor.random.basic import MultinomialRV
+
+    copy = clone_model(model)
+    node = copy[name].owner
+    if not isinstance(node.op, MultinomialRV):
+        return None
+    free = draws[[variable.name for variable in model.free_RVs]]
+    with copy:
+        pm.Deterministic(SHARES, node.op.dist_params(node)[1])
+        found = pm.compute_deterministics(free, var_names=[SHARES], progressbar=False)
+    return np.asarray(found[SHARES].values, dtype=np.float64)

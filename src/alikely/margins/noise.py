@@ -149,6 +149,7 @@ def fit_observers(
         },
         QUANTITIES,
         {"observer": names, "item": answers["item_label"].values},
+        [right],
     )
     stable = "stable_sd" in built.named_vars
     target = target_accept(right.size)

@@ -332,4 +332,5 @@ def _model(
     if job.kind != "groups":
         quantities["strength"] = ("item",)
     items = {"item": np.arange(len(job.items))}
-    return asked_model(model, dict.fromkeys(get_args(MarginModel), made), quantities, items)
+    made_by_name = dict.fromkeys(get_args(MarginModel), made)
+    return asked_model(model, made_by_name, quantities, items, [_counts(job)])

@@ -10,6 +10,7 @@ import pymc as pm
 from numpy.typing import ArrayLike
 
 from alikely._base.names import nearest
+from alikely.models._observed import require_counts
 
 # A name, or a model of one's own.
 type AskedModel = str | pm.Model
@@ -82,6 +83,7 @@ def asked_model(
     builders: Mapping[str, Callable[[], pm.Model]],
     quantities: Mapping[str, tuple[str, ...]],
     labels: Mapping[str, ArrayLike],
+    counts: Sequence[ArrayLike] = (),
 ) -> pm.Model:
     """Build the model of a name, or check a user's own: it must have what the door reports.
 
@@ -96,6 +98,9 @@ def asked_model(
     labels : mapping of str to array_like
         Labels of these dims, in the order of the data; a model's own must be the same, or numbers
         from 0 on.
+    counts : sequence of array_like
+        Forms of the data, one of which a user's own model must hold, in any layout. Default: not
+        checked.
 
     Returns
     -------
@@ -119,6 +124,8 @@ def asked_model(
                 f"pm.Deterministic({name!r}, ..., dims={dims})"
             )
         _check_dims(model, name, dims, labels)
+    if len(counts):
+        require_counts(model, counts)
     return model
 
 
@@ -141,8 +148,8 @@ def _check_dims(
                 f"the model has {size} of the dim {dim!r}, these data have {len(expected)}: it was "
                 "made for others; build it from the data that you fit"
             )
-        numbers = np.arange(size)
-        if own is None or np.array_equal(own, expected) or np.array_equal(own, numbers):
+        numbers = [str(k) for k in range(size)]
+        if own is None or np.array_equal(own, expected) or list(map(str, own)) == numbers:
             continue
         first = int(np.argmax([a != b for a, b in zip(own, expected, strict=True)]))
         differs = expected.tolist()[first]

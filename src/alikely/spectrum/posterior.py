@@ -170,6 +170,7 @@ def fit_spectrum(
         {"spectrum": functools.partial(made, covariates=numbered, priors=priors)},
         QUANTITIES,
         {"condition": conditions, "regime": regime_names(k)},
+        [right],
     )
     few = len(shown) < FEW_CONDITIONS
     target, thin = (SHORT_STEPS, THIN_OF_FEW) if few else (TARGET_ACCEPT, THIN)
