@@ -36,6 +36,7 @@ from alikely.benchmark.tables import (
     ceiling_table,
     level_table,
     one_of,
+    too_few_humans,
 )
 from alikely.benchmark.verdicts import EqualityTest, Verdict, equality_of, verdict_of
 from alikely.benchmark.words import (
@@ -576,6 +577,8 @@ class Benchmark(Tree):
         models, parts = self.models, self.decomposition()
         if len(models) < 2:
             raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
+        if few := too_few_humans(self, population, OVERALL):
+            raise ValueError(few)
         machines = only(parts, range(len(models)))
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
         matrix = joint_covariance(machines, population)

@@ -37,6 +37,7 @@ from alikely.benchmark.tables import (
     one_of,
     prior_shift,
     schools_of,
+    too_few_humans,
     weighted_draws,
 )
 from alikely.stats.intervals import describe_draws
@@ -85,7 +86,8 @@ def machine_scores(
     known = [systems[s] for s in here]
     if len(known) < 2:
         raise ValueError(
-            f"differences need two machines with a score and its error, got {len(known)} at "
+            too_few_humans(scores, population, level)
+            or f"differences need two machines with a score and its error, got {len(known)} at "
             f"level {level!r} for population {population!r}"
         )
     values = scores.estimates["estimate"].sel(level=level, system=known).values

@@ -14,7 +14,7 @@ from alikely._base.intervals import CiKind, percent
 from alikely._base.names import listed
 from alikely._base.numbers import MISSING, counted, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
-from alikely.benchmark.tables import Population, levels_met, one_of, schools_of
+from alikely.benchmark.tables import Population, levels_met, one_of, schools_of, too_few_humans
 from alikely.benchmark.verdicts import EqualityTest
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
@@ -116,8 +116,10 @@ def benchmark_sentence(
     method = _method(scores, school, population, kind)
     if school == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
         method += " about scores with a little added to the counts of each pair"
-    parts.append(say.speaks(method, ground, SPEAKS[population]))
-    if machines["estimate"].notna().sum() > 1:
+    # Of new humans two of them tell nothing: there are no intervals to speak of.
+    few = too_few_humans(scores, population, level)
+    parts += [] if few else [say.speaks(method, ground, SPEAKS[population])]
+    if machines["estimate"].notna().sum() > 1 and not few:
         p = scores.differences(population, level, ci_prob=prob)["p_value_simultaneous"].dropna()
         parts.append(_told(int((p < 1 - prob).sum()), len(p), prob))
     parts.append(cautions(machines["note"], "machines"))
