@@ -123,7 +123,7 @@ def test_same_seed_same_result() -> None:
 def test_schools_can_be_left_out() -> None:
     trials = al.load_example().select(condition="noise")
     bare = al.error_consistency(trials, "human-human", n_resamples=0, n_draws=0, n_null=0)
-    assert set(bare.data.children) == {"observed_data", "estimates"}
+    assert set(bare.data.children) == {"data_summary", "observed_data", "estimates"}
     assert "p_null" not in bare.summary()
     with pytest.raises(ValueError, match="this result has no posterior draws"):
         bare.draws("posterior")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from house import PACKAGE, ROOT
 
 import alikely as al
 from alikely.estimates.observer_means import observer_differences
-from alikely.report import blocks, pages
+from alikely.report import blocks, load_saved, pages
 from alikely.report.methods import references
 from conftest import NAMES
 
@@ -197,7 +199,7 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
     assert "none is defined and has a variance" in page.text
     assert "Both observers always right (1 of 6 rows: Estimates: error consistency)." in page.text
-    assert "Notes of the reading are kept with the trials" in page.text
+    assert "4 observers, 30 trials in 1 data set and 1 condition: 120 responses" in page.text
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -213,10 +215,70 @@ def test_what_is_missing_and_came_back_is_counted() -> None:
     trials = al.Trials.from_table(table)
     result = al.error_consistency(trials, n_resamples=20, n_draws=0, n_null=20, rng=1)
     text = Page(result.report(trials=trials).html).text
-    assert "Missing: 1 of 9 (11.1 %) trials that were shown have no answer." in text
+    assert "Missing: 1 of 9 (11.1 %) trials that were shown have no response." in text
     assert "3 of 12 (25.0 %) combinations of observer and trial are not there" in text
     assert "Repeated: 2 of 2 items came back, up to 2 times." in text
     assert "the item counts once" in text
+
+
+@pytest.fixture(scope="module")
+def with_gaps() -> al.Trials:
+    """Ten observers of two kinds: responses are missing, and 120 trials were not shown to one."""
+    table = al.load_example().select(condition=["noise", "blur"]).to_table()
+    table = table.drop(table.index[table["observer"] == "human_1"][-120:])
+    table.loc[table.sample(55, random_state=1).index, "response"] = None
+    return al.Trials.from_table(table)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("no_response", ["error", "drop"])
+@pytest.mark.parametrize("kind", ["pairs", "directed", "readings", "scores", "matrix"])
+def test_a_page_is_the_same_without_the_trials_and_from_a_file(
+    kind: str, no_response: Any, with_gaps: al.Trials, tmp_path: Path
+) -> None:
+    few: Any = {"no_response": no_response, "rng": 1, "n_resamples": 20, "n_draws": 20}
+    make: dict[str, Callable[[], Any]] = {
+        "pairs": lambda: al.error_consistency(with_gaps, n_null=20, **few),
+        "directed": lambda: al.compare(with_gaps, "copy_probability", "human-model", **few),
+        "readings": lambda: al.agreement(with_gaps.select(kind="human"), n_resamples=0, n_draws=0),
+        "scores": lambda: al.benchmark_scores(with_gaps, **few),
+        "matrix": lambda: al.matrix(with_gaps, by=None, no_response=no_response),
+    }
+    result = make[kind]()
+    trials = with_gaps.select(kind="human") if kind == "readings" else with_gaps
+    page = result.report(trials=trials)
+    assert page.failures == ()
+    assert result.report().html == page.html
+    result.save(tmp_path / "result.nc")
+    assert load_saved(tmp_path / "result.nc").report().html == page.html
+    counts = trials.summary()
+    missing, shown = counts["no_response"].sum(), counts["n_trials"].sum()
+    assert missing > 0
+    assert f"Missing: {missing} of {shown:,} (" in Page(page.html).text
+    assert "has a response" not in page.html
+    lacking = counts["not_shown"].sum()
+    assert (f" {lacking} of " in page.html) == (lacking > 0)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) -> None:
+    few: Any = {"rng": 1, "n_resamples": 0, "n_draws": 0, "n_null": 0}
+    gaps = al.error_consistency(with_gaps, **few)
+    right = np.random.default_rng(1).integers(0, 2, (3, 40))
+    whole = al.error_consistency(al.Trials.from_correct(right), **few)
+    text = Page(pages.make_report(gaps, whole).html).text
+    assert f"Missing: {with_gaps.summary()['no_response'].sum()} of " in text
+    assert "Missing: every trial that was shown has a response." in text
+    assert "Data of: " in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_counts_alone_are_not_described_as_trials() -> None:
+    cells = al.data.from_counts([[30, 5, 7, 20]])
+    result = al.error_consistency(cells, n_resamples=0, n_draws=0, n_null=0, rng=1)
+    text = Page(result.report().html).text
+    assert "keeps counts of trials, and not the trials themselves" in text
+    assert "Missing:" not in text
 
 
 def test_a_figure_that_fails_leaves_a_line(

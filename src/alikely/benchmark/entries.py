@@ -23,6 +23,7 @@ from alikely._base.names import listed, nearest
 from alikely.benchmark.drawn import BY_ENTRY, DrawnScores
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
+from alikely.data.summaries import DATA_SUMMARY
 from alikely.estimates.result import Result
 
 __all__ = ["scores_of"]
@@ -122,12 +123,13 @@ def scores_of(
     estimates = {name: (BY_ENTRY, value) for name, value in (found | counts).items()}
     estimates["reason"] = (BY_ENTRY, reason)
     chained = score.astype(np.float32).reshape(n_chains, -1, *shape)
-    tree = xr.DataTree.from_dict(
-        {
-            "estimates": xr.Dataset(estimates, coords),
-            "posterior": xr.Dataset({"score": (("chain", "draw", *BY_ENTRY), chained)}, coords),
-        }
-    )
+    groups = {
+        "estimates": xr.Dataset(estimates, coords),
+        "posterior": xr.Dataset({"score": (("chain", "draw", *BY_ENTRY), chained)}, coords),
+    }
+    if DATA_SUMMARY in result.data.children:
+        groups[DATA_SUMMARY] = result.data[DATA_SUMMARY].to_dataset()
+    tree = xr.DataTree.from_dict(groups)
     made = ("metric", "metric_module", "model", "sampler", "cluster", "ci_prob", "ci_kind", "seed")
     kept = (*made, *result.metric.options)
     known = {name: result.data.attrs[name] for name in kept if name in result.data.attrs}

@@ -56,6 +56,7 @@ from alikely.benchmark.tables import CONSENSUS
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
+from alikely.data.summaries import DATA_SUMMARY, data_summary
 from alikely.data.trials import Trials
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
@@ -188,6 +189,7 @@ def benchmark_scores(
     if cohort and levels is not None:
         raise ValueError("the cohort model has data sets for levels; leave out cohort or levels")
     one_person, one_image = checked_labels(trials, humans, people, items)
+    as_read = data_summary(trials.data)
     if exclude is not None:
         trials = exclude_conditions(trials, exclude)
     table, layout = _laid_out(trials, estimand, models, humans, no_response, missing, levels)
@@ -199,6 +201,7 @@ def benchmark_scores(
     estimates = _estimates(trials, table, layout, estimand, value, one_person)
     consensus = _consensus(trials, layout, estimand, humans, no_response, own=levels is None)
     groups = {
+        DATA_SUMMARY: as_read,
         "estimates": estimates.assign(consensus),
         **_analytic(table, layout, estimand, one_person, one_image),
     }

@@ -10,13 +10,16 @@ import xarray as xr
 
 from alikely._base.html import ROWS, html_of
 from alikely._base.numbers import number
-from alikely.data.columns import NO_RESPONSE, NOT_SHOWN
+from alikely.data.columns import NO_RESPONSE, NOT_SHOWN, NOTES
 
-__all__ = ["html_summary", "long_table_of", "summary_of"]
+__all__ = ["DATA_SUMMARY", "data_summary", "html_summary", "long_table_of", "summary_table"]
+
+# The group of results that holds it.
+DATA_SUMMARY = "data_summary"
 
 
-def summary_of(data: xr.Dataset) -> pd.DataFrame:
-    """Table of `Trials.summary`.
+def data_summary(data: xr.Dataset) -> xr.Dataset:
+    """Count what was shown, responded and missing, for results to carry.
 
     Parameters
     ----------
@@ -25,28 +28,73 @@ def summary_of(data: xr.Dataset) -> pd.DataFrame:
 
     Returns
     -------
+    xarray.Dataset
+        ``n_shown, n_correct, n_missing`` (dataset, observer), ``n_trials, n_conditions`` (dataset),
+        ``kind`` (observer). Attributes: ``n_classes`` (0 where only correctness is known),
+        ``n_items``, ``n_repeated`` and ``most_repeats`` of items within conditions, ``notes`` of
+        the reading, one a line.
+    """
+    correct, datasets = data["correct"].values, data["dataset"].values.astype(str)
+    names = pd.unique(datasets)
+    parts = [correct[:, datasets == name] for name in names]
+    counts = {
+        "n_shown": [(part != NOT_SHOWN).sum(axis=1) for part in parts],
+        "n_correct": [(part == 1).sum(axis=1) for part in parts],
+        "n_missing": [(part == NO_RESPONSE).sum(axis=1) for part in parts],
+    }
+    keys = ["dataset", "condition", "item"]
+    repeats = pd.DataFrame({key: data[key].values.astype(str) for key in keys}).value_counts()
+    conditions = repeats.index.droplevel("item").unique().get_level_values("dataset").value_counts()
+    return xr.Dataset(
+        {name: (("dataset", "observer"), np.array(found)) for name, found in counts.items()}
+        | {
+            "n_trials": ("dataset", [part.shape[1] for part in parts]),
+            "n_conditions": ("dataset", conditions.loc[names].to_numpy()),
+            "kind": ("observer", data["kind"].values.astype(str).astype(object)),
+        },
+        coords={
+            "dataset": names.astype(object),
+            "observer": data["observer"].values.astype(str).astype(object),
+        },
+        attrs={
+            "n_classes": data.sizes.get("class", 0) if "response" in data else 0,
+            "n_items": len(repeats),
+            "n_repeated": int((repeats > 1).sum()),
+            "most_repeats": int(repeats.max()) if len(repeats) else 0,
+            "notes": "\n".join(str(note) for note in data.attrs.get(NOTES, ())),
+        },
+    )
+
+
+def summary_table(summary: xr.Dataset) -> pd.DataFrame:
+    """Table of `Trials.summary`.
+
+    Parameters
+    ----------
+    summary : xarray.Dataset
+        As returned by `data_summary`.
+
+    Returns
+    -------
     pandas.DataFrame
         One row per data set and observer who took part in it.
     """
-    correct, datasets = data["correct"].values, data["dataset"].values
-    names, kinds = data["observer"].values, data["kind"].values
-    rows = []
-    for name in pd.unique(datasets):
-        part = correct[:, datasets == name]
-        shown = part != NOT_SHOWN
-        for i in np.flatnonzero(shown.any(axis=1)):
-            rows.append(
-                {
-                    "dataset": name,
-                    "observer": str(names[i]),
-                    "kind": str(kinds[i]),
-                    "n_trials": int(shown[i].sum()),
-                    "accuracy": float((part[i] == 1).sum() / shown[i].sum()),
-                    "no_response": int((part[i] == NO_RESPONSE).sum()),
-                    "not_shown": int((~shown[i]).sum()),
-                }
-            )
-    return pd.DataFrame(rows)
+    n_shown, n_correct, n_missing = (
+        summary[name].values for name in ("n_shown", "n_correct", "n_missing")
+    )
+    d, i = np.nonzero(n_shown)
+    shown = n_shown[d, i]
+    return pd.DataFrame(
+        {
+            "dataset": summary["dataset"].values[d],
+            "observer": summary["observer"].values[i],
+            "kind": summary["kind"].values[i],
+            "n_trials": shown,
+            "accuracy": n_correct[d, i] / shown,
+            "no_response": n_missing[d, i],
+            "not_shown": summary["n_trials"].values[d] - shown,
+        }
+    )
 
 
 def long_table_of(data: xr.Dataset) -> pd.DataFrame:
@@ -69,7 +117,7 @@ def long_table_of(data: xr.Dataset) -> pd.DataFrame:
 
 def html_summary(data: xr.Dataset, head: str, notes: Sequence[str]) -> str:
     """What notebooks show of trials: what was guessed, and the first rows of the summary."""
-    table = summary_of(data)
+    table = summary_table(data_summary(data))
     several = ["dataset"] if table["dataset"].nunique() > 1 else []
     numbers = ["n_trials", "accuracy", "no_response", "not_shown"]
     cells = table.head(ROWS)[[*several, "observer", "kind", *numbers]]

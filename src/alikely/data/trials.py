@@ -19,7 +19,7 @@ from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label, open_tables
 from alikely.data.probabilities import with_options, with_probabilities
 from alikely.data.reading import read_trials, wide_trials
-from alikely.data.summaries import html_summary, long_table_of, summary_of
+from alikely.data.summaries import data_summary, html_summary, long_table_of, summary_table
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
 
@@ -588,7 +588,7 @@ class Trials:
             ``dataset, observer, kind, n_trials`` (shown), ``accuracy`` (no response counts as an
             error), ``no_response`` and ``not_shown`` (trials of the data set), as counts.
         """
-        return summary_of(self.data)
+        return summary_table(data_summary(self.data))
 
     def _repr_html_(self) -> str:
         """What notebooks show: what was guessed, and the first rows of the summary."""

@@ -17,6 +17,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.size import check_memory
 from alikely._base.steps import step
 from alikely.data.packed import Packed, all_cells
+from alikely.data.summaries import DATA_SUMMARY, data_summary
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.estimates.matrix_answers import answers_of, said_of
@@ -160,9 +161,10 @@ def matrix(
         p = adjusted_p_values(10 ** estimates["log10_p"].values.astype(np.float64).ravel())
         shape = estimates["log10_p"].shape
         estimates["p_adjusted"] = (estimates["log10_p"].dims, p.reshape(shape))
-    tree = xr.DataTree.from_dict(
-        {"estimates": estimates, "answers": _as_bits(parts, names, places)}
-    )
+    groups = {"estimates": estimates, "answers": _as_bits(parts, names, places)}
+    if isinstance(trials, Trials):
+        groups[DATA_SUMMARY] = data_summary(trials.data)
+    tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
         "metric": found.name,
         "metric_module": found.module,

@@ -24,6 +24,7 @@ from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import LOG, LONG, duration, is_silent, step
 from alikely.data.pairs import Pairs
 from alikely.data.sizes import n_entries
+from alikely.data.summaries import DATA_SUMMARY, data_summary
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.estimates.result import Result, fit_groups
@@ -157,6 +158,8 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
         found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
+    if isinstance(trials, Trials):
+        groups[DATA_SUMMARY] = data_summary(trials.data)
     estimates = estimates.assign(found.variables)
     if ask.n_resamples:
         with step(f"{of}: {ask.n_resamples:,} bootstrap replicates"):

@@ -24,6 +24,7 @@ from alikely._base.intervals import Intervals, bound_names
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import counted
 from alikely.data.packed import Packed
+from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials
 from alikely.estimates.latex import printed
 from alikely.estimates.matrix_answers import answers_of
@@ -358,7 +359,10 @@ class MatrixResult(Tree):
             if "own" in estimates:
                 estimates = estimates.isel(observer=at)
             answers = answers.isel(observer=at)
-        tree = xr.DataTree.from_dict({"estimates": estimates, "answers": answers})
+        groups = {"estimates": estimates, "answers": answers}
+        if DATA_SUMMARY in self.data.children:
+            groups[DATA_SUMMARY] = self.data[DATA_SUMMARY].to_dataset()
+        tree = xr.DataTree.from_dict(groups)
         tree.attrs = dict(self.data.attrs)
         return MatrixResult(tree, self.trials)
 

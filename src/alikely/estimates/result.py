@@ -72,8 +72,9 @@ class Result(Tree):
     data : xarray.DataTree
         Groups ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and the
         tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw, pair),
-        on request ``log_likelihood``, and from NUTS ``chains``, see `chains`. ArviZ functions take
-        it as it is, with ``group="bootstrap", sample_dims="resample"`` for the bootstrap.
+        ``data_summary`` (how many trials were shown to each observer and have a response), on
+        request ``log_likelihood``, and from NUTS ``chains``, see `chains`. ArviZ functions take it
+        as it is, with ``group="bootstrap", sample_dims="resample"`` for the bootstrap.
 
     Examples
     --------

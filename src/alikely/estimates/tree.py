@@ -81,8 +81,7 @@ class Tree:
         path : str or path, optional
             File to write the page to; one that exists is replaced.
         trials : Trials, optional
-            What was analysed: the page then says what was read, and figures know the kinds of
-            observers.
+            What was analyzed. Default: the counts and kinds of observers that the result keeps.
         title : str, optional
 
         Returns

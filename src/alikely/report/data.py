@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+
 import pandas as pd
 import xarray as xr
 
 from alikely._base.numbers import counted, number
 from alikely.data import Trials
-from alikely.data.columns import NO_RESPONSE, NOT_SHOWN
-from alikely.data.summaries import summary_of
+from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.result import Result
 from alikely.estimates.tree import Tree
 from alikely.report.blocks import Block, Items, Section, Text, table_of
 
-__all__ = ["data_section"]
+__all__ = ["data_section", "kinds_of", "summary_of"]
 
 TAKEN = {
     "error": "A trial that was shown and not answered counts as an error.",
@@ -45,12 +45,33 @@ IMAGES = {
 MOST_KINDS = 6
 
 
-def data_section(results: list[Tree], trials: Trials | None) -> Section:
+def summary_of(results: Sequence[Tree], trials: Trials | None) -> xr.Dataset | None:
+    """The data as read: of the trials, else of the first result that keeps it."""
+    found = _summaries(results, trials)
+    return found[0][1] if found else None
+
+
+def _summaries(
+    results: Sequence[Tree], trials: Trials | None
+) -> list[tuple[Tree | None, xr.Dataset]]:
+    """What was read, once for results of the same data, with the first result of each."""
+    if trials is not None:
+        return [(None, data_summary(trials.data))]
+    found: list[tuple[Tree | None, xr.Dataset]] = []
+    for result in results:
+        if DATA_SUMMARY in result.data.children:
+            own = result.data[DATA_SUMMARY].to_dataset()
+            if not any(own.identical(other) for _, other in found):
+                found.append((result, own))
+    return found
+
+
+def data_section(results: Sequence[Tree], trials: Trials | None) -> Section:
     """What was read, in words, by data set and by observer.
 
     Parameters
     ----------
-    results : list of Result, Benchmark, DrawnScores or MatrixResult
+    results : sequence of Result, Benchmark, DrawnScores or MatrixResult
         What was made of the data.
     trials : Trials or None
         The data, if they are at hand; else what the results keep of them.
@@ -59,97 +80,64 @@ def data_section(results: list[Tree], trials: Trials | None) -> Section:
     -------
     Section
     """
-    data = _answers(results) if trials is None else trials.data
+    found = _summaries(results, trials)
     blocks: list[Block] = []
-    if data is None:
+    if not found:
         blocks.append(Text("This file keeps counts of trials, and not the trials themselves."))
         blocks += [Text(repr(result)[1:-1]) for result in results]
-    else:
-        blocks += _described(data, None if trials is None else trials)
+    for result, summary in found:
+        if len(found) > 1:
+            blocks.append(Text(f"Data of: {repr(result)[1:-1]}."))
+        blocks += _described(summary)
     rules = list(dict.fromkeys(rule for result in results for rule in _rules(result)))
     if rules:
         blocks.append(Items(rules))
-    if data is not None:
-        blocks += _tables(data)
+    for _, summary in found:
+        blocks += _tables(summary)
     return Section("Data as read", blocks)
 
 
-def _answers(results: list[Tree]) -> xr.Dataset | None:
-    """Right and wrong answers that a result keeps, in the form of trials; None if it has none."""
-    for result in results:
-        if isinstance(result, Result) and "correct" in result.table:
-            table = result.table
-            names = {"trial_dataset": "dataset", "trial_condition": "condition"}
-            if not {"observer", "trial"} <= set(table["correct"].dims):
-                continue
-            own = ["correct", *(name for name in (*names, "item") if name in table.coords)]
-            data = table[own].rename({old: new for old, new in names.items() if old in own})
-            return data.assign_coords(kind=("observer", np.full(data.sizes["observer"], "")))
-    return None
-
-
-def _described(data: xr.Dataset, trials: Trials | None) -> list[Block]:
+def _described(summary: xr.Dataset) -> list[Block]:
     """The size of the data in a sentence, and what stands out in them."""
-    correct = data["correct"].values
-    shown = correct != NOT_SHOWN
-    n_answers, n_missing = int(shown.sum()), int((correct == NO_RESPONSE).sum())
-    kinds = pd.Series(data["kind"].values).value_counts(sort=False)
-    kinds = kinds[kinds.index != ""]
-    who = counted(data.sizes["observer"], "observer")
-    if len(kinds) and len(kinds) <= MOST_KINDS and list(kinds.index) != ["observer"]:
+    n_shown, n_missing = int(summary["n_shown"].sum()), int(summary["n_missing"].sum())
+    n_trials, attrs = int(summary["n_trials"].sum()), summary.attrs
+    kinds = pd.Series(summary["kind"].values).value_counts(sort=False)
+    who = counted(summary.sizes["observer"], "observer")
+    if len(kinds) <= MOST_KINDS and list(kinds.index) != ["observer"]:
         who += f" ({', '.join(f'{n:,} of kind {kind}' for kind, n in kinds.items())})"
-    places = [counted(len(np.unique(data["dataset"].values.astype(str))), "data set")]
-    if "condition" in data.coords:
-        pairs = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
-        places.append(counted(len(pairs.drop_duplicates()), "condition"))
-    text = f"{who}, {counted(data.sizes['trial'], 'trial')} in {' and '.join(places)}: "
-    text += counted(n_answers, "answer")
-    if trials is not None and trials.has_classes:
-        text += f" among {counted(len(trials.classes), 'class', 'classes')}"
-    elif trials is not None:
-        text += ", of which only right or wrong is known"
-    items = [
-        f"Missing: {_share(n_missing, n_answers)} trials that were shown have no answer."
-        if n_missing
-        else "Missing: every trial that was shown has an answer.",
-        _not_shown(shown),
-        *_repeated(data),
-    ]
-    notes = [] if trials is None else trials.notes
-    if notes:
-        items += [f"Noted when reading: {note}." for note in notes]
-    elif trials is not None:
-        items.append("Nothing had to be guessed, left out or counted apart when reading.")
-    else:
-        items.append("Notes of the reading are kept with the trials, which this page had not.")
-    return [Text(f"{text}."), Items(items)]
-
-
-def _not_shown(shown: np.ndarray) -> str:
-    lacking = int((~shown).sum())
-    if not lacking:
-        return "Every observer was shown every trial."
-    return (
-        f"Not every observer was shown every trial: {_share(lacking, shown.size)} combinations of "
-        "observer and trial are not there. Pairs are compared on trials that both were shown."
+    text = (
+        f"{who}, {counted(n_trials, 'trial')} in {counted(summary.sizes['dataset'], 'data set')} "
+        f"and {counted(int(summary['n_conditions'].sum()), 'condition')}: "
+        f"{counted(n_shown - n_missing, 'response')}"
     )
+    if n_classes := int(attrs["n_classes"]):
+        text += f" among {counted(n_classes, 'class', 'classes')}"
+    else:
+        text += ", of which only right or wrong is known"
+    lacking, possible = n_trials * summary.sizes["observer"] - n_shown, n_trials
+    possible *= summary.sizes["observer"]
+    items = [
+        f"Missing: {_share(n_missing, n_shown)} trials that were shown have no response."
+        if n_missing
+        else "Missing: every trial that was shown has a response.",
+        f"Not every observer was shown every trial: {_share(lacking, possible)} combinations of "
+        "observer and trial are not there. Pairs are compared on trials that both were shown."
+        if lacking
+        else "Every observer was shown every trial.",
+        f"Repeated: {attrs['n_repeated']:,} of {attrs['n_items']:,} items came back, up to "
+        f"{attrs['most_repeats']:,} times."
+        if attrs["n_repeated"]
+        else "Repeated: no item came back within a condition.",
+    ]
+    notes = [note for note in str(attrs["notes"]).split("\n") if note]
+    items += [f"Noted when reading: {note}." for note in notes]
+    if not notes:
+        items.append("Nothing had to be guessed, left out or counted apart when reading.")
+    return [Text(f"{text}."), Items(items)]
 
 
 def _share(n: int, of: int) -> str:
     return f"{n:,} of {of:,} ({number(100 * n / of, 1, leading_zero=True)} %)"
-
-
-def _repeated(data: xr.Dataset) -> list[str]:
-    """How many items came back to the observers, if any did."""
-    if "item" not in data.coords:
-        return []
-    keys = [name for name in ("dataset", "condition", "item") if name in data.coords]
-    frame = pd.DataFrame({name: data[name].values for name in keys})
-    sizes = frame.groupby(keys, sort=False).size()
-    again = int((sizes > 1).sum())
-    if not again:
-        return ["Repeated: no item came back within a condition."]
-    return [f"Repeated: {again:,} of {len(sizes):,} items came back, up to {sizes.max():,} times."]
 
 
 def _rules(result: Tree) -> list[str]:
@@ -174,26 +162,27 @@ def _rules(result: Tree) -> list[str]:
     return rules
 
 
-def _tables(data: xr.Dataset) -> list[Block]:
+def _tables(summary: xr.Dataset) -> list[Block]:
     """Counts of each data set, and of each observer in it."""
-    frame = summary_of(data)
-    known = [kind for kind in frame["kind"].unique() if kind]
+    frame = summary_table(summary)
+    known = list(frame["kind"].unique())
     blocks: list[Block] = []
     grouped = frame.groupby("dataset", sort=False)
     if len(grouped) > 1:
         rows = []
         for name, part in grouped:
-            here = data["dataset"].values == name
-            row: dict[str, object] = {"data set": name}
-            if "condition" in data.coords:
-                row["conditions"] = len(np.unique(data["condition"].values[here].astype(str)))
-            row["trials"] = int(here.sum())
-            if len(known) > 1 and len(known) <= MOST_KINDS:
+            here = summary.sel(dataset=name)
+            row: dict[str, object] = {
+                "data set": name,
+                "conditions": int(here["n_conditions"]),
+                "trials": int(here["n_trials"]),
+            }
+            if 1 < len(known) <= MOST_KINDS:
                 row |= {f"of kind {kind}": int((part["kind"] == kind).sum()) for kind in known}
             row |= {
                 "observers": len(part),
-                "answers": int(part["n_trials"].sum()),
-                "no answer": int(part["no_response"].sum()),
+                "trials shown": int(part["n_trials"].sum()),
+                "no response": int(part["no_response"].sum()),
                 "lowest accuracy": part["accuracy"].min(),
                 "median accuracy": part["accuracy"].median(),
                 "highest accuracy": part["accuracy"].max(),
@@ -204,15 +193,17 @@ def _tables(data: xr.Dataset) -> list[Block]:
         frame = frame.drop(columns="dataset")
     if len(known) < 2:
         frame = frame.drop(columns="kind")
-    names = {"n_trials": "trials shown", "no_response": "no answer", "not_shown": "not shown"}
+    names = {"n_trials": "trials shown", "no_response": "no response", "not_shown": "not shown"}
     text = f"Observers{' in each data set' if 'dataset' in frame else ''}."
     blocks.append(table_of(frame, text, headings=names | {"dataset": "data set"}))
     return blocks
 
 
-def kinds_of(trials: Trials | None) -> dict[str, str] | None:
+def kinds_of(summary: xr.Dataset | None) -> dict[str, str] | None:
     """Kind of each observer, where there are several kinds."""
-    if trials is None:
+    if summary is None:
         return None
-    kinds = dict(zip(trials.observers, map(str, trials.data["kind"].values), strict=True))
-    return kinds if len(set(kinds.values())) > 1 else None
+    kinds = dict(zip(summary["observer"].values, map(str, summary["kind"].values), strict=True))
+    # Groups of observers, as of margins, have the names of their kinds.
+    names = {kind: kind for kind in kinds.values()}
+    return names | kinds if len(names) > 1 else None

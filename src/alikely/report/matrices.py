@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from alikely._base.names import listed
 from alikely.benchmark.trees import Families, families
-from alikely.data import Trials
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.matrix_words import matrix_sentence
 from alikely.estimates.sentences import capital
@@ -19,7 +20,6 @@ from alikely.report.blocks import (
     figure_of,
     table_of,
 )
-from alikely.report.data import kinds_of
 
 __all__ = ["matrix_findings", "matrix_sections"]
 
@@ -44,14 +44,14 @@ def matrix_findings(matrix: MatrixResult) -> list[str]:
     return [matrix_sentence(matrix)]
 
 
-def matrix_sections(matrix: MatrixResult, trials: Trials | None) -> list[Section]:
+def matrix_sections(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Section]:
     """The pairs most and least alike, and families of those that fail alike.
 
     Parameters
     ----------
     matrix : MatrixResult
-    trials : Trials or None
-        Their observers' kinds colour the figure.
+    kinds : mapping of str to str or None
+        Kind of each observer: colors the figure.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def matrix_sections(matrix: MatrixResult, trials: Trials | None) -> list[Section
     sections = [Section(f"Estimates: {label}", blocks)]
     if matrix.metric.symmetric and len(matrix.observers) > 2:
         sections.append(
-            Section("Families", attempted("Families.", lambda: _families(matrix, trials)))
+            Section("Families", attempted("Families.", lambda: _families(matrix, kinds)))
         )
     return sections
 
@@ -93,19 +93,19 @@ def _schools(matrix: MatrixResult) -> str:
     return "Analytic intervals; the posterior and the bootstrap of single pairs are al.compare's."
 
 
-def _families(matrix: MatrixResult, trials: Trials | None) -> list[Block]:
+def _families(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Block]:
     """The advised groups of observers, and the tree that they are cut from."""
     if (n := len(matrix.observers)) > MOST_IN_TREE:
         raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")
     tree = _tree(matrix)
     found = tree.members()
     blocks: list[Block] = [Text(f"{TREE} {capital(tree.note)}.", finding=True)]
-    by = kinds_of(trials)
+    by = kinds
     if tree.advised > 1:
         shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
         blocks.append(table_of(shown, "Families of at least two observers, largest first."))
         by = by or _strip(tree, found)
-    color = "kind" if kinds_of(trials) else "family"
+    color = "kind" if kinds else "family"
     strip = f" The strip between them shows the {color} of each observer." if by else ""
     blocks.append(
         figure_of(

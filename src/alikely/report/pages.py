@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import hashlib
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.result import Result
 from alikely.estimates.tree import Tree
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
-from alikely.report.data import data_section
+from alikely.report.data import data_section, kinds_of, summary_of
 from alikely.report.matrices import matrix_findings, matrix_sections
 from alikely.report.methods import methods_section
 from alikely.report.pairs import differences_of, pair_findings, pair_sections
@@ -115,7 +115,7 @@ def make_report(
         Of one analysis, such as the pairs and the scores of the same trials. Differences are those
         of the scores, where there are scores.
     trials : Trials, optional
-        What they were made of: what was read is then said, and figures know the kinds of observers.
+        What they were made of. Default: the counts and kinds of observers that results keep.
     title : str, optional
     remarks : sequence of str
         Stand below the title.
@@ -163,7 +163,8 @@ def make_report(
         sections: list[Section] = []
         scored = any(isinstance(result, Benchmark | DrawnScores) for result in results)
         for result in results:
-            said, own = _parts(result, trials, scored)
+            kinds = kinds_of(summary_of([result], trials))
+            said, own = _parts(result, kinds, scored)
             findings += said
             sections += own
         first = Section("Findings", [Text(text, finding=True) for text in findings])
@@ -197,15 +198,17 @@ def _check_observers(results: Sequence[Tree], trials: Trials) -> None:
             )
 
 
-def _parts(result: Tree, trials: Trials | None, scored: bool) -> tuple[list[str], list[Section]]:
+def _parts(
+    result: Tree, kinds: Mapping[str, str] | None, scored: bool
+) -> tuple[list[str], list[Section]]:
     """Findings and sections of one result."""
     if isinstance(result, Result):
         apart = None if scored else differences_of(result)
-        return pair_findings(result, apart), pair_sections(result, trials, apart)
+        return pair_findings(result, apart), pair_sections(result, kinds, apart)
     if isinstance(result, Benchmark):
         return score_findings(result), score_sections(result)
     if isinstance(result, MatrixResult):
-        return matrix_findings(result), matrix_sections(result, trials)
+        return matrix_findings(result), matrix_sections(result, kinds)
     assert isinstance(result, DrawnScores)
     return drawn_findings(result), drawn_sections(result)
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from alikely._base.intervals import CiKind, bound_names
 from alikely._base.numbers import MISSING, p_words, span
-from alikely.data import Trials
 from alikely.estimates.contrast_words import contrast_sentence
 from alikely.estimates.observer_means import (
     machine_means,
@@ -36,7 +35,6 @@ from alikely.report.blocks import (
     figure_of,
     table_of,
 )
-from alikely.report.data import kinds_of
 
 __all__ = ["differences_of", "pair_findings", "pair_sections"]
 
@@ -97,15 +95,15 @@ def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
 
 
 def pair_sections(
-    result: Result, trials: Trials | None, apart: pd.DataFrame | None
+    result: Result, kinds: Mapping[str, str] | None, apart: pd.DataFrame | None
 ) -> list[Section]:
     """Estimates, tests against independence and differences.
 
     Parameters
     ----------
     result : Result
-    trials : Trials or None
-        Their observers' kinds order and colour the figures.
+    kinds : mapping of str to str or None
+        Kind of each observer: orders and colors the figures.
     apart : pandas.DataFrame or None
         As in `pair_findings`.
 
@@ -114,10 +112,10 @@ def pair_sections(
     list of Section
     """
     label, frame = result.metric.label, result.summary()
-    sections = [Section(f"Estimates: {label}", _estimates(result, frame, trials))]
+    sections = [Section(f"Estimates: {label}", _estimates(result, frame, kinds))]
     if tests := _tests(result, frame):
         sections.append(Section(f"Tests of independence: {label}", tests))
-    if blocks := _means(result, trials, apart):
+    if blocks := _means(result, kinds, apart):
         sections.append(Section(f"Means and differences: {label}", blocks))
     return sections
 
@@ -126,8 +124,8 @@ def _places(frame: pd.DataFrame) -> list[str]:
     return [name for name in PLACES if frame[name].nunique() > 1]
 
 
-def _estimates(result: Result, frame: pd.DataFrame, trials: Trials | None) -> list[Block]:
-    metric, kinds = result.metric, kinds_of(trials)
+def _estimates(result: Result, frame: pd.DataFrame, kinds: Mapping[str, str] | None) -> list[Block]:
+    metric = result.metric
     prob, kind = result.interval_options(None, None)
     names = [*_places(frame), "observer_a", "observer_b", "n_trials"]
     rests = metric.rests_on[0]
@@ -228,10 +226,12 @@ def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
     return blocks
 
 
-def _means(result: Result, trials: Trials | None, apart: pd.DataFrame | None) -> list[Block]:
+def _means(
+    result: Result, kinds: Mapping[str, str] | None, apart: pd.DataFrame | None
+) -> list[Block]:
     """Means of observers over their pairs; their differences, where no benchmark has them."""
     blocks: list[Block] = []
-    means = machine_means(result, kinds_of(trials) or {})
+    means = machine_means(result, kinds or {})
     if means is not None:
         blocks.append(
             Text(
