@@ -58,7 +58,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "Machines against humans": (
-        "scores = al.benchmark_scores(trials, rng=1)",
+        "scores = al.benchmark_scores(trials, n_resamples=10_000, rng=1)",
         {
             "plot_benchmark": "al.plot_benchmark(scores)",
             "plot_ranks": "al.plot_ranks(scores, rng=1)",
@@ -69,7 +69,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_correlations": (
                 "# each condition as a data set of its own\n"
                 'apart = al.Trials.from_table(trials.to_table().assign(dataset=lambda t: t["condition"]))\n'
-                'by_set = al.benchmark_scores(apart, people="label", rng=1)\n'
+                'by_set = al.benchmark_scores(apart, people="label", n_resamples=10_000, rng=1)\n'
                 "al.plot_correlations(by_set.correlations())"
             ),
             "plot_leaderboard": (

@@ -289,9 +289,9 @@ def test_the_benchmark_shows_the_cohort_beside_its_own_intervals(
         fit = request.getfixturevalue("cohort_fit")
         monkeypatch.setattr("alikely.benchmark.scores.fit_cohort", lambda *_, **__: fit)
     scores = al.benchmark_scores(trials, cohort=True, n_resamples=0, rng=1)
-    table = scores.summary("crossed").set_index("system")
+    table = scores.summary("crossed", intervals="all").set_index("system")
     assert table["cohort_eti95_lb"].notna().all()
-    assert "cohort_eti95_lb" not in scores.summary("images")
+    assert "cohort_eti95_lb" not in scores.summary("images", intervals="all")
     if chains:
         inside = (table["cohort_eti95_lb"] < table["estimate"]) & (
             table["estimate"] < table["cohort_eti95_ub"]
@@ -326,7 +326,7 @@ def unequal_columns(tree: Any) -> None:
         (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
         (
             lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),
-            "no observer is of kind 'robot'; .* with humans=",
+            "no condition has two observers of kind 'robot'",
         ),
         (
             lambda tree: al.simulate.cohort([1.5], [0.5], 0.5, 0.5),

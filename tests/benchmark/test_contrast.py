@@ -39,7 +39,7 @@ def two_datasets() -> Trials:
 
 def test_a_difference_equals_its_row_among_all_pairs(scores: Benchmark) -> None:
     for population in ("images", "humans", "crossed"):
-        rows = scores.differences(population).set_index(["system", "other"])  # type: ignore[arg-type]
+        rows = scores.differences(population, intervals="all").set_index(["system", "other"])  # type: ignore[arg-type]
         row = rows.loc[("model_1", "model_3")]
         found = scores.contrast("model_1", "model_3", population=population).loc["analytic"]  # type: ignore[arg-type]
         assert found["estimate"] == pytest.approx(row["difference"], rel=1e-12)
@@ -56,8 +56,9 @@ def test_draws_are_combined_one_by_one(scores: Benchmark) -> None:
     w[[systems.index("model_1"), systems.index("model_2")]] = 0.5
     w[systems.index("ceiling")] = -1
     table = scores.contrast(
-        ["model_1", "model_2"], "ceiling", population="images", rope=(-0.1, 0.1), ci_prob=0.9
-    )
+        ["model_1", "model_2"], "ceiling", population="images", rope=(-0.1, 0.1), ci_prob=0.9,
+        intervals=["analytic", "bootstrap", "posterior"],
+    )  # fmt: skip
     assert table.index.tolist() == ["analytic", "bootstrap", "posterior"]
     for school, variable in (("bootstrap", "images"), ("posterior", "score")):
         draws = scores.draws(school, variable) @ w  # type: ignore[arg-type]
@@ -76,7 +77,9 @@ def test_draws_are_combined_one_by_one(scores: Benchmark) -> None:
 
 
 def test_each_school_speaks_for_its_population(scores: Benchmark) -> None:
-    assert scores.contrast("model_1", "model_2").index.tolist() == ["analytic", "bootstrap"]
+    assert scores.contrast("model_1", "model_2").index.tolist() == ["analytic"]
+    images = scores.contrast("model_1", "model_2", population="images", intervals="all")
+    assert images.index.tolist() == ["analytic", "posterior"]
     table = scores.contrast("model_1", "model_2", ci_kind="hdi")
     assert table.columns.tolist() == [
         "estimate", "se", "hdi95_lb", "hdi95_ub", "p_value", "p_positive", "rope_mass",
@@ -95,9 +98,10 @@ def test_columns_are_those_of_a_contrast_of_entries(scores: Benchmark) -> None:
 
 def test_one_system_has_its_row_of_the_summary(scores: Benchmark) -> None:
     for population in ("images", "humans", "crossed"):
-        summary = scores.summary(population).set_index("system")  # type: ignore[arg-type]
+        both = ["analytic", "bootstrap"]
+        summary = scores.summary(population, intervals=both).set_index("system")  # type: ignore[arg-type]
         for system in ("model_4", "human-human"):
-            table = scores.contrast(system, population=population)  # type: ignore[arg-type]
+            table = scores.contrast(system, population=population, intervals=both)  # type: ignore[arg-type]
             row = summary.loc[system]
             assert table.loc["analytic", "estimate"] == row["estimate"]
             assert table.loc["analytic", "se"] == pytest.approx(row["se"], rel=1e-9)
@@ -112,20 +116,20 @@ def test_the_mean_over_data_sets_adds_their_variances() -> None:
         two_datasets(), missing="available", n_resamples=500, n_draws=0, rng=1
     )
     both, one, two = (
-        scores.contrast("m0", "m1", level=level).loc["bootstrap", "se"]
+        scores.contrast("m0", "m1", level=level, intervals=["bootstrap"]).loc["bootstrap", "se"]
         for level in ("overall", "one", "two")
     )
     assert both == pytest.approx(np.hypot(one, two) / 2, rel=1e-9)
     # m2 has no part in the first data set, where m0 has half its weight.
-    mixed = scores.contrast("m0", "m2")
+    mixed = scores.contrast("m0", "m2", intervals=["bootstrap"])
     assert mixed.loc["bootstrap", "se"] == pytest.approx(
         np.hypot(
-            scores.contrast("m0", level="one").loc["bootstrap", "se"] / 2,
+            scores.contrast("m0", level="one", intervals=["bootstrap"]).loc["bootstrap", "se"] / 2,
             _weighted_se(scores, {"m0": 0.5, "m2": -1.0}),
         ),
         rel=1e-9,
     )
-    absent = scores.contrast("m2", level="one")
+    absent = scores.contrast("m2", level="one", intervals=["analytic", "bootstrap"])
     assert absent["estimate"].isna().all()
     assert absent["note"].str.contains("m2 has no score here|no defined draws").all()
 

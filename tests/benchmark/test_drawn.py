@@ -111,7 +111,7 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
         xr.Dataset({name: (("chain", "draw", "pair"), values)}, coords, group.attrs)
     )
     scores = al.benchmark.scores_of(al.Result(big))
-    table = scores.differences()
+    table = scores.differences(intervals="all")
     error = np.sqrt(2) * sd
     np.testing.assert_allclose(table["se"], error, rtol=4 / np.sqrt(2 * n))
     half = (table["simultaneous_ci95_ub"] - table["simultaneous_ci95_lb"]) / 2

@@ -174,21 +174,28 @@ def simulated(accuracy: float, n_conditions: int) -> Benchmark:
 def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     """Fifteen conditions near the ceiling: each entry a little too high, and so their mean."""
     many = simulated(0.95, 15)
-    table = many.summary("images")
+    table = many.summary("images", intervals="all")
     machines = table["system"].isin(many.models)
     posterior = table.filter(like="posterior")
     assert posterior[machines].isna().all(axis=None)
-    assert table.loc[machines, "note"].str.startswith("posterior withheld: the prior of").all()
-    assert not many.summary("crossed")["note"].str.contains("withheld").any()
-    rows = many.contrast(many.models[0], many.models[1], population="images")
+    assert table.loc[machines, "note"].str.startswith("posterior not reported: the prior of").all()
+    assert not many.summary("crossed")["note"].str.contains("not reported").any()
+    assert many.summary("images").filter(like="posterior").empty
+    two = many.models[:2]
+    rows = many.contrast(*two, population="images", intervals="all")
     assert rows.loc["posterior"].drop("note").isna().all()
-    assert rows.loc["posterior", "note"].startswith("posterior withheld")
+    assert rows.loc["posterior", "note"].startswith("posterior not reported")
     assert rows.loc["analytic", "note"] == ""
-    # The draws themselves are there for whoever asks.
-    assert np.isfinite(many.draws("posterior", "score")).all()
-    few = simulated(0.75, 5).summary("images")
+    # By name it is shown, with the reason.
+    named = many.summary("images", intervals=["posterior"])
+    assert named.filter(like="posterior").notna().all(axis=None)
+    assert named.loc[machines, "note"].str.startswith("posterior biased: the prior of").all()
+    row = many.contrast(*two, population="images", intervals=["posterior"]).iloc[0]
+    assert row["note"].startswith("posterior biased")
+    assert np.isfinite(row["eti95_lb"])
+    few = simulated(0.75, 5).summary("images", intervals="all")
     assert few.filter(like="posterior").notna().all(axis=None)
-    assert not few["note"].str.contains("withheld").any()
+    assert not few["note"].str.contains("not reported").any()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +212,7 @@ def test_bad_names(scores: Benchmark, call: Any, message: str) -> None:
 
 
 def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark) -> None:
-    table: pd.DataFrame = scores.differences()
+    table: pd.DataFrame = scores.differences(columns=["centre"])
     above = table["centre"] > 0
     assert ((table["p_positive"] > 0.5) == above).all()
     drawn = np.array([3.2, 0.0, 0.0])

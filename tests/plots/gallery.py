@@ -71,7 +71,7 @@ def matrix(n: int) -> al.Result:
 
 @functools.cache
 def scores(n: int) -> al.Benchmark:
-    return al.benchmark_scores(trials(4, n), rng=1)
+    return al.benchmark_scores(trials(4, n), n_resamples=1_000, rng=1)
 
 
 @functools.cache

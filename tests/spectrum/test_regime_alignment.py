@@ -229,7 +229,8 @@ def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
         trials = two_data_sets().select(dataset=name, condition=part)
         scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
         own = alignment.sel(metric=EC).isel(condition=c)
-        table = scores.summary("crossed", name).set_index("system").loc[own["system"].values]
+        table = scores.summary("crossed", name, columns="all").set_index("system")
+        table = table.loc[own["system"].values]
         np.testing.assert_allclose(own["se"], table["se"])
         np.testing.assert_allclose(own["df"], table["df"])
         np.testing.assert_allclose(own["centre"], table["centre"])
@@ -547,7 +548,7 @@ KINDS = ["human", "human", "model"]
         ({"metrics": [EC, EC]}, "each once; got"),
         ({"metrics": []}, "metrics must name at least one metric"),
         ({"n_resamples": -1}, "n_resamples must be at least 0, got -1"),
-        ({"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
+        ({"humans": "robot"}, "needs at least 2 observers of kind 'robot' .*'all:all' has 0"),
         ({"models": "robot"}, "no observer is of kind 'robot'"),
         ({"metrics": MA}, "hold correctness only"),
         ({"metrics": EC, "no_response": "skip"}, "no_response must be one of"),

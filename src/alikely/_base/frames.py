@@ -12,10 +12,12 @@ import pandas as pd
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["As", "Sort", "given_as", "known_columns", "ordered"]
+__all__ = ["As", "Columns", "Sort", "given_as", "known_columns", "ordered", "with_columns"]
 
 As = Literal["pandas", "polars", "pyarrow"]
 Sort = str | Sequence[str] | None
+# Columns that a table shows besides those of every table.
+Columns = Sequence[str] | Literal["all"] | None
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 DIGITS = re.compile(r"(\d+)")
@@ -83,6 +85,43 @@ def known_columns(frame: pd.DataFrame, names: Sequence[str], option: str) -> Non
                 f"{option} must name columns of the table ({listed(frame, most=30)}); got "
                 f"{name!r}{nearest(name, frame)}"
             )
+
+
+def with_columns(frame: pd.DataFrame, plain: Sequence[str], columns: Columns) -> pd.DataFrame:
+    """Choose the columns that a table shows.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        With all columns.
+    plain : sequence of str
+        Columns that are always shown, as are bounds of intervals.
+    columns : None, "all" or sequence of str
+        Further columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"estimate": [0.5], "df": [3], "ci95_lb": [0.4], "ci95_ub": [0.6]})
+    >>> with_columns(table, ["estimate"], None).columns.tolist()
+    ['estimate', 'ci95_lb', 'ci95_ub']
+    """
+    if columns == "all":
+        return frame
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be 'all' or a list of names, got {columns!r}")
+    more = () if columns is None else columns
+    known_columns(frame, more, "columns")
+    shown = {*plain, *more}
+    return frame[[c for c in frame if c in shown or str(c).endswith(("_lb", "_ub"))]]
 
 
 def given_as(frame: pd.DataFrame, library: str) -> Any:

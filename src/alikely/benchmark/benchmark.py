@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,70 +11,32 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.frames import As, Sort, given_as, ordered
-from alikely._base.intervals import CiKind
+from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns
+from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import listed
 from alikely._base.numbers import counted
 from alikely._base.random import RandomState
 from alikely.benchmark import contrasts, ranking
-from alikely.benchmark.decomposition import (
-    Decomposition,
-    joint_covariance,
-    normal_deviates,
-    only,
-)
+from alikely.benchmark.decomposition import Decomposition, joint_covariance, normal_deviates, only
 from alikely.benchmark.latent import latent_columns
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.nesting import POPULATIONS
+from alikely.benchmark.selection import (
+    SCORE_COLUMNS,
+    SOURCES,
+    absent_posterior,
+    differences_shown,
+    is_plug_in,
+    methods_shown,
+)
 from alikely.benchmark.spoken import HUMAN, in_kinds
-from alikely.benchmark.tables import (
-    ACCURACIES,
-    CONSENSUS,
-    Population,
-    School,
-    ceiling_table,
-    level_table,
-    one_of,
-    too_few_humans,
-)
+from alikely.benchmark.tables import SCHEMA, Population, School, ceiling_table, level_table, one_of
 from alikely.benchmark.verdicts import EqualityTest, Verdict, equality_of, verdict_of
-from alikely.benchmark.words import (
-    benchmark_sentence,
-    chosen_school,
-    latex_of,
-    notebook_of,
-)
+from alikely.benchmark.words import benchmark_sentence, latex_of, notebook_of
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
 
 __all__ = ["Benchmark"]
-
-# What a file must hold to be read as a benchmark.
-SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "estimates": {
-            "estimate": ("level", "system"),
-            "n_humans": ("level",),
-            "n_humans_met": ("level",),
-            "crowd": ("level",),
-            "fewest_humans": ("level",),
-            "n_images": ("level",),
-            "undefined_entries": ("level", "system"),
-            **dict.fromkeys(ACCURACIES, ("level", "system")),
-            **dict.fromkeys(CONSENSUS, ("level",)),
-        },
-        "covariance": {"covariance": ("population", "level", "system", "system_other")},
-        "decomposition": {
-            "centre": ("level", "system"),
-            "influence": ("system", "image"),
-            "invented": ("level", "system", "system_other"),
-            "people": ("level", "system", "system_other"),
-            "shared": ("level", "system", "system_other"),
-            "df_people": ("level", "system"),
-            "image_level": ("image",),
-        },
-    }
-)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -168,6 +129,8 @@ class Benchmark(Tree):
         population: Population = "crossed",
         level: str | None = OVERALL,
         *,
+        intervals: Intervals = None,
+        columns: Columns = None,
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
         sort: Sort = None,
@@ -178,39 +141,50 @@ class Benchmark(Tree):
         Parameters
         ----------
         population : {"images", "humans", "crossed"}
-            What the analytic and the bootstrap interval speak for. The posterior (new images,
-            these humans) is given with ``"images"`` only, that of the cohort model (new images, a
-            new human) with ``"crossed"``.
+            What intervals generalize to. The posterior generalizes to new images with these humans
+            (``"images"``), that of the cohort model to new images and humans (``"crossed"``).
         level : str or None
             A data set, ``"overall"``, or None for every level.
+        intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior", "cohort"}
+            None shows the recommended interval, the analytic one; ``"all"`` every valid interval
+            and every column; names those of these methods. The bootstrap must be named: its
+            intervals are too narrow near the ceiling, as ``note`` explains.
+        columns : "all" or sequence of str, optional
+            Further columns to show: ``centre`` of the analytic interval (the score with a
+            pseudocount in the cells of each pair) and its degrees of freedom ``df``;
+            ``ceiled_se``; ``accuracy_humans``, ``accuracy_gap`` (humans minus machine) and what
+            the metric derives from the accuracies, as means over the entries of the score (of
+            error consistency ``kappa_min, kappa_max, less_biased``).
         sort, as_
             Order of the rows and library of the table, as in `alikely.Result.summary`.
 
         Returns
         -------
         pandas.DataFrame
-            ``level, system, estimate``; ``centre`` of the analytic interval, the score with
-            something added to the cells of each pair, of labels with chance over different joint
-            errors; ``se`` and ``df``, its degrees of freedom;
-            ``bootstrap_se`` (with ``"crossed"`` by the two-factor
-            correction of `alikely.stats.two_factor_variance`); bounds of the schools; of machines
-            ``ceiled`` (score over ceiling, neither clipped nor made absolute), its ``ceiled_se``
-            by the delta method and Fieller interval; ``accuracy`` of the machine and
-            ``accuracy_humans``, their ``accuracy_gap`` (humans less machine) and what the metric
-            has beside it, as means over the entries of the score (of error consistency
-            ``kappa_min, kappa_max``, what the accuracies allow, and ``less_biased``); ``note``.
+            ``level, system, estimate, se``; bounds of the methods, within the range of the metric;
+            with the bootstrap ``bootstrap_se`` (with ``"crossed"`` by the two-factor correction of
+            `alikely.stats.two_factor_variance`); of machines ``ceiled`` (score over ceiling,
+            neither clipped nor made absolute) with its Fieller interval; ``accuracy``; ``note``.
 
         Raises
         ------
         ValueError
-            If an option is unknown or out of range.
+            If an option is unknown or out of range, or a named method has no draws.
         """
+        methods = methods_shown(self, population, intervals)
+        named = intervals not in (None, "all")
         prob, kind = self.interval_options(ci_prob, ci_kind)
         levels = [*self.datasets, OVERALL] if level is None else [level]
-        frames = [level_table(self, population, name, prob, kind) for name in levels]
+        frames = [
+            level_table(self, population, name, prob, kind, methods, named=named) for name in levels
+        ]
         table = pd.concat(frames, ignore_index=True)
-        table["note"] = [in_kinds(note, self.humans) for note in table["note"]]
-        return given_as(ordered(table, sort), as_)
+        absent = "" if named else absent_posterior(self, population)
+        table["note"] = [
+            in_kinds("; ".join(filter(None, [note, absent])), self.humans) for note in table["note"]
+        ]
+        shown = "all" if intervals == "all" else columns
+        return given_as(with_columns(ordered(table, sort), SCORE_COLUMNS, shown), as_)
 
     def sentence(
         self,
@@ -293,9 +267,13 @@ class Benchmark(Tree):
         ValueError
             As in `sentence`, and if a column is unknown.
         """
-        school = chosen_school(self, population, interval)
+        methods = methods_shown(self, population, None if interval is None else [interval])
         prob, kind = self.interval_options(ci_prob, ci_kind)
-        frame = self.summary(population, level, ci_prob=prob, ci_kind=kind, sort=sort)
+        frame = self.summary(
+            population, level, intervals=methods, columns="all", ci_prob=prob, ci_kind=kind,
+            sort=sort,
+        )  # fmt: skip
+        school = methods[0] if methods else ""
         return latex_of(
             self.metric, frame, school, kind, prob, columns,
             digits=digits, caption=caption, label=label, environment=environment,
@@ -304,7 +282,9 @@ class Benchmark(Tree):
     def _repr_html_(self) -> str:
         """What notebooks show: the humans' score and the first machines', with intervals."""
         prob, kind = self.interval_options(None, None)
-        return notebook_of(self, self.summary(), "analytic", kind, prob)
+        methods = methods_shown(self, "crossed", None)
+        frame = self.summary(intervals=methods)
+        return notebook_of(self, frame, methods[0] if methods else "", kind, prob)
 
     def __repr__(self) -> str:
         n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
@@ -331,7 +311,10 @@ class Benchmark(Tree):
             If the benchmark has no such draws or level.
         """
         if school not in self.data.children or variable not in self.data[school]:
-            raise ValueError(f"this benchmark has no {school} draws of {variable!r}")
+            raise ValueError(
+                f"this benchmark has no {school} draws of {variable!r}; "
+                f"{SOURCES.get(school, 'draws are of bootstrap, posterior or cohort')}"
+            )
         one_of("level", level, [*self.datasets, OVERALL])
         values = self.data[school].to_dataset()[variable].sel(level=level)
         return self._flat(values, "system").astype(np.float64)
@@ -346,6 +329,7 @@ class Benchmark(Tree):
         rope: tuple[float, float] | None = None,
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
+        intervals: Intervals = None,
     ) -> pd.DataFrame:
         """Difference of two scores, or of the mean scores of two sets of systems.
 
@@ -355,42 +339,56 @@ class Benchmark(Tree):
             Names of systems. Without `second` the mean of the first.
         rope : (float, float), optional
             Region of practical equivalence.
+        intervals
+            As in `summary`.
 
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.contrast`. Rows ``analytic`` and ``bootstrap``; with ``"images"``
-            ``posterior``, with ``"crossed"`` ``cohort``, which is what they speak for.
+            As from `alikely.contrast`, one row per method.
 
         Raises
         ------
         ValueError
             If a name is unknown, both sides are the same, or an option is out of range.
         """
-        interval = self.interval_options(ci_prob, ci_kind)
+        prob, kind = self.interval_options(ci_prob, ci_kind)
         weights = contrasts.contrast_weights(self, first, second)
-        return contrasts.score_contrast(self, weights, population, level, rope, *interval)
+        return contrasts.score_contrast(
+            self, weights, population, level, rope, prob, kind, intervals
+        )
 
     def differences(
         self,
         population: Population = "crossed",
         level: str = OVERALL,
         *,
+        intervals: Intervals = None,
+        columns: Columns = None,
         ci_prob: float | None = None,
     ) -> pd.DataFrame:
-        """Differences of all pairs of machines against the same humans.
+        """Compare all pairs of machines against the same humans.
+
+        Parameters
+        ----------
+        intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
+            None shows simultaneous intervals, which hold for all differences at once, and their
+            p-values; ``"all"`` both, and every column.
+        columns : "all" or sequence of str, optional
+            Further columns to show: ``centre, df, p_value_bh``.
 
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.contrasts.difference_table`.
+            As returned by `alikely.benchmark.contrasts.difference_table`.
 
         Raises
         ------
         ValueError
             If an option is unknown or out of range, or fewer than two machines have a score.
         """
-        return self._compared(None, population, level, ci_prob)[0]
+        table, _ = self._compared(None, population, level, ci_prob)
+        return differences_shown(table, intervals, columns, valid=not is_plug_in(self.metric))
 
     def group_differences(
         self,
@@ -398,26 +396,31 @@ class Benchmark(Tree):
         population: Population = "crossed",
         level: str = OVERALL,
         *,
+        intervals: Intervals = None,
+        columns: Columns = None,
         ci_prob: float | None = None,
     ) -> pd.DataFrame:
-        """Differences between mean scores of groups of machines, such as families.
+        """Compare mean scores of groups of machines, such as families.
 
         Parameters
         ----------
         groups : str or mapping of str to str
             A label of the observers (such as ``"family"``), or the group of each machine.
+        intervals, columns
+            As in `differences`.
 
         Returns
         -------
         pandas.DataFrame
-            As from `differences`, with groups for systems.
+            As returned by `differences`, with groups for systems.
 
         Raises
         ------
         ValueError
             If a label or machine is unknown, there are fewer than two groups, or as `differences`.
         """
-        return self._compared(groups, population, level, ci_prob)[0]
+        table, _ = self._compared(groups, population, level, ci_prob)
+        return differences_shown(table, intervals, columns, valid=not is_plug_in(self.metric))
 
     def equality(
         self,
@@ -498,8 +501,9 @@ class Benchmark(Tree):
         """All differences of machines or groups, and the probability of their intervals."""
         prob, _ = self.interval_options(ci_prob, None)
         scores = contrasts.machine_scores(self, population, level, groups)
-        expected = self.metric.differences
-        return contrasts.difference_table(*scores, population, expected, prob), prob
+        expected, (low, high) = self.metric.differences, self.metric.bounds
+        table = contrasts.difference_table(*scores, population, expected, prob, high - low)
+        return table, prob
 
     def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
         """Do data sets order the machines alike? Correlations of all pairs of data sets.
@@ -541,8 +545,15 @@ class Benchmark(Tree):
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=self.models).values
         return ranking.kendall_tau(estimates, contrasts.machine_draws(self, population))
 
-    def ceilings(self, population: Population = "crossed") -> pd.DataFrame:
+    def ceilings(
+        self, population: Population = "crossed", *, columns: Columns = None
+    ) -> pd.DataFrame:
         """Human-human scores and consensus bounds of every level, tested against 0.
+
+        Parameters
+        ----------
+        columns : "all" or sequence of str, optional
+            Further columns to show: the degrees of freedom ``df``.
 
         Returns
         -------
@@ -552,9 +563,10 @@ class Benchmark(Tree):
         Raises
         ------
         ValueError
-            If the population is unknown.
+            If the population or a column is unknown.
         """
-        return ceiling_table(self, population)
+        table = ceiling_table(self, population)
+        return with_columns(table, [name for name in table if name != "df"], columns)
 
     def ranks(
         self, population: Population = "crossed", *, ci_prob: float | None = None,
@@ -577,8 +589,6 @@ class Benchmark(Tree):
         models, parts = self.models, self.decomposition()
         if len(models) < 2:
             raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
-        if few := too_few_humans(self, population, OVERALL):
-            raise ValueError(few)
         machines = only(parts, range(len(models)))
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
         matrix = joint_covariance(machines, population)

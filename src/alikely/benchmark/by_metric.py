@@ -101,7 +101,7 @@ def rank_by_metric(
 
 def _ranked(scores: Benchmark, population: Population, seed: RandomState) -> pd.DataFrame:
     ranks = scores.ranks(population, rng=seed)
-    beside = scores.summary(population).set_index("system").loc[ranks["system"]]
+    beside = scores.summary(population, columns="all").set_index("system").loc[ranks["system"]]
     columns = ["system", "estimate", "se", "rank", "rank_lb", "rank_ub"]
     frame = ranks[columns].assign(
         **{name: beside[name].to_numpy() for name in ("ceiled", *ACCURACIES)}

@@ -17,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.checks import known_kind
 from alikely.benchmark.layout import OVERALL
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.repeats import presented
@@ -122,7 +121,6 @@ def consensus_ceilings(
     True
     """
     data, items = trials.data, presented(trials.data)
-    known_kind("humans", humans, data["kind"].values)
     answers = data["correct"].values[data["kind"].values == humans]
     correct: NDArray[Any] = correctness(answers, no_response)
     if items is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, bound_columns, bound_names
+from alikely._base.intervals import CiKind, Intervals, bound_columns, bound_names
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import (
@@ -29,6 +29,7 @@ from alikely.benchmark.decomposition import (
 from alikely.benchmark.layout import OVERALL
 from alikely.benchmark.nesting import POPULATIONS
 from alikely.benchmark.probability import probability_positive, scales_of_differences
+from alikely.benchmark.selection import NO_METHOD, methods_shown
 from alikely.benchmark.tables import (
     bootstrap_notes,
     contrast_se,
@@ -37,7 +38,6 @@ from alikely.benchmark.tables import (
     one_of,
     prior_shift,
     schools_of,
-    too_few_humans,
     weighted_draws,
 )
 from alikely.stats.intervals import describe_draws
@@ -86,8 +86,7 @@ def machine_scores(
     known = [systems[s] for s in here]
     if len(known) < 2:
         raise ValueError(
-            too_few_humans(scores, population, level)
-            or f"differences need two machines with a score and its error, got {len(known)} at "
+            f"differences need two machines with a score and its error, got {len(known)} at "
             f"level {level!r} for population {population!r}"
         )
     values = scores.estimates["estimate"].sel(level=level, system=known).values
@@ -237,6 +236,7 @@ def difference_table(
     population: Population,
     expected: float,
     ci_prob: float = 0.95,
+    limit: float = np.inf,
 ) -> pd.DataFrame:
     """All differences of scores, with intervals one by one and intervals that hold at once.
 
@@ -253,6 +253,8 @@ def difference_table(
         Standard deviation of differences that is expected without data.
     ci_prob : float
         In (0, 1).
+    limit : float
+        Largest possible difference, which no interval exceeds.
 
     Returns
     -------
@@ -281,8 +283,9 @@ def difference_table(
     p = 2 * stats.t.sf(t, found.df)
     deviate = -special.ndtri(stats.t.sf(t, df))
     together = stats.studentized_range.sf(np.sqrt(2) * deviate, n, np.inf)
-    bounds = np.stack([centre - wide, centre + wide], axis=-1)
-    alone = student_bounds(centre, se**2, found.df, ci_prob)
+    limits = (-limit, limit)
+    bounds = np.clip(np.stack([centre - wide, centre + wide], axis=-1), *limits)
+    alone = student_bounds(centre, se**2, found.df, ci_prob, limits)
     scales = scales_of_differences(centre, se**2, found.df, n, expected)
     p_positive = probability_positive(centre, se**2, found.df, scales)
     notes = _difference_notes(found.alike, p, together, p_positive, 1 - ci_prob)
@@ -329,6 +332,8 @@ def pairwise_differences(
     matrix: NDArray[np.float64],
     ci_prob: float = 0.95,
     rng: RandomState = None,
+    *,
+    limit: float = np.inf,
 ) -> pd.DataFrame:
     """All differences of scores, with intervals that hold at once.
 
@@ -344,6 +349,8 @@ def pairwise_differences(
         Probability that all intervals hold, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness of the quantile of the largest standardised difference.
+    limit : float
+        Largest possible difference, which no interval exceeds.
 
     Returns
     -------
@@ -378,6 +385,7 @@ def pairwise_differences(
     wide = np.quantile(largest, ci_prob)
     p = 2 * special.ndtr(-np.abs(z))
     bounds = np.stack([difference - wide * se, difference + wide * se], axis=-1)
+    bounds = np.clip(bounds, -limit, limit)
     return pd.DataFrame(
         {
             "system": np.array(names, dtype=object)[j],
@@ -450,15 +458,16 @@ def score_contrast(
     rope: tuple[float, float] | None,
     ci_prob: float,
     ci_kind: CiKind,
+    intervals: Intervals,
 ) -> pd.DataFrame:
-    """Weighted sum of scores, by every school of inference.
+    """Weighted sum of scores, by the recommended method or others.
 
     Parameters
     ----------
     scores : Benchmark
     weights : mapping of str to float
         Weight of each system that takes part.
-    population, level, rope, ci_prob, ci_kind
+    population, level, rope, ci_prob, ci_kind, intervals
         As in `alikely.benchmark.Benchmark.contrast`.
 
     Returns
@@ -473,22 +482,29 @@ def score_contrast(
     """
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
-    one_of("population", population, POPULATIONS)
-    rows = {"analytic": _analytic_row(scores, weights, population, level, ci_prob, ci_kind)}
+    methods = methods_shown(scores, population, intervals)
+    named = intervals not in (None, "all")
+    rows: dict[str, dict[str, object]] = {}
+    one_of("level", level, [*scores.datasets, OVERALL])
     value = scores.estimates["estimate"].sel(level=level, system=list(weights)).values
-    away = _away(scores, weights, population, level)
-    for school, variable in schools_of(scores, population).items():
-        drawn = weighted_draws(scores, school, variable, level, weights)
-        if school == "bootstrap":
-            estimate = float(value @ np.array([*weights.values()]))
-            rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope, estimate)
-            rows[school]["se"] = contrast_se(scores, population, level, weights)
-            if few := bootstrap_notes(scores, *away):
-                rows[school]["note"] = few[0]
+    estimate = float(value @ np.array([*weights.values()]))
+    if "analytic" in methods:
+        rows["analytic"] = _analytic_row(scores, weights, population, level, ci_prob, ci_kind)
+    elif not methods:
+        rows["estimate"] = {"estimate": estimate, "note": NO_METHOD}
+    for method, variable in schools_of(scores, population).items():
+        if method not in methods:
+            continue
+        drawn = weighted_draws(scores, method, variable, level, weights)
+        if method == "bootstrap":
+            rows[method] = describe_draws(drawn, ci_prob, ci_kind, rope, estimate)
+            rows[method]["se"] = contrast_se(scores, population, level, weights)
+            away = _away(scores, weights, population, level)
+            rows[method].setdefault("note", bootstrap_notes(away)[0])
         else:
-            rows[school] = describe_draws(drawn, ci_prob, ci_kind, rope)
-            if school == "posterior" and (why := _withheld(scores, weights, level)):
-                rows[school] = {"note": why}
+            rows[method] = describe_draws(drawn, ci_prob, ci_kind, rope)
+            if method == "posterior" and (why := _biased(scores, weights, level, named)):
+                rows[method] = {**(rows[method] if named else {}), "note": why}
     frame = pd.DataFrame.from_dict(rows, orient="index")
     columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "p_positive"]
     frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
@@ -499,21 +515,21 @@ def score_contrast(
 
 def _away(
     scores: Benchmark, weights: Mapping[str, float], population: Population, level: str
-) -> tuple[float, float]:
-    """Centre of the analytic interval less the estimate, and the analytic standard error."""
+) -> float:
+    """Center of the analytic interval minus the estimate, in standard errors."""
     systems = scores.estimates["system"].values.tolist()
     w = np.array([*weights.values()])
     parts = only(scores.decomposition(level), [systems.index(s) for s in weights])
     value = scores.estimates["estimate"].sel(level=level, system=list(weights)).values
     variance = spread(parts, w[None], population).variance[0]
-    return float(w @ (parts.score - value)), float(np.sqrt(variance))
+    return float(w @ (parts.score - value) / np.sqrt(variance)) if variance > 0 else np.nan
 
 
-def _withheld(scores: Benchmark, weights: Mapping[str, float], level: str) -> str:
-    """Why the posterior of these systems is not shown, if it is not."""
+def _biased(scores: Benchmark, weights: Mapping[str, float], level: str, named: bool) -> str:
+    """Why the posterior of these systems is biased, if it is."""
     systems = scores.estimates["system"].values.tolist()
     shift = prior_shift(scores, level)
-    return "".join(moved_notes([float(shift[systems.index(s)]) for s in weights]))
+    return "".join(moved_notes([float(shift[systems.index(s)]) for s in weights], shown=named))
 
 
 def _analytic_row(
@@ -537,7 +553,9 @@ def _analytic_row(
     if np.isnan(value).any():
         note = f"{chosen[int(np.argmax(np.isnan(value)))]} has no score here"
     centre = w @ parts.score
-    bounds = student_bounds(np.array(centre), np.array(variance), np.array(df), ci_prob)
+    ends = np.multiply.outer(scores.metric.bounds, w)
+    limits = (float(np.minimum(*ends).sum()), float(np.maximum(*ends).sum()))
+    bounds = student_bounds(np.array(centre), np.array(variance), np.array(df), ci_prob, limits)
     return {
         "estimate": float(w @ value),
         "se": float(np.sqrt(variance)),

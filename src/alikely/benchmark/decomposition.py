@@ -338,7 +338,13 @@ def joint_covariance(parts: Decomposition, population: Population) -> Floats:
     return np.where(np.isnan(people), np.nan, images + beyond)
 
 
-def student_bounds(centre: Floats, variance: Floats, df: Floats, ci_prob: float) -> Floats:
+def student_bounds(
+    centre: Floats,
+    variance: Floats,
+    df: Floats,
+    ci_prob: float,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> Floats:
     """Bounds of Student's intervals: shape (..., 2).
 
     Parameters
@@ -346,6 +352,8 @@ def student_bounds(centre: Floats, variance: Floats, df: Floats, ci_prob: float)
     centre, variance, df : ndarray, shape (...)
     ci_prob : float
         In (0, 1).
+    limits : (float, float)
+        Range of the true values, which no interval leaves.
 
     Returns
     -------
@@ -357,7 +365,8 @@ def student_bounds(centre: Floats, variance: Floats, df: Floats, ci_prob: float)
     [0.182, 0.818]
     """
     half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
-    return np.stack([centre - half, centre + half], axis=-1)
+    # The part of the interval in the range has the same coverage.
+    return np.clip(np.stack([centre - half, centre + half], axis=-1), *limits)
 
 
 def pooled_df(found: Spread, parts: Decomposition, population: Population) -> Floats:

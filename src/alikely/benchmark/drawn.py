@@ -18,12 +18,13 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import As, Sort, given_as, ordered
-from alikely._base.intervals import CiKind, bound_columns
+from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns
+from alikely._base.intervals import CiKind, Intervals, bound_columns, chosen_methods
 from alikely._base.numbers import counted
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import pair_contrasts
 from alikely.benchmark.layout import HUMANS, OVERALL
+from alikely.benchmark.selection import differences_shown
 from alikely.benchmark.tables import one_of
 from alikely.benchmark.words import drawn_sentence, latex_of, notebook_of
 from alikely.estimates.latex import Environment
@@ -33,6 +34,7 @@ from alikely.stats.intervals import describe_draws, interval
 __all__ = ["BY_ENTRY", "DrawnScores"]
 
 BY_ENTRY = ("level", "system")
+POSTERIOR = ("posterior",)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -90,6 +92,8 @@ class DrawnScores(Tree):
         self,
         level: str | None = OVERALL,
         *,
+        intervals: Intervals = None,
+        columns: Columns = None,
         ci_prob: float | None = None,
         ci_kind: CiKind | None = None,
         sort: Sort = None,
@@ -101,6 +105,10 @@ class DrawnScores(Tree):
         ----------
         level : str or None
             A data set, ``"overall"``, or None for every level.
+        intervals : None, "all" or sequence of {"posterior"}
+            The posterior interval is the only one.
+        columns : "all" or sequence of str, optional
+            None shows all columns already.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             As in the analysis if not given.
         sort, as_
@@ -119,6 +127,7 @@ class DrawnScores(Tree):
         ValueError
             If an option is unknown or out of range.
         """
+        shown = bool(chosen_methods(intervals, POSTERIOR, POSTERIOR, "posterior"))
         prob, kind = self.interval_options(ci_prob, ci_kind)
         levels = [*self.datasets, OVERALL] if level is None else [level]
         frames = []
@@ -128,21 +137,22 @@ class DrawnScores(Tree):
             bounds = np.full((draws.shape[1], 2), np.nan)
             defined = ~np.isnan(draws).all(axis=0)
             bounds[defined] = interval(draws[:, defined], prob, kind)
-            columns: dict[str, Any] = {
+            found: dict[str, Any] = {
                 "level": name,
                 "system": known["system"].values,
                 "estimate": known["estimate"].values,
                 "ceiling": known["ceiling"].values,
                 "posterior_median": np.median(draws, axis=0),
                 "se": draws.std(axis=0, ddof=1),
-                **bound_columns("posterior", kind, prob, bounds),
+                **(bound_columns("posterior", kind, prob, bounds) if shown else {}),
                 "p_positive": np.where(defined, (draws > 0).mean(axis=0), np.nan),
                 "n_entries": known["n_entries"].values,
                 "note": known["reason"].values,
             }
-            frame = pd.DataFrame(columns)
+            frame = pd.DataFrame(found)
             frames.append(frame[(frame["n_entries"] > 0) | (frame["note"] != "")])
-        return given_as(ordered(pd.concat(frames, ignore_index=True), sort), as_)
+        table = ordered(pd.concat(frames, ignore_index=True), sort)
+        return given_as(with_columns(table, [*table], columns), as_)
 
     def sentence(
         self,
@@ -278,14 +288,24 @@ class DrawnScores(Tree):
         return pd.DataFrame.from_dict({"posterior": row}, orient="index")
 
     def differences(
-        self, level: str = OVERALL, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
+        self,
+        level: str = OVERALL,
+        *,
+        intervals: Intervals = None,
+        columns: Columns = None,
+        ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
     ) -> pd.DataFrame:
-        """Differences of all pairs of machines, one by one and all at once.
+        """Compare all pairs of machines.
 
         Parameters
         ----------
         level : str
             A data set, or ``"overall"``.
+        intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
+            None shows simultaneous intervals, which hold for all differences at once.
+        columns : "all" or sequence of str, optional
+            None shows all columns already.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional
             As in the analysis if not given; `ci_kind` of the pointwise interval.
 
@@ -314,12 +334,14 @@ class DrawnScores(Tree):
             wide[told] = np.quantile(largest, prob) * sd[told]
         alone = interval(apart, prob, kind)
         alone[~told] = np.nan
+        least, most = self.metric.bounds
         together = np.stack([centre - wide, centre + wide], axis=-1)
+        together = np.clip(together, least - most, most - least)
         j, k = np.triu_indices(len(names), 1)
         single, joint = (np.prod(np.sign(b), axis=1) > 0 for b in (alone, together))
         few = f"told apart alone, not among all {len(j)} differences"
         flat = "the same draws: the difference has no variance"
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "system": np.array(names, dtype=object)[j],
                 "other": np.array(names, dtype=object)[k],
@@ -331,6 +353,7 @@ class DrawnScores(Tree):
                 "note": np.where(~told, flat, np.where(single & ~joint, few, "")),
             }
         )
+        return differences_shown(table, intervals, columns)
 
     def ranks(self, level: str = OVERALL, *, ci_prob: float | None = None) -> pd.DataFrame:
         """Ranking of the machines with confidence sets that admit ties [MRSW24]_.

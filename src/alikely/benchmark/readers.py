@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import known_kind
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -193,15 +192,13 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
             f"ai must be an observer ({listed(names)}), got {ai!r}{nearest(ai, names)}"
         )
     kinds = trials.data["kind"].values
-    known_kind("readers", readers, kinds)
     chosen = [n for n, kind in zip(names, kinds, strict=True) if kind == readers and n != ai]
     fewest = 3 if ai is None else 2
     if len(chosen) < fewest:
         beside = "" if ai is None else f" beside {ai!r}"
         raise ValueError(
             f"there must be at least {fewest} readers of kind {readers!r}{beside}, got "
-            f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}; name another kind "
-            "with readers="
+            f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}"
         )
     return list(itertools.combinations(chosen, 2)) if ai is None else [(n, ai) for n in chosen]
 

@@ -91,7 +91,7 @@ def benchmark_scores(
     missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
     cohort: bool = False,
-    n_resamples: int = 10_000,
+    n_resamples: int = 0,
     n_draws: int = 4_000,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -134,9 +134,10 @@ def benchmark_scores(
         Also fit the cohort copy model by NUTS (`alikely.fit_cohort`), for scores with a new human;
         takes minutes.
     n_resamples : int
-        Bootstrap replicates; 0 for none.
+        Bootstrap replicates, for `Benchmark.stability`, `Benchmark.correlations` and intervals of
+        the bootstrap, which are too narrow near the ceiling. Default 0: none.
     n_draws : int
-        Posterior draws; 0 for none.
+        Posterior draws. 0 disables them.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Intervals that `Benchmark.summary` shows by default.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,7 +23,6 @@ from alikely.benchmark.decomposition import (
 )
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
-from alikely.benchmark.spoken import in_kinds
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 from alikely.stats.intervals import interval
 from alikely.stats.variance import two_factor_variance, variance_of_defined
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACCURACIES",
     "CONSENSUS",
+    "SCHEMA",
     "Population",
     "School",
     "ceiling_table",
@@ -46,7 +47,6 @@ __all__ = [
     "one_of",
     "prior_shift",
     "schools_of",
-    "too_few_humans",
     "weighted_draws",
 ]
 
@@ -55,6 +55,32 @@ School = Literal["bootstrap", "posterior", "cohort"]
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 # What stands behind every score, whatever its metric.
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
+# What a file must hold to be read as a benchmark.
+SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "estimates": {
+            "estimate": ("level", "system"),
+            "n_humans": ("level",),
+            "n_humans_met": ("level",),
+            "crowd": ("level",),
+            "fewest_humans": ("level",),
+            "n_images": ("level",),
+            "undefined_entries": ("level", "system"),
+            **dict.fromkeys(ACCURACIES, ("level", "system")),
+            **dict.fromkeys(CONSENSUS, ("level",)),
+        },
+        "covariance": {"covariance": ("population", "level", "system", "system_other")},
+        "decomposition": {
+            "centre": ("level", "system"),
+            "influence": ("system", "image"),
+            "invented": ("level", "system", "system_other"),
+            "people": ("level", "system", "system_other"),
+            "shared": ("level", "system", "system_other"),
+            "df_people": ("level", "system"),
+            "image_level": ("image",),
+        },
+    }
+)
 # A score that accuracies bound below this says more of them than of errors.
 NARROW = 0.5
 # Measured (docs/benchmarks.md): beyond, joint posteriors of means hold the truth in .65 to .90, and
@@ -101,7 +127,14 @@ def schools_of(scores: Benchmark, population: Population) -> dict[School, str]:
 
 
 def level_table(
-    scores: Benchmark, population: Population, level: str, ci_prob: float, ci_kind: CiKind
+    scores: Benchmark,
+    population: Population,
+    level: str,
+    ci_prob: float,
+    ci_kind: CiKind,
+    methods: Sequence[str],
+    *,
+    named: bool,
 ) -> pd.DataFrame:
     """Scores of one level, one row per system that took part.
 
@@ -110,6 +143,10 @@ def level_table(
     scores : Benchmark
     population, level, ci_prob, ci_kind
         As in `alikely.benchmark.Benchmark.summary`, of one level.
+    methods : sequence of str
+        Methods whose intervals are shown.
+    named : bool
+        Whether they were requested by name. If not, a biased posterior has no bounds.
 
     Returns
     -------
@@ -129,20 +166,26 @@ def level_table(
         "se": np.sqrt(found.variance),
         "df": found.df,
     }
-    bounds = student_bounds(parts.score, found.variance, found.df, ci_prob)
-    frame = pd.DataFrame(columns | bound_columns("analytic", "ci", ci_prob, bounds))
+    bounds = student_bounds(parts.score, found.variance, found.df, ci_prob, scores.metric.bounds)
+    frame = pd.DataFrame(columns)
+    if "analytic" in methods:
+        frame = frame.assign(**bound_columns("analytic", "ci", ci_prob, bounds))
     outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
-    if "bootstrap" in scores.data.children:
+    if "bootstrap" in methods:
         frame["bootstrap_se"] = _bootstrap_se(scores, population, level)
-    moved = prior_shift(scores, level) if population == "images" else np.zeros(len(systems))
+    moved = prior_shift(scores, level) if "posterior" in methods else np.zeros(len(systems))
     for school, variable in schools_of(scores, population).items():
+        if school not in methods:
+            continue
         bounds = interval(scores.draws(school, variable, level), ci_prob, ci_kind)
-        if school == "posterior":
+        if school == "posterior" and not named:
             bounds[np.abs(moved) > MOVED] = np.nan
         frame = frame.assign(**bound_columns(school, ci_kind, ci_prob, bounds))
     ceiled, bounded = _ceiled(scores, parts, value, population, ci_prob)
-    names = ("ceiled", "ceiled_se", *bound_names("ceiled", "ci", ci_prob))
-    frame = frame.assign(**dict(zip(names, ceiled.T, strict=True)))
+    frame["ceiled"] = ceiled[:, 0]
+    if "analytic" in methods:
+        names = ("ceiled_se", *bound_names("ceiled", "ci", ci_prob))
+        frame = frame.assign(**dict(zip(names, ceiled[:, 1:].T, strict=True)))
     undefined = estimates["undefined_entries"].values
     behind = [*ACCURACIES, *(name for name in scores.metric.derived if name not in ACCURACIES)]
     frame = frame.assign(**{name: estimates[name].values for name in behind})
@@ -150,15 +193,21 @@ def level_table(
     bound = "kappa_max" in scores.metric.derived
     allowed = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
     notes = _notes(scores, population, level, ceiled, bounded, undefined, allowed, outside)
-    away = frame["centre"] - frame["estimate"]
+    away = (frame["centre"] - frame["estimate"]) / frame["se"]
     few = _few_counts(scores, level)
     frame["note"] = [
         "; ".join(
-            filter(None, [*moved_notes([shift]), *bootstrap_notes(scores, far, se), little, note])
+            filter(
+                None,
+                [
+                    *moved_notes([shift], shown=named),
+                    *(bootstrap_notes(far) if "bootstrap" in methods else ()),
+                    little,
+                    note,
+                ],
+            )
         )
-        for shift, far, se, little, note in zip(
-            moved.tolist(), away, frame["se"], few, notes, strict=True
-        )
+        for shift, far, little, note in zip(moved.tolist(), away, few, notes, strict=True)
     ]
     return frame[np.isfinite(value) | (undefined > 0)]
 
@@ -172,20 +221,18 @@ def _few_counts(scores: Benchmark, level: str) -> list[str]:
     return [told if own < least else "" for own in rarest.tolist()]
 
 
-def bootstrap_notes(scores: Benchmark, away: float, se: float) -> list[str]:
-    """Whether replicates lie about an estimate that few errors make: nothing, or one note.
+def bootstrap_notes(away: float) -> list[str]:
+    """Explain why the bootstrap interval of a score is not recommended.
 
     Parameters
     ----------
-    scores : Benchmark
     away : float
-        Centre of the analytic interval less the estimate.
-    se : float
-        Analytic standard error.
+        Center of the analytic interval minus the estimate, in standard errors.
     """
-    if "bootstrap" in scores.data.children and abs(away) > MOVED * se:
-        return ["few errors: trust the analytic interval, not the bootstrap"]
-    return []
+    if abs(away) > MOVED:
+        why = f"bootstrap centered {abs(away):.1f} standard errors off: its interval is too narrow"
+        return [f"{why}, report the analytic interval"]
+    return ["bootstrap coverage is 0.64 to 0.98 in simulations: report the analytic interval"]
 
 
 def prior_shift(scores: Benchmark, level: str) -> Floats:
@@ -218,13 +265,15 @@ def prior_shift(scores: Benchmark, level: str) -> Floats:
     return np.nan_to_num(shift)
 
 
-def moved_notes(shifts: Sequence[float]) -> list[str]:
-    """Why a joint posterior of means is withheld, if it is: nothing, or one note."""
+def moved_notes(shifts: Sequence[float], *, shown: bool) -> list[str]:
+    """Explain a biased joint posterior of means, not reported or shown: nothing, or one note."""
     largest = max(shifts, key=abs, default=0.0)
     if abs(largest) <= MOVED:
         return []
-    by = f"{abs(largest):.1f} of its standard deviations"
-    return [f"posterior withheld: the prior of single entries moves their mean by {by}"]
+    by = f"the prior of single pairs moves their mean by {abs(largest):.1f} posterior SDs"
+    if shown:
+        return [f"posterior biased: {by}, report the analytic interval"]
+    return [f"posterior not reported: {by}"]
 
 
 def _ceiled(
@@ -401,28 +450,12 @@ def human_notes(
     alone : bool
         Count also humans of data sets without machines, for scores among themselves.
     """
+    # A mean over data sets has the humans of all of them, but each must have enough.
     own = [] if alone or level != OVERALL else levels_met(scores)
+    parts = scores.estimates.sel(level=own or [level])
     n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
-    fewest = _fewest_humans(scores, own or [level])
+    fewest = int(parts["fewest_humans"].min())
     return [] if population == "images" else few_notes(fewest, n_humans)
-
-
-def _fewest_humans(scores: Benchmark, levels: Sequence[str]) -> int:
-    """A mean over data sets has the humans of all of them, but each must have enough."""
-    return int(scores.estimates["fewest_humans"].sel(level=list(levels)).min())
-
-
-def too_few_humans(scores: Benchmark, population: Population, level: str) -> str:
-    """Why scores have no variance for new humans, and what to do; empty if they have one."""
-    levels = levels_met(scores) if level == OVERALL else []
-    fewest = _fewest_humans(scores, levels or [level])
-    if population == "images" or fewest >= FEWEST_PEOPLE:
-        return ""
-    return in_kinds(
-        f"only {fewest} humans: results for new humans need at least {FEWEST_PEOPLE} humans in "
-        "each data set; pass population='images' to treat these humans as fixed",
-        scores.humans,
-    )
 
 
 def few_notes(fewest: int, n_humans: int) -> list[str]:

@@ -14,7 +14,8 @@ from alikely._base.intervals import CiKind, percent
 from alikely._base.names import listed
 from alikely._base.numbers import MISSING, counted, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
-from alikely.benchmark.tables import Population, levels_met, one_of, schools_of, too_few_humans
+from alikely.benchmark.selection import is_plug_in, methods_shown
+from alikely.benchmark.tables import Population, levels_met, schools_of
 from alikely.benchmark.verdicts import EqualityTest
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
@@ -36,7 +37,6 @@ __all__ = [
     "SPEAKS",
     "benchmark_sentence",
     "ceiling_sentence",
-    "chosen_school",
     "drawn_sentence",
     "equality_sentence",
     "latex_of",
@@ -51,21 +51,6 @@ SPEAKS: dict[Population, str] = {
     "crossed": "new images and new humans (both random; machines fixed)",
 }
 HEADINGS = {"ceiled": "share of ceiling", "n_entries": "entries"}
-
-
-def chosen_school(scores: Benchmark, population: Population, interval: str | None) -> str:
-    """The school whose interval is reported, once it is known to speak for the population.
-
-    Raises
-    ------
-    ValueError
-        If there is no such school, or the benchmark has no draws of it for this population.
-    """
-    one_of("population", population, list(SPEAKS))
-    there = ["analytic", *schools_of(scores, population)]
-    chosen = interval or "analytic"
-    one_of(f"interval (of {population})", chosen, there)
-    return chosen
 
 
 def benchmark_sentence(
@@ -89,9 +74,12 @@ def benchmark_sentence(
     -------
     str
     """
-    school = chosen_school(scores, population, interval)
+    methods = methods_shown(scores, population, None if interval is None else [interval])
+    school = methods[0] if methods else ""
     prob, kind = scores.interval_options(ci_prob, ci_kind)
-    frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
+    frame = scores.summary(
+        population, level, intervals=methods, columns=["centre"], ci_prob=prob, ci_kind=kind
+    )
     say = _Words(scores.metric, school, kind, prob, digits)
     n_humans, fewest, n_images = _behind(scores, level)
     machines = frame[frame["system"].isin(scores.models)]
@@ -100,10 +88,8 @@ def benchmark_sentence(
     # Of the humans just named: those whom machines were met by, where there are any.
     for name in [name for name in (CEILING, HUMANS) if name in known.index][:1]:
         row = known.loc[name]
-        parts.append(
-            f"Among themselves the humans reached {say.value(row['estimate'])}, "
-            f"{say.interval(row)}."
-        )
+        reached = ", ".join(filter(None, [say.value(row["estimate"]), say.interval(row)]))
+        parts.append(f"Among themselves the humans reached {reached}.")
     ground = f"over {counted(n_images, 'image')}"
     if level == OVERALL and len(levels_met(scores)) > 1:
         # Of all levels the number is their sum.
@@ -113,13 +99,12 @@ def benchmark_sentence(
         ground += " in a condition on average"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
-    method = _method(scores, school, population, kind)
-    if school == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
-        method += " about scores with a little added to the counts of each pair"
-    # Of new humans two of them tell nothing: there are no intervals to speak of.
-    few = too_few_humans(scores, population, level)
-    parts += [] if few else [say.speaks(method, ground, SPEAKS[population])]
-    if machines["estimate"].notna().sum() > 1 and not few:
+    if school:
+        method = _method(scores, school, population, kind)
+        if school == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
+            method += " about scores with a little added to the counts of each pair"
+        parts.append(say.speaks(method, ground, SPEAKS[population]))
+    if not is_plug_in(scores.metric) and machines["estimate"].notna().sum() > 1:
         p = scores.differences(population, level, ci_prob=prob)["p_value_simultaneous"].dropna()
         parts.append(_told(int((p < 1 - prob).sum()), len(p), prob))
     parts.append(cautions(machines["note"], "machines"))
@@ -271,9 +256,10 @@ def ceiling_sentence(
             f"bounds); these speak for {SPEAKS['images']}."
         )
     frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
-    shares = frame[frame["ceiled"].notna()] if "ceiled" in frame else frame.iloc[:0]
-    if len(shares):
-        lower, upper = (shares[name] for name in bounds_of("ceiled", "ci", prob))
+    shares = frame[frame["ceiled"].notna()]
+    ends = bounds_of("ceiled", "ci", prob)
+    if len(shares) and ends[0] in shares:
+        lower, upper = (shares[name] for name in ends)
         reached = int(((lower <= 1) & (upper >= 1)).sum())
         least, most = (
             number(value, digits, leading_zero=True)
@@ -380,9 +366,10 @@ def _shown(frame: pd.DataFrame, school: str, kind: CiKind, prob: float) -> pd.Da
     """The columns of a summary that a page has room for."""
     several = ["level"] if frame["level"].nunique() > 1 else []
     median = ["posterior_median"] if school == "posterior" and "posterior_median" in frame else []
-    chosen = [*several, "system", "estimate", *median, *bounds_of(school, kind, prob)]
+    ends = [*bounds_of(school, kind, prob), *bounds_of("ceiled", "ci", prob)]
+    chosen = [*several, "system", "estimate", *median, *(end for end in ends[:2] if end in frame)]
     if "ceiled" in frame and frame["ceiled"].notna().any():
-        chosen += ["ceiled", *bounds_of("ceiled", "ci", prob)]
+        chosen += ["ceiled", *(end for end in ends[2:] if end in frame)]
     chosen += [name for name in ("accuracy", "n_entries") if name in frame]
     return frame[[*chosen, *(["note"] if (frame["note"] != "").any() else [])]]
 
@@ -399,6 +386,9 @@ class _Words:
         return number(value, self.digits, self.zero)
 
     def interval(self, row: pd.Series) -> str:
+        """The interval in words; nothing where no method is valid."""
+        if not self.school:
+            return ""
         name = interval_words(self.school, self.kind, self.prob)
         ends = span(row[self.lower], row[self.upper], self.digits, self.zero)
         said = f"without {name}" if ends == MISSING else f"{name} {ends}"
@@ -414,15 +404,14 @@ class _Words:
             return f"No score of {label} with {reference}{where} is defined, of {n}."
         if len(machines) == 1:
             row = defined.iloc[0]
-            return (
-                f"The {label} of {row['system']} with {reference}{where} was "
-                f"{self.value(row['estimate'])}, {self.interval(row)}."
-            )
+            reached = ", ".join(filter(None, [self.value(row["estimate"]), self.interval(row)]))
+            return f"The {label} of {row['system']} with {reference}{where} was {reached}."
         least, most = (
             defined.loc[at] for at in (defined["estimate"].idxmin(), defined["estimate"].idxmax())
         )
         ends = [
-            f"{self.value(row['estimate'])} ({row['system']}; {self.interval(row)})"
+            f"{self.value(row['estimate'])} "
+            f"({'; '.join(filter(None, [row['system'], self.interval(row)]))})"
             for row in (least, most)
         ]
         over = f"{n}, {len(defined)} with a score," if len(defined) < len(machines) else n

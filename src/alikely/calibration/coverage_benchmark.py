@@ -364,7 +364,9 @@ def _of_draws(
     )
     rows = []
     for statement, own, population in asked:
-        table = found.summary(population, level="overall")
+        table = found.summary(population, level="overall", intervals="all")
+        drawn = found.summary(population, level="overall", intervals=["bootstrap"])
+        table = table.assign(**{name: drawn[name] for name in drawn if name not in table})
         machines = table[~table["system"].isin(["human-human", "ceiling"])]
         human = table[table["system"] == "human-human"]
         named: list[tuple[str, Any, pd.DataFrame]] = [(statement, own.machines, machines)]

@@ -19,7 +19,7 @@ from alikely.cli._options import (
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
-from alikely.cli._tables import Column, Table, note_lines, number, rank_cell, span
+from alikely.cli._tables import DASH, Column, Table, note_lines, number, rank_cell, span
 from alikely.metrics import find_metric
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def add_options(parser: Parser) -> None:
     )
     add_kinds(parser)
     add_reading_options(parser)
-    add_inference_options(parser)
+    add_inference_options(parser, resamples=0)
     add_output_options(parser)
 
 
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> None:
         print("\nNothing was written; --out DIR keeps table, draws and plot.")
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    every = scores.summary(options.population, level=None)
+    every = scores.summary(options.population, level=None, intervals="all")
     write_file(options.out / "benchmark.csv", every.to_csv(index=False))
     scores.save(options.out / "benchmark.nc")
     save_plot(
@@ -191,13 +191,13 @@ def _score_table(frame: pd.DataFrame, ranks: pd.DataFrame | None, ci_prob: float
         Column("of ceiling", 11),
     ]
     table = Table([*columns, Column("rank", 6)] if ranks is not None else columns)
-    lower, upper = (c for c in frame if str(c).startswith("analytic_"))
+    ends = [c for c in frame if str(c).endswith(("_lb", "_ub")) and not c.startswith("ceiled_")]
     for _, row in frame.sort_values("estimate", ascending=False).iterrows():
         cells = [
             row["system"],
             number(row["estimate"], 3),
             number(row["se"], 3),
-            span(row[lower], row[upper], 3),
+            span(row[ends[0]], row[ends[1]], 3) if ends else DASH,
             "" if row["ceiled"] != row["ceiled"] else number(row["ceiled"]),
         ]
         table.row(*cells, *rank_cell(ranks, row["system"]))

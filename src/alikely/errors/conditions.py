@@ -18,7 +18,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import known_kind
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import refuse_inclusion
@@ -98,7 +97,6 @@ def condition_divergences(
     (0.099, 0.1)
     """
     data = trials.data
-    known_kind("kind", kind, data["kind"].values)
     every, number = condition_labels(data)
     data = trials.select(kind=kind).data
     _refuse_unseen(trials, every, number, kind)

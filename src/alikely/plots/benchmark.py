@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from alikely._base.intervals import percent
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.drawn import DrawnScores
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
+from alikely.benchmark.selection import methods_shown
 from alikely.benchmark.tables import Population
+from alikely.estimates.sentences import bounds_of
 from alikely.plots._style import (
     SCHOOLS,
     axes_or_new,
@@ -77,14 +78,16 @@ def plot_benchmark(
     6
     """
     drawn = isinstance(scores, DrawnScores)
+    prob, kind = scores.interval_options(None, None)
+    methods: tuple[str, ...]
     if isinstance(scores, DrawnScores):
-        table = scores.summary(level)
+        table, methods, middle = scores.summary(level), ("posterior",), "posterior_median"
     else:
-        table = scores.summary(population, level)
+        methods, middle = methods_shown(scores, population, None), "estimate"
+        table = scores.summary(population, level, intervals=methods)
     frame = table.set_index("system")
-    middle, school = ("posterior_median", "posterior_") if drawn else ("estimate", "analytic_")
-    names = (str(column) for column in frame if str(column).startswith(school))
-    lower, upper = (name for name in names if name != middle)
+    # Without a valid method points have no intervals.
+    lower, upper = bounds_of(methods[0], kind, prob) if methods else (middle, middle)
     machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
     n = len(machines)
     shown, height = rows_shown(n, top, 0.24)
@@ -97,10 +100,9 @@ def plot_benchmark(
     human = HUMANS if drawn else CEILING
     if human in frame.index:
         ceiling = frame.loc[human]
-        percent = re.findall(r"([\d.]+)_lb$", lower)[0]
-        band = f"band: its {percent} % interval"
+        band = f" (band: its {percent(prob)} interval)" if methods else ""
         ax.axvspan(ceiling[lower], ceiling[upper], color="#009E73", alpha=0.2, linewidth=0)
-        line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]} ({band})")
+        line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]}{band}")
         key_outside(ax, [line], loc="lower right", bbox_to_anchor=(1.0, 1.0))
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set_yticks(position, machines.index, fontsize=8)

@@ -63,7 +63,7 @@ def plot_stability(
     --------
     >>> import alikely as al
     >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> ax = plot_stability(al.benchmark_scores(trials, rng=1))
+    >>> ax = plot_stability(al.benchmark_scores(trials, n_resamples=1000, rng=1))
     >>> ax.get_xlabel()
     "Kendall's tau with the ranking of all data"
     """

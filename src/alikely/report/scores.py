@@ -5,7 +5,8 @@ from __future__ import annotations
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.drawn import DrawnScores
 from alikely.benchmark.layout import OVERALL
-from alikely.benchmark.tables import Population, schools_of
+from alikely.benchmark.selection import NO_METHOD, is_plug_in, methods_shown
+from alikely.benchmark.tables import Population
 from alikely.benchmark.words import (
     SPEAKS,
     ceiling_sentence,
@@ -36,6 +37,8 @@ MACHINES = "{what}, for {whom}."
 def score_findings(scores: Benchmark) -> list[str]:
     """Sentences of what scores show: each says its population and what it allows for."""
     found = [scores.sentence(BOTH)]
+    if is_plug_in(scores.metric):
+        return found
     for say in (_equality, _verdicts, _ranking, lambda b: [ceiling_sentence(b, BOTH)]):
         try:
             found += say(scores)
@@ -108,15 +111,15 @@ def _score_table(
     scores: Benchmark, population: Population, what: str, level: str | None = OVERALL
 ) -> Block:
     prob, kind = scores.interval_options(None, None)
-    frame = scores.summary(population, level)
+    methods = methods_shown(scores, population, None)
+    frame = scores.summary(population, level, intervals=methods, columns="all")
     names = ["level"] if level is None else []
-    names += ["system", "estimate", *bounds_of("analytic", "ci", prob)]
-    for school in schools_of(scores, population):
-        own = [f"{school}_median"] if f"{school}_median" in frame else []
-        names += [*own, *(end for end in bounds_of(school, kind, prob) if end in frame)]
+    names += ["system", "estimate"]
+    for school in methods:
+        names += bounds_of(school, kind, prob)
     if frame["ceiled"].notna().any():
-        names += ["ceiled", *bounds_of("ceiled", "ci", prob)]
-    # What the bootstrap is of stands beside it, so that each school has a value of its own.
+        names += ["ceiled"]
+        names += [end for end in bounds_of("ceiled", "ci", prob) if end in frame]
     names += ["accuracy", "kappa_max"] if "kappa_max" in frame else ["accuracy"]
     heads = HEADINGS | {
         "estimate": scores.metric.label,
@@ -154,28 +157,25 @@ def _ranks(scores: Benchmark) -> list[Block]:
 
 
 def _apart(scores: Benchmark) -> list[Block]:
-    table = scores.differences(BOTH)
-    names = ["system", "other", "difference"]
-    names += [name for name in table if name.startswith(("pointwise_", "simultaneous_"))]
-    names += ["p_value", "p_value_simultaneous", "p_value_bh", "p_positive", "note"]
+    table = scores.differences(BOTH).drop(columns="se")
     heads = {
         "system": "machine",
-        "p_value": "p (alone)",
         "p_value_simultaneous": "p (among all)",
         "p_positive": "probability above 0",
     }
     blocks: list[Block] = [
         Text(
-            f"First less other, for {SPEAKS[BOTH]}. The pointwise interval and p (alone) are of a "
-            f"difference that was asked for beforehand; the simultaneous ones hold for all "
-            f"{len(table):,} differences at once; p (adjusted) is by Benjamini and Hochberg."
+            f"First less other, for {SPEAKS[BOTH]}. Intervals and p (among all) are simultaneous: "
+            f"adjusted for {len(table):,} comparisons."
         )
     ]
+    if is_plug_in(scores.metric):
+        return [table_of(table, NO_METHOD, sort="-difference", headings=heads)]
     blocks += attempted(
         "Test of equal scores.", lambda: [Text(equality_sentence(scores.equality(BOTH), BOTH))]
     )
     blocks.append(
-        table_of(table[names], "Smallest p values first.", sort="p_value", headings=heads)
+        table_of(table, "Smallest p values first.", sort="p_value_simultaneous", headings=heads)
     )
     if "posterior" in scores.data.children:
         blocks.append(
@@ -195,7 +195,7 @@ def _ceilings(scores: Benchmark) -> list[Block]:
         "consensus_lower": "consensus, lower", "consensus_lower_se": "lower, standard error",
         "consensus_upper": "consensus, upper", "consensus_upper_se": "upper, standard error",
     }  # fmt: skip
-    table = scores.ceilings(BOTH).drop(columns="df").rename(columns=names)
+    table = scores.ceilings(BOTH).rename(columns=names)
     return [
         Text(ceiling_sentence(scores, BOTH)),
         table_of(

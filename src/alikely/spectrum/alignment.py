@@ -15,7 +15,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import known_kind
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import spread
@@ -223,7 +222,6 @@ def _checked_conditions(
     """Names of the conditions; humans and images of each."""
     data, items = trials.data, presented(trials.data)
     names, number = condition_labels(data)
-    known_kind("humans", humans, data["kind"].values)
     people = data["kind"].values == humans
     shown = data["correct"].values[people] != NOT_SHOWN
     there = np.stack([shown[:, number == c].any(axis=1) for c in range(len(names))])

@@ -26,7 +26,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.checks import known_kind, of_type
+from alikely._base.checks import of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import condition_labels
@@ -272,8 +272,12 @@ def _counts(
     items = presented(trials.data)
     data = trials.data if items is None else trials.data.isel(trial=items.first)
     names, number = condition_labels(data)
-    known_kind("kind", kind, trials.data["kind"].values)
     people = trials.data["kind"].values == kind
+    if not people.any():
+        kinds = sorted(set(trials.data["kind"].values))
+        raise ValueError(
+            f"no observer is of kind {kind!r}; kinds are {listed(kinds)}{nearest(kind, kinds)}"
+        )
     refuse_inclusion(trials.data, "the spectrum of difficulty")
     correct: NDArray[Any] = correctness(trials.data["correct"].values[people], no_response)
     if items is not None:
