@@ -180,14 +180,19 @@ def family_tree(tmp_path_factory: pytest.TempPathFactory, family_table: pd.DataF
     def fit() -> Any:
         with pytest.MonkeyPatch.context() as monkeypatch:
             use_prior(monkeypatch)
-            return al.fit_cohort(trials, covariates={"machine": family_table}, n_draws=400)
+            return al.fit_cohort(
+                trials,
+                human_effects=False,
+                covariates={"machine": family_table},
+                n_draws=400,
+            )
 
     return once(tmp_path_factory, "family_prior", fit)
 
 
 def _fit_cohort(n_draws: int) -> Any:
     trials = al.load_example().select(condition=["blur", "noise"])
-    return al.fit_cohort(trials, n_draws=n_draws, rng=1)
+    return al.fit_cohort(trials, human_effects=False, n_draws=n_draws, rng=1)
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]},\n'
         '    index=[f"model_{i}" for i in range(1, 7)],\n'
         ")\n"
-        'tree = al.fit_cohort(hard, covariates={"machine": families}, rng=1)',
+        'tree = al.fit_cohort(hard, human_effects=False, covariates={"machine": families}, rng=1)',
         {
             "plot_cohort": "al.plot_cohort(tree, rng=1)",
             "plot_cohort_groups": 'al.plot_cohort_groups(tree, "family")',

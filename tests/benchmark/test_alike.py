@@ -1,65 +1,119 @@
-"""Which form of the cohort model trials ask for, and what its scores are with."""
+"""How the humans of a cohort model differ, and what its scores are with."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
 
 import alikely as al
-from alikely.benchmark.alike import form_of_cohort
+from alikely.benchmark.alike import note_on_alike
 from alikely.benchmark.cohorts import cohort_draws, cohort_scores, compare_cohorts
+from alikely.data.cohorts import cohort_counts
 
 
-def observed(accuracy: list[float], n: int = 200, datasets: int = 1) -> al.Trials:
-    """Humans of these accuracies, independent of one another, and a machine."""
+def observed(
+    accuracy: list[float], n: int = 200, datasets: int = 1, machines: int = 1
+) -> al.Trials:
+    """Humans of these accuracies, independent of one another, and machines."""
     rng = np.random.default_rng(1)
-    right = rng.random((len(accuracy) + 1, n)) < np.array([*accuracy, 0.7])[:, None]
+    every = np.array([*accuracy, *[0.7] * machines])
+    right = rng.random((len(every), n)) < every[:, None]
     return al.Trials.from_correct(
         right.astype(int),
-        kind=["human"] * len(accuracy) + ["model"],
+        kind=["human"] * len(accuracy) + ["model"] * machines,
         dataset=[f"d{k * datasets // n}" for k in range(n)],
     )
 
 
+UNLIKE, ALIKE = [0.5, 0.7, 0.9], [0.7, 0.7, 0.7]
+
+
+class Built(Exception):  # noqa: N818
+    """The model that a fit would sample."""
+
+
+def form(trials: al.Trials, **options: Any) -> str:
+    """Form of the model that is sampled: its variables tell."""
+
+    def nuts(model: Any, *_: Any, **__: Any) -> None:
+        raise Built(model)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("alikely.benchmark.cohorts.nuts", nuts)
+        with pytest.raises(Built) as found:
+            al.fit_cohort(trials, **options)
+    names = found.value.args[0].named_vars
+    return "drawn" if "ability_sd" in names else "these" if "human_effect" in names else "alike"
+
+
+@pytest.mark.parametrize("accuracy", [UNLIKE, ALIKE])
 @pytest.mark.parametrize(
-    ("accuracy", "plain", "form", "why"),
-    [
-        ([0.5, 0.7, 0.9], False, "drawn", "humans differ in accuracy; Cochran's Q"),
-        ([0.7, 0.7, 0.7], False, False, "do not differ in accuracy more than by chance"),
-        ([0.5, 0.7, 0.9], True, False, "beside other options"),
-        ([0.7], False, False, "too few humans"),
-    ],
+    ("effects", "expected"), [(False, "alike"), (True, "these"), ("drawn",) * 2]
 )
-def test_the_form_follows_cochrans_q(
-    accuracy: list[float], plain: bool, form: object, why: str
-) -> None:
-    found, reason = form_of_cohort(observed(accuracy), "model", "human", "error", plain)
-    assert found == form
-    assert why in reason
+def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, expected: str) -> None:
+    """Whatever the data and the priors, and so is the default."""
+    trials = observed(accuracy)
+    given = {} if effects == "drawn" else {"human_effects": effects}
+    assert form(trials, **given) == form(trials, human_effects=effects) == expected
+    default = al.models.prior_texts(al.models.cohort(cohort_counts(trials)))["level_mean"]
+    assert default == "Normal(0, 1.5)"
+    for prior in ((0, 1.5), (1, 1)):
+        assert form(trials, priors={"level_mean": prior}, **given) == expected
 
 
-def test_people_are_not_drawn_unasked_where_it_would_take_long(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("accuracy", [UNLIKE, ALIKE])
+def test_covariates_do_not_change_the_form(accuracy: list[float]) -> None:
+    trials = observed(accuracy, machines=2)
+    table = {"machine": pd.DataFrame({"size": [1.0, 2.0]}, index=trials.observers[-2:])}
+    for effects, expected in ((False, "alike"), (True, "these")):
+        assert form(trials, human_effects=effects, covariates=table) == expected
+        assert form(trials, human_effects=effects, saturated=True) == expected
+    for given in ({"covariates": table}, {"saturated": True}):
+        with pytest.raises(ValueError, match=r"human_effects='drawn' has no .*=False or True") as e:
+            al.fit_cohort(trials, **given)
+        assert "\n" not in str(e.value)
+
+
+def test_many_counts_are_told_and_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trials = observed([0.5, 0.7, 0.9])
+    trials = observed(UNLIKE)
     # Eight patterns of three people, and one machine.
-    for most, form in ((7, False), (8, "drawn")):
-        monkeypatch.setattr("alikely.benchmark.alike.MOST_ROWS", most)
-        found, why = form_of_cohort(trials, "model", "human", "error", False)
-        assert found == form
-        assert ("but 8 counts by who was right would take long: human_effects='drawn'" in why) == (
-            most == 7
-        )
+    for most, told in ((7, 1), (8, 0)):
+        monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", most)
+        caplog.clear()
+        assert form(trials) == "drawn"
+        assert len(caplog.records) == told
+    monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", 7)
+    form(trials)
+    assert caplog.messages[-1].startswith("human_effects='drawn' of 8 counts takes more than")
+
+
+def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
+    note = note_on_alike(observed(UNLIKE), "human", "drawn")
+    assert note == (
+        "Humans differ in accuracy (Cochran's Q, p < 0.001): intervals for new humans are too "
+        "narrow. Use human_effects='drawn'."
+    )
+    assert note_on_alike(observed(UNLIKE), "human", True).endswith("Use human_effects=True.")
+    assert note_on_alike(observed(ALIKE), "human", "drawn") == ""
+    assert note_on_alike(observed([0.7]), "human", "drawn") == ""
+    # Nothing divides the humans.
+    assert note_on_alike(al.Trials.from_correct([[1, 1], [1, 1], [0, 1]]), "human", "drawn") == ""
 
 
 def test_conditions_are_taken_together() -> None:
-    """Of two data sets neither of which tells, both do."""
+    """Of two data sets neither of which tells, both do: Q and its degrees of freedom add up."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
     table = al.benchmark.exchangeability(trials)
-    together, _ = form_of_cohort(trials, "model", "human", "error", False)
-    assert together == "drawn"
     assert table["p_value"].min() > 0.01
+    p = stats.chi2.sf(table["q"].sum(), 4)
+    assert f"p = {p:.3f})" in note_on_alike(trials, "human", "drawn")
 
 
 @pytest.mark.slow
@@ -68,7 +122,7 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
     trials = observed([0.5, 0.7, 0.9], 80)
     tree = al.fit_cohort(trials, n_draws=400, rng=1)
     assert tree.attrs["human_effects"] == "drawn"
-    assert "Cochran" in tree.attrs["human_effects_why"]
+    assert (cohort_scores(tree)["note"] == "").all()
     draws, posterior = cohort_draws(tree).sel(level="overall"), tree["posterior"].to_dataset()
     for end in ("", "_these"):
         score = posterior[f"error_consistency{end}"].isel(entry=0).values
@@ -87,7 +141,8 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
     for effects, who in ((False, "alike"), (True, "these")):
         plain = al.fit_cohort(trials, human_effects=effects, n_draws=400, rng=1)
         assert (cohort_scores(plain)["humans"] == who).all()
-        assert plain.attrs["human_effects_why"] == "asked for"
+        differ = cohort_scores(plain)["note"].str.startswith("Humans differ in accuracy (Cochran's")
+        assert (differ == (effects is False)).all()
         assert "ceiled_these" not in cohort_scores(plain)
         with pytest.raises(ValueError, match="or one counts them by who was right"):
             compare_cohorts({"people": tree, "plain": plain})

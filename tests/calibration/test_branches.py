@@ -358,13 +358,21 @@ DOORS: dict[str, tuple[str, str, Callable[[], Any]]] = {
         DEFAULT,
         lambda: al.error_consistency(labelled(), sampler="nuts"),
     ),
-    "cohort of few conditions": ("cohort", DEFAULT, lambda: al.fit_cohort(benchmark(2))),
+    "cohort of few conditions": (
+        "cohort",
+        DEFAULT,
+        lambda: al.fit_cohort(benchmark(2), human_effects=False),
+    ),
     "cohort of people": (
         "cohort",
         "people",
-        lambda: al.fit_cohort(benchmark(2), human_effects="drawn"),
+        lambda: al.fit_cohort(benchmark(2)),
     ),
-    "cohort of many": ("cohort", "many_conditions", lambda: al.fit_cohort(benchmark(10))),
+    "cohort of many": (
+        "cohort",
+        "many_conditions",
+        lambda: al.fit_cohort(benchmark(10), human_effects=False),
+    ),
     "spectrum": (
         "spectrum",
         DEFAULT,

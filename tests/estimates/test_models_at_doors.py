@@ -85,7 +85,7 @@ def test_scores_checks_and_comparisons_of_an_extended_cohort() -> None:
     with al.models.cohort(counts) as own:
         pm.Deterministic("twice", 2 * own["copy_probability"], dims="entry")
     given = al.fit_cohort(trials, model=own, n_draws=400, rng=1)
-    named = al.fit_cohort(trials, n_draws=400, rng=1)
+    named = al.fit_cohort(trials, human_effects=False, n_draws=400, rng=1)
     np.testing.assert_allclose(
         given["posterior"]["twice"], 2 * given["posterior"]["copy_probability"]
     )

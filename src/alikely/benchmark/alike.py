@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,19 +17,15 @@ from scipy import stats
 
 from alikely._base.checks import of_type
 from alikely.data.blocks import LEFT_OUT
-from alikely.data.cohorts import cohort_counts
 from alikely.data.repeats import presented
 from alikely.data.tables import MAKE, correctness
 from alikely.data.trials import Trials
 
-__all__ = ["exchangeability", "form_of_cohort"]
+__all__ = ["exchangeability", "note_on_alike"]
 
-# Level at which humans are taken to differ. Four people on 160 images reach it when their
+# Level at which a note says that humans differ. Four people on 160 images reach it when their
 # accuracies spread by some .2 logits.
 ALPHA = 0.01
-# Counts of machines by who was right up to which people are drawn unasked: 43,000, of the public
-# benchmark, take more than ten minutes, and 600 some seconds.
-MOST_ROWS = 10_000
 # Equal shares differ by rounding of their mean.
 NO_SPREAD = 1e-12
 
@@ -37,9 +33,9 @@ NO_SPREAD = 1e-12
 def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     """Do the humans of a condition differ in accuracy? Cochran's Q test [C50]_.
 
-    The cohort model in its plain form takes humans for exchangeable; where this test speaks against
-    it, `alikely.fit_cohort` draws them from a population of unlike people. It tells nothing of
-    humans who are as accurate as each other, but on other images.
+    The cohort model with ``human_effects=False`` treats humans as exchangeable. If p is below 0.01
+    over all conditions, the table of `alikely.benchmark.cohort_scores` has a note. The test is
+    silent about humans who are equally accurate on different images.
 
     Parameters
     ----------
@@ -108,53 +104,19 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def form_of_cohort(
-    trials: Trials,
-    models: str,
-    humans: str,
-    no_response: Literal["error", "drop"],
-    plain: bool,
-) -> tuple[Literal[False, "drawn"], str]:
-    """Which form of the cohort model trials ask for, and why.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    models, humans, no_response
-        As in `alikely.fit_cohort`.
-    plain : bool
-        Whether other options leave humans alike alone.
-
-    Returns
-    -------
-    human_effects : False or "drawn"
-        ``"drawn"`` where humans differ in accuracy, all conditions together, at the level of .01,
-        and counts by who was right are not so many that chains would take a quarter of an hour.
-    why : str
-    """
-    if plain:
-        return False, "not asked for, beside other options"
+def note_on_alike(trials: Trials, humans: str, instead: str) -> str:
+    """Note where Cochran's Q of all conditions contradicts a model of exchangeable humans."""
     try:
         table = exchangeability(of_type(trials, Trials, MAKE), humans=humans)
     except ValueError:
-        # Of one human nothing tells; no human at all is told of where trials are counted.
-        return False, "too few humans to tell whether they differ"
-    labels = (trials.data[name].values.tolist() for name in ("dataset", "condition"))
-    if len(table) < len(set(zip(*labels, strict=True))):
-        return False, "a condition has too few humans to tell whether they differ"
+        # One human cannot differ from others.
+        return ""
     table = table[table["q"].notna()]
     p = float(stats.chi2.sf(table["q"].sum(), (table["n_humans"] - 1).sum()))
-    found = f"Cochran's Q of all conditions: p = {p:.2g}"
-    if p < ALPHA:
-        counts = cohort_counts(
-            trials, models=models, humans=humans, no_response=no_response, who_was_right=True
-        )
-        n_rows = counts.sizes["stratum"] * counts.sizes["machine"]
-        if n_rows > MOST_ROWS:
-            return False, (
-                f"humans differ in accuracy, but {n_rows:,} counts by who was right would take "
-                f"long: human_effects='drawn' asks for them; {found}"
-            )
-        return "drawn", f"humans differ in accuracy; {found}"
-    return False, f"humans do not differ in accuracy more than by chance; {found}"
+    if p >= ALPHA or table.empty:
+        return ""
+    number = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return (
+        f"Humans differ in accuracy (Cochran's Q, {number}): intervals for new humans are too "
+        f"narrow. Use human_effects={instead!r}."
+    )

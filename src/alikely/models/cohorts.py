@@ -287,7 +287,7 @@ def _refuse_with_people(saturated: bool, covariates: Covariates | None) -> None:
         given = "saturated=True" if saturated else "covariates"
         raise ValueError(
             f"human_effects='drawn' has no {given}: machines follow a curve there, and have no log "
-            "odds ratio; use human_effects=True"
+            "odds ratio; use human_effects=False or True"
         )
 
 
