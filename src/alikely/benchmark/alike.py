@@ -104,7 +104,7 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def note_on_alike(trials: Trials, humans: str, instead: str) -> str:
+def note_on_alike(trials: Trials, humans: str, instead: bool | str) -> str:
     """Note where Cochran's Q of all conditions contradicts a model of exchangeable humans."""
     try:
         table = exchangeability(of_type(trials, Trials, MAKE), humans=humans)
