@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
-__all__ = ["listed", "nearest", "visible"]
+__all__ = ["listed", "nearest", "shorten", "told_apart", "visible"]
 
 MOST = 20
 # Control characters, marks of direction, ends of lines, halves of pairs.
@@ -89,3 +90,44 @@ def visible(text: str, but: str = "") -> str:
         repr(char)[1:-1] if char not in but and unicodedata.category(char) in HIDDEN else char
         for char in text
     )
+
+
+def shorten(text: str, width: int, n_last: int = 0) -> str:
+    """The first characters and the last, which a long text keeps on request."""
+    from rich.cells import cell_len  # with the package itself it would be imported each time
+
+    if cell_len(text) <= width:
+        return text
+    last = text[len(text) - n_last :]
+    first, room = "", width - 1 - cell_len(last)
+    for letter in text:
+        if cell_len(first + letter) > room:
+            break
+        first += letter
+    return first + "~" + last
+
+
+def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
+    """Names in so many characters, with as many of their last as tell them apart, or numbered."""
+    shown = {name: visible(name) for name in dict.fromkeys(names)}
+    for n_last in range(width - 1):
+        short = {name: shorten(text, width, n_last) for name, text in shown.items()}
+        if len(set(short.values())) == len(shown):
+            return short
+    return _numbered(shown, width)
+
+
+def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
+    """Names that no few letters tell apart, with their number among those cut alike."""
+    count: Counter[str] = Counter()
+    found: dict[str, str] = {}
+    cut = {name: shorten(text, width) for name, text in shown.items()}
+    again = {text for text, n in Counter(cut.values()).items() if n > 1}
+    for name, text in cut.items():
+        if text not in again:
+            found[name] = text
+            continue
+        count[text] += 1
+        end = f"~v{count[text]}"
+        found[name] = shown[name][: width - len(end)] + end
+    return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from rich.cells import cell_len
 
-from alikely._base.names import visible
+from alikely._base.names import shorten, told_apart, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -276,45 +275,6 @@ def note_lines(notes: pd.Series) -> list[str]:
     counts = told.where(~several, alike).value_counts()
     lines = [f"! {note} ({count} row{'s' * (count > 1)})" for note, count in counts.items()]
     return [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines]
-
-
-def shorten(text: str, width: int, n_last: int = 0) -> str:
-    """The first characters and the last, which a long text keeps on request."""
-    if cell_len(text) <= width:
-        return text
-    last = text[len(text) - n_last :]
-    first, room = "", width - 1 - cell_len(last)
-    for letter in text:
-        if cell_len(first + letter) > room:
-            break
-        first += letter
-    return first + "~" + last
-
-
-def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
-    """Names in so many characters, with as many of their last as tell them apart, or numbered."""
-    shown = {name: visible(name) for name in dict.fromkeys(names)}
-    for n_last in range(width - 1):
-        short = {name: shorten(text, width, n_last) for name, text in shown.items()}
-        if len(set(short.values())) == len(shown):
-            return short
-    return _numbered(shown, width)
-
-
-def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
-    """Names that no few letters tell apart, with their number among those cut alike."""
-    count: Counter[str] = Counter()
-    found: dict[str, str] = {}
-    cut = {name: shorten(text, width) for name, text in shown.items()}
-    again = {text for text, n in Counter(cut.values()).items() if n > 1}
-    for name, text in cut.items():
-        if text not in again:
-            found[name] = text
-            continue
-        count[text] += 1
-        end = f"~v{count[text]}"
-        found[name] = shown[name][: width - len(end)] + end
-    return found
 
 
 def number(value: float, places: int = 2) -> str:

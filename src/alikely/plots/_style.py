@@ -18,22 +18,28 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import BboxBase, ScaledTranslation
 from numpy.typing import NDArray
 
+from alikely._base.names import told_apart
+
 __all__ = [
     "COLORS",
     "MARKERS",
+    "PAIR",
     "SCHOOLS",
     "axes_or_new",
     "below",
     "check_table",
     "color_key",
+    "diverging",
     "drop_crowded",
     "figure_of",
     "figure_of_any",
+    "fit_names",
     "fit_to_column",
     "in_column",
     "key_outside",
@@ -65,6 +71,12 @@ SIZES: Any = dict.fromkeys(PRINTED, POINTS)
 MOST_TURNED, MOST_IN_COLUMN = 4, 64
 # A letter is about half as wide as its font is high.
 LETTER = 0.56 * POINTS / 72
+# The fraction of a figure that names along an axis may take, and letters that are never cut.
+MOST_FOR_NAMES, FEW_LETTERS, PAIR = 0.4, 16, " x "
+# Rows that are high enough for words on two lines.
+FEW_ROWS = 9
+# Letters of names on both sides of a map.
+MOST_LETTERS = 24
 STYLE_DOC = """    style : {"screen", "column"}
         ``"column"`` draws a new figure as wide as a column of a paper (3.3 in), in 8 pt, panels one
         above the other and the legend below.
@@ -146,11 +158,14 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
             raise ValueError(f"style must be 'screen' or 'column', got {style!r}")
         if style == "screen":
             with settings(PLAIN):
-                return draw(*args, **kwargs)
+                made = draw(*args, **kwargs)
+                fit_names(figure_of_any(made))
+                return made
         token = _style.set(style)
         try:
             with settings(SIZES | PLAIN):
                 made = draw(*args, **kwargs)
+                fit_names(figure_of_any(made))
                 fit_to_column(figure_of_any(made))
         finally:
             _style.reset(token)
@@ -301,10 +316,22 @@ def color_key(
     return figure_of(axes[0]).colorbar(colors, ax=axes, label=label, **options)
 
 
+def diverging(values: NDArray[Any]) -> dict[str, Any]:
+    """Colors around 0, white, equally strong on both sides; only those of the values' range."""
+    defined = values[np.isfinite(values)]
+    low, high = min(defined.min(initial=0), 0.0), max(defined.max(initial=0), 0.0)
+    limit = max(-low, high) or 1.0
+    if low == high:
+        low, high = -limit, limit
+    used = np.linspace(0.5 + 0.5 * low / limit, 0.5 + 0.5 * high / limit, 256)
+    return {"cmap": ListedColormap(mpl.colormaps["RdBu_r"](used)), "vmin": low, "vmax": high}
+
+
 def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
     """Names of rows and columns of a square map; in a column those of many rows alone."""
     n = len(names)
     every = 1
+    names = _shortened(names, MOST_LETTERS)
     if in_column() and n > MOST_TURNED:
         figure = figure_of(ax)
         every = -(-n // MOST_IN_COLUMN)
@@ -334,6 +361,45 @@ def drop_crowded(ax: Axes, texts: Sequence[Text]) -> None:
             kept.append(box)
         else:
             text.remove()
+
+
+def fit_names(figure: Figure) -> None:
+    """Shorten names along the axes that would leave the axes too little room."""
+    if not isinstance(figure, PlotFigure):
+        return
+    named = [(ax, axis) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)
+             if any(len(t.get_text()) > FEW_LETTERS for t in axis.get_ticklabels())]  # fmt: skip
+    for ax, axis in named:
+        upright = axis is ax.yaxis
+        labels = [label for label in axis.get_ticklabels() if label.get_text()]
+        boxes = [label.get_window_extent() for label in labels]
+        taken = max(box.width if upright else box.height for box in boxes)
+        room = MOST_FOR_NAMES * (figure.bbox.width if upright else figure.bbox.height)
+        if taken <= room:
+            continue
+        names = [label.get_text() for label in labels]
+        if len(names) <= FEW_ROWS and all(" " in name.replace(PAIR, "") for name in names):
+            continue  # words: they are broken into lines
+        letters = int(max(map(len, names)) * room / taken)
+        short = _shortened(names, max(letters, FEW_LETTERS))
+        axis.set_ticks([t for t, label in zip(axis.get_ticklocs(), axis.get_ticklabels(),
+                        strict=True) if label.get_text()], short)  # fmt: skip
+
+
+def _shortened(names: Sequence[str], letters: int) -> list[str]:
+    """Names in so many letters; of a pair each part in half of them."""
+    parts = [name.split(PAIR) for name in names]
+    if all(len(part) == 2 for part in parts):
+        room = letters - len(PAIR)
+        long = [max(len(part[k]) for part in parts) for k in (0, 1)]
+        # What the shorter side leaves, the longer takes.
+        first, second = (
+            told_apart([part[k] for part in parts], max(room // 2, room - long[1 - k]))
+            for k in (0, 1)
+        )
+        return [first[a] + PAIR + second[b] for a, b in parts]
+    short = told_apart(names, letters)
+    return [short[name] for name in names]
 
 
 def fit_to_column(figure: Figure) -> None:

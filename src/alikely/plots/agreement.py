@@ -146,9 +146,8 @@ def plot_accuracy(result: Result, *, kinds: Kinds | None = None, ax: Axes | None
     Returns
     -------
     matplotlib.axes.Axes
-        Lines are the highest error consistency that two accuracies allow, for the lowest, the
-        median and the highest accuracy of a first observer; it is 1 where both are alike. Up to
-        200 pairs have a dash where their own limit is. Undefined pairs are counted in the legend.
+        A dash above each pair is the highest error consistency that its two accuracies allow; it
+        is 1 where both are equal. Undefined pairs are counted in the legend.
 
     Raises
     ------
@@ -168,23 +167,11 @@ def plot_accuracy(result: Result, *, kinds: Kinds | None = None, ax: Axes | None
     frame = _pairs_of(result)
     ax = axes_or_new(ax, (6.8, 4.2))
     handles = _scatter(ax, frame, "accuracy_b", "error_consistency", kinds)
-    if len(frame) <= MANY:
-        limit = bounds.error_consistency_bounds(frame["accuracy_a"], frame["accuracy_b"])[1]
-        ax.plot(frame["accuracy_b"], limit, linestyle="", marker="_", color="0.5", markersize=6,
-                zorder=1.5)  # fmt: skip
-        handles.append(
-            Line2D([], [], linestyle="", marker="_", color="0.5", label="limit of a pair")
-        )
-    accuracy = np.linspace(0.002, 0.998, 499)
-    first = frame["accuracy_a"].dropna().to_numpy()
-    if len(first):
-        # One line of those that are alike.
-        quantiles = np.unique(np.quantile(first, [0, 0.5, 1]))
-        for value, line in zip(quantiles, ("--", "-", ":"), strict=False):
-            look: dict[str, Any] = {"color": "0.3", "linewidth": 1.0, "linestyle": line}
-            ax.plot(accuracy, bounds.error_consistency_bounds(value, accuracy)[1], **look)
-            text = f"limit at accuracy {value:.2f}\nof the first observer"
-            handles.append(Line2D([], [], label=text, **look))
+    limit = bounds.error_consistency_bounds(frame["accuracy_a"], frame["accuracy_b"])[1]
+    dash: dict[str, Any] = {"linestyle": "", "marker": "_", "color": "0.5"}
+    ax.plot(frame["accuracy_b"], limit, markersize=6 if len(frame) <= MANY else 3, zorder=1.5,
+            rasterized=len(frame) > 5000, **dash)  # fmt: skip
+    handles.append(Line2D([], [], label="limit of a pair", **dash))
     lost = int(frame["error_consistency"].isna().sum())
     if lost:
         text = f"undefined, not drawn: {lost} of {len(frame)}"

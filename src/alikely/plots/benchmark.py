@@ -130,6 +130,9 @@ def plot_ranks(
 ) -> Axes:
     """Draw the ranks with their joint confidence sets.
 
+    Colors show which systems differ significantly from the highest. A system can differ from it
+    while one of lower rank and larger standard error does not.
+
     Parameters
     ----------
     scores : Benchmark or DrawnScores
@@ -172,8 +175,8 @@ def plot_ranks(
     position = np.arange(len(table))
     tied = table["tied_with_top"].to_numpy()
     for mask, color, label in (
-        (tied, "#0072B2", "tied with the top"),
-        (~tied, "#999999", "below it"),
+        (tied, "#0072B2", "not significantly below the highest"),
+        (~tied, "#999999", "significantly below the highest"),
     ):
         if mask.any():
             ax.hlines(
@@ -191,7 +194,7 @@ def plot_ranks(
     ax.set_xlim(0.5, max(shown, float(table["rank_ub"].max())) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(-0.6, len(table) - 0.4)
-    key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    key_outside(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

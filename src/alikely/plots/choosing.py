@@ -19,6 +19,7 @@ RANDOM, CHOSEN = COLORS[0], COLORS[1]
 # Strata whose names have room for a second line.
 MOST_LINES = 9
 # Rows of the left panel without strata: images by how many machines are right.
+TICKS = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480)
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -160,7 +161,9 @@ def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
     ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--", label=said)
     ax.axvline(n, color="0.5", linewidth=0.8, label=f"this plan, {n:,} images")
     ax.set_xscale("log")
-    ticks = [value for value in (10, 20, 40, 80, 160, 320, 640, 1280, 5000, 20000) if value <= pool]
+    # At most five: more would meet in a narrow panel.
+    ticks = [value for value in TICKS if table["n_images"].min() <= value <= pool]
+    ticks = ticks[:: -(-len(ticks) // 5)]
     ax.set_xticks(ticks, [f"{value:,}" for value in ticks])
     ax.minorticks_off()
     ax.set_ylim(bottom=0)

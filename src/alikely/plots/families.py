@@ -23,6 +23,7 @@ from alikely.plots._style import (
     COLUMN_WIDTH,
     PlotFigure,
     color_key,
+    diverging,
     figure_of,
     in_column,
     key_outside,
@@ -189,11 +190,8 @@ def _map(
         square = square.mean(matrix.place)
     values = square.sel(observer=order, observer_other=order).values.copy()
     np.fill_diagonal(values, np.nan)
-    limit = np.nanmax(np.abs(values), initial=1e-9)
-    if np.nanmin(values, initial=0) < 0 < limit:
-        scale: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
-    else:
-        scale = {"cmap": "viridis"}
+    below = np.nanmin(values, initial=0) < 0 < np.nanmax(values, initial=0)
+    scale = diverging(values) if below else {"cmap": "viridis"}
     image = ax.imshow(values, aspect="auto", interpolation="nearest", **scale)
     if named:
         ax.set_xticks(range(len(order)), order, rotation=90, fontsize=7)

@@ -14,6 +14,7 @@ from alikely._base.intervals import CiKind
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
 from alikely.plots._style import (
+    PAIR,
     SCHOOLS,
     below,
     figure_of,
@@ -54,7 +55,8 @@ def plot_intervals(
     sort : {"estimate", "label"}, optional
         Largest estimate (undefined ones last), or first label, on top; as they come if not given.
     top : int, optional
-        Draw the first so many of them only, as sorted; the title says of how many.
+        Draw the first so many of them only, as sorted; the title says of how many. Panels show
+        the same pairs, sorted by their mean over the panels.
     facet : {"dataset", "condition"}, optional
         A panel for each, side by side, with the pairs of observers as rows that they share.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
@@ -95,12 +97,13 @@ def plot_intervals(
     drawn = drawn or ["analytic"]
     frame = result.summary(ci_prob, ci_kind, intervals=drawn)
     frame.index = pd.Index(result.table["pair"].values.tolist())
-    frame, title = _chosen(frame, which, sort, top)
     if facet is None:
+        frame, title = _chosen(frame, which, sort, top)
         panels = {"": frame}
         rows = frame.index.tolist()
     else:
-        panels, rows = _panels(frame, facet, ax)
+        frame, _ = _chosen(frame, which, None, None)
+        panels, rows, title = _panels(frame, facet, ax, sort, top)
     n = len(panels)
     shown, height = rows_shown(len(rows), None, 0.16 * (len(drawn) + 0.5), MOST_ROWS, n)
     if shown < len(rows) and (ax is None or len(rows) > MOST_ROWS):
@@ -153,25 +156,29 @@ def _chosen(
 
 
 def _panels(
-    frame: pd.DataFrame, facet: str, ax: Axes | None
-) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """The entries of each panel, and the rows that panels share: what else tells them apart."""
+    frame: pd.DataFrame, facet: str, ax: Axes | None, sort: str | None, top: int | None
+) -> tuple[dict[str, pd.DataFrame], list[str], str]:
+    """The entries of each panel, the rows that panels share, and what was chosen of them."""
     if facet not in ("dataset", "condition"):
         raise ValueError(f"facet must be 'dataset' or 'condition', got {facet!r}")
     if ax is not None:
         raise ValueError("facet makes a figure of its own panels; leave ax out, or facet")
     other = "condition" if facet == "dataset" else "dataset"
-    names = frame["observer_a"] + " x " + frame["observer_b"]
+    names = frame["observer_a"] + PAIR + frame["observer_b"]
     if frame[other].nunique() > 1:
         names += " | " + frame[other]
     frame = frame.set_axis(pd.Index(names))
+    # A row is chosen by its mean over the panels, so that all panels show the same pairs.
+    mean = frame.groupby(level=0, sort=False)["estimate"].mean().to_frame()
+    rows, title = _chosen(mean, None, sort, top)
+    frame = frame.loc[frame.index.isin(rows.index)]
     panels = {str(name): part for name, part in frame.groupby(facet, sort=False)}
     if len(panels) > MOST_PANELS:
         raise ValueError(
             f"{len(panels)} panels are too many to read, the most is {MOST_PANELS}; select some "
             f"of {facet} beforehand"
         )
-    return panels, list(dict.fromkeys(names))
+    return panels, rows.index.tolist(), title.replace("by estimate", "by mean estimate")
 
 
 def _draw(

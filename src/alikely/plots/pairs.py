@@ -23,12 +23,13 @@ from alikely.plots._style import (
     MARKERS,
     axes_or_new,
     color_key,
+    diverging,
     legend_right,
     name_both_sides,
     styled,
 )
 
-__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics"]
+__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics", "undefined_pairs"]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 SMALLEST, LARGEST = 8.0, 80.0
@@ -154,6 +155,14 @@ def plot_matrix(
     label = result.metric.label
     color_key(ax, image, label, shrink=0.7)
     return ax
+
+
+def undefined_pairs(result: Result) -> int:
+    """Number of pairs without any defined entry, which `plot_matrix` hatches."""
+    value = result.pairs[["observer_a", "observer_b"]].assign(
+        value=result.estimates["estimate"].values
+    )
+    return int(value.groupby(["observer_a", "observer_b"])["value"].mean().isna().sum())
 
 
 @styled
@@ -349,8 +358,7 @@ def _scale(metric: Metric, matrix: NDArray[np.float64]) -> dict[str, Any]:
     defined = matrix[np.isfinite(matrix)]
     if not _has_a_middle(metric):
         return {"cmap": "viridis"} | ({} if len(defined) else {"vmin": 0, "vmax": 1})
-    limit = np.abs(defined).max(initial=0) or 1.0
-    return {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+    return diverging(defined)
 
 
 def _separate(ax: Axes, keys: list[tuple[str, ...]]) -> None:

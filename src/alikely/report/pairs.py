@@ -26,7 +26,7 @@ from alikely.estimates.sentences import (
 from alikely.plots.agreement import plot_accuracy, plot_agreement
 from alikely.plots.intervals import plot_intervals
 from alikely.plots.null import plot_null
-from alikely.plots.pairs import plot_matrix
+from alikely.plots.pairs import plot_matrix, undefined_pairs
 from alikely.report.blocks import (
     ROWS,
     Block,
@@ -173,10 +173,11 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
             result.pairs.drop_duplicates(["observer_a", "observer_b"])
         )
         mean = " (means over data sets and conditions)" if several else ""
+        hatched = " Hatched: undefined." if undefined_pairs(result) else ""
         blocks.append(
             figure_of(
                 lambda: plot_matrix(result, kinds=kinds),
-                f"{metric.label} of all pairs{mean}. Hatched: undefined.",
+                f"{metric.label} of all pairs{mean}.{hatched}",
             )
         )
     if "kappa_max" in metric.derived and metric.independent == 0:
@@ -189,7 +190,7 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
         blocks.append(
             figure_of(
                 lambda: plot_accuracy(result, kinds=kinds),
-                f"{metric.label} against accuracy, under the highest that two accuracies allow.",
+                f"{metric.label} against accuracy, with the limit of each pair's accuracies.",
             )
         )
     return blocks
