@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely._base.names import told_apart
 from alikely.cli import main
 from alikely.cli._shared import save_plot
-from alikely.cli._tables import told_apart
 
 
 @pytest.fixture(scope="module")

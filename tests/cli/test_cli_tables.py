@@ -13,9 +13,10 @@ import pytest
 from rich.cells import cell_len
 
 import alikely as al
+from alikely._base.names import shorten, told_apart
 from alikely.cli import main
 from alikely.cli._running import Printable
-from alikely.cli._tables import Column, Table, number, shorten, span, told_apart
+from alikely.cli._tables import Column, Table, number, span
 
 LONG = "a_name_that_is_far_too_long_for_narrow_column"
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import alikely as al
 from alikely._base.files import write_file
 from alikely._base.intervals import bound_names, percent
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed, nearest, told_apart
 from alikely._base.steps import step
 from alikely.cli._options import Parser, add_output_options
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
-from alikely.cli._tables import Column, Table, note_lines, number, span, told_apart
+from alikely.cli._tables import Column, Table, note_lines, number, span
 from alikely.metrics import find_metric
 
 if TYPE_CHECKING:
