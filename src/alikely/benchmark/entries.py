@@ -20,6 +20,7 @@ from scipy import special
 import alikely
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
+from alikely._base.ranges import within
 from alikely.benchmark.drawn import BY_ENTRY, DrawnScores
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
@@ -116,7 +117,7 @@ def scores_of(
             weights, at = _weights(used), used.index.to_numpy()
             score[:, place, s] = _mean(draws[:, at], weights)
             for name, value in values.items():
-                found[name][place, s] = value[at] @ weights
+                found[name][place, s] = within(value[at] @ weights, -1)
     per_chain = result.data["posterior"].sizes
     n_chains = int(per_chain["chain"])
     coords = {"level": [*datasets, OVERALL], "system": systems}
@@ -247,7 +248,7 @@ def _weights(entries: pd.DataFrame) -> Floats:
 
 def _mean(draws: Floats, weights: Floats) -> Floats:
     """Weighted mean of entries draw by draw, with what is possible at the bounds."""
-    mean = draws @ weights
+    mean = within(draws @ weights, -1)
     if len(weights) == 1 or np.isnan(mean).any():
         return np.asarray(mean)
     order = np.argsort(mean, kind="stable")

@@ -22,6 +22,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
+from alikely._base.ranges import within
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
 
@@ -195,8 +196,9 @@ def partial_correlation(
     left_x, left_y = xx - xz**2 / zz, yy - zy**2 / zz
     if zz <= 0 or left_x <= 1e-12 * observed or left_y <= 1e-12 * yy:
         return float("nan"), noise
-    partial = float((xy - xz * zy / zz) / np.sqrt(left_x * left_y))
-    return partial if abs(partial) <= 1 + 1e-9 else float("nan"), noise
+    # What is left of each is at least 1e-12 of it: so much less sure is their quotient.
+    partial = float(within((xy - xz * zy / zz) / np.sqrt(left_x * left_y), -1, 1, 1e-9))
+    return partial if abs(partial) <= 1 else float("nan"), noise
 
 
 def _known(

@@ -18,6 +18,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names
+from alikely._base.ranges import within
 from alikely.benchmark.decomposition import Decomposition, only
 from alikely.benchmark.degrees import crossed_degrees, degrees_of_images
 from alikely.benchmark.layout import OVERALL
@@ -132,7 +133,7 @@ def latent_correlation(
     raw = np.array([x @ x, y @ y, x @ y]) / (n - 1)
     (v, df), (w, df_other) = noise, noise_other
     with np.errstate(divide="ignore", invalid="ignore"):
-        pearson = raw[2] / np.sqrt(raw[0] * raw[1])
+        pearson = within(raw[2] / np.sqrt(raw[0] * raw[1]), -1)
         shares = 1 - v / raw[0], 1 - w / raw[1]
     known = float(pearson), float(shares[0]), float(shares[1])
     reliable = raw[:2] - (v, w)

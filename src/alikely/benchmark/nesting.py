@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.layout import Layout, Part
 from alikely.stats.variance import mean_of_defined
@@ -87,7 +88,10 @@ def _plain_scores(layout: Layout, values: NDArray[np.floating]) -> Floats:
         defined = np.ones(values.shape[1], dtype=bool)
         weights = _weights(layout, part, defined, np.ones(part.n_humans))[:, entries]
         there = weights.any(axis=1)
-        out[:, d, there] = values[:, entries] @ weights[there].T.astype(values.dtype)
+        used = values[:, entries]
+        means = used @ weights[there].T.astype(values.dtype)
+        # A mean lies between what it is taken over, however its weights are rounded.
+        out[:, d, there] = within(means, used.min(initial=np.inf), used.max(initial=-np.inf))
     return out
 
 

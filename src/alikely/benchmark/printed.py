@@ -23,6 +23,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely._base.size import check_memory
 from alikely.benchmark.ranking import significantly_greater
 from alikely.benchmark.reconstruction import condition_draws
@@ -152,7 +153,7 @@ def reconstruct_leaderboard(
             f"are scores not {scores!r}?"
         )
     weights = _nested_weights([dataset for dataset, _ in printed.columns])
-    estimate = consistency @ weights
+    estimate = within(consistency @ weights, -1)
     reach = stats.norm.ppf((1 + ci_prob) / 2)
     frames, seeds = [], seed_sequence(rng).spawn(len(SCHEMES))
     for (scheme, (assumption, simulation)), seed in zip(SCHEMES.items(), seeds, strict=True):

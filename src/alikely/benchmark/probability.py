@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 
 __all__ = ["Scales", "probability_positive", "scales_of_differences"]
 
@@ -93,7 +94,8 @@ def probability_positive(centre: Floats, variance: Floats, df: Floats, scales: S
     [0.76]
     """
     shrunk = np.sqrt(scales.sd**2 / (scales.sd**2 + np.asarray(variance)[..., None]))
-    return special.ndtr(_deviates(centre, variance, df)[..., None] * shrunk) @ scales.weight
+    likely = special.ndtr(_deviates(centre, variance, df)[..., None] * shrunk)
+    return within(likely @ scales.weight)
 
 
 def _deviates(centre: Floats, variance: Floats, df: Floats) -> Floats:

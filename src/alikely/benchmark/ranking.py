@@ -22,6 +22,7 @@ from scipy import stats
 
 from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 
 __all__ = [
     "kendall_tau",
@@ -445,7 +446,7 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
     scale = np.sqrt((reference**2).sum() * (signs**2).sum(axis=1))
     out = np.full(len(signs), np.nan)
     np.divide(signs @ reference, scale, out=out, where=scale > 0)
-    return out
+    return within(out, -1)
 
 
 def percentile_ranks(draws: ArrayLike, ci_prob: float = 0.95) -> NDArray[np.float64]:
@@ -549,4 +550,4 @@ def _spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
     scale = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
     out = np.full(len(one), np.nan)
     np.divide((one * other).sum(axis=1), scale, out=out, where=scale > 0)
-    return out
+    return within(out, -1)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.metrics.bounds import accuracy_bounds
 from alikely.metrics.consistency import error_consistency
 
@@ -254,6 +255,6 @@ def _pairs(
     covariance = ec * (humans * (1 - q) + (1 - humans) * q) / 2
     n11 = np.clip(humans * q + covariance, np.maximum(humans + q - 1, 0), np.minimum(humans, q))
     probabilities = np.stack([n11, humans - n11, q - n11, 1 - humans - q + n11], axis=-1)
-    probabilities = np.maximum(probabilities, 0)
+    probabilities = within(probabilities)
     probabilities /= probabilities.sum(axis=-1, keepdims=True)
     return rng.multinomial(n_trials, probabilities[:, None, :], (len(humans), n_samples))

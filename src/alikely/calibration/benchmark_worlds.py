@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
@@ -200,7 +201,7 @@ def _expected(first: Floats, second: Floats, metric: Metric) -> Floats:
     a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
     cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
     # What rounding leaves of a cell that is empty.
-    return metric.value(np.maximum(cells, 0.0))
+    return metric.value(within(cells))
 
 
 def simulated_benchmark(

@@ -18,6 +18,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.metrics import Metric, get_metric
 
 __all__ = ["SHARING_WORLDS", "copying_recovery", "sharing_cells"]
@@ -166,11 +167,11 @@ def copying_recovery(
         if n_trials is None:
             drawn = cells[None]
         else:
-            p = np.maximum(cells, 0)
+            p = within(cells)
             drawn = generator.multinomial(n_trials, p / p.sum(axis=1, keepdims=True),
                                           size=(n_sets, len(cells))).astype(float)  # fmt: skip
         for metric in (get_metric(name) for name in metrics):
-            value = metric.value(np.maximum(drawn, 0))
+            value = metric.value(within(drawn, high=np.inf))
             found = np.array([_recovered(made, one) for one in value])
             tau, tau_accuracy, spread = np.nanmean(found, axis=0)
             rows.append(

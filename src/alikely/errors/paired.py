@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.data.blocks import Block
 from alikely.metrics.rows import Mixture
 
@@ -207,8 +208,11 @@ def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> F
     with np.errstate(all="ignore"):
         parts = np.where(p > TINY, p * np.log(p / middle), 0)
         parts += np.where(q > TINY, q * np.log(q / middle), 0)
+        # That of rows without a common label.
+        most = -(np.log(part) + np.log1p(-np.asarray(part))) / 2 / np.log(base)
     # Each half counts alike also where the mixture is weighted, as in `alikely.metrics.rows`.
-    return np.maximum(parts.sum(axis=-1) / 2, 0) / np.log(base)
+    nats = parts.sum(axis=-1, keepdims=True) / 2
+    return within(nats / np.log(base), high=most)[..., 0]
 
 
 def plug_in(

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.inference.sampling import LARGEST_LOG_LIKELIHOOD
 from alikely.metrics import errors
 from alikely.metrics.dense_rows import ROW_DIMS, TABLE_DIMS, check_errors, drop_true, insert_true
@@ -167,7 +168,7 @@ def error_divergence_draws(
                 middle = part[:, None] * one + (1 - part)[:, None] * other
             nats = special.rel_entr(one, middle) + special.rel_entr(other, middle)
             out[:, p] = nats.sum(axis=-1) / 2 @ (weight / weight.sum()) / np.log(base)
-    return out
+    return within(out, high=np.log(2) / np.log(base) if mixture == "mean" else np.inf)
 
 
 def replicated_agreement(

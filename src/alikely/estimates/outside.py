@@ -26,6 +26,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.data.conditions import nested_labels
 from alikely.estimates.correlations import Values, matched
 from alikely.estimates.doors import check_numbers
@@ -263,4 +264,4 @@ def _spearman(x: Floats, y: Floats) -> Floats:
     scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     out = np.full(len(x), np.nan)
     np.divide((a * b).sum(axis=1), scale, out=out, where=scale > 0)
-    return out
+    return within(out, -1)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import ROUNDING, within
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, linked
 from alikely.data.inclusion import refuse_inclusion
@@ -328,7 +329,7 @@ def _prior_cells(
     total = pieces.sum(axis=1, keepdims=True)
     cells = np.stack([n11, right_a - n11, right_b - n11, total - right_a - right_b + n11], axis=-1)
     # Differences of sums of the same pieces can fall a few ulp below 0.
-    return np.maximum(cells, 0)
+    return within(cells, high=np.inf, slack=ROUNDING * total[..., None])
 
 
 def independence_draws(

@@ -149,7 +149,8 @@ def _log_upper(table: NDArray[np.int64]) -> Floats:
     # Below the mode: what is left of 1 by the smaller overlaps.
     one_less = _with_overlap(table, np.full(len(table), -1))[:, [1, 0, 3, 2]]
     none = below & (one_less.min(axis=1) < 0)
-    summed = np.where((below & ~none)[:, None], one_less, table)
+    # What has no smaller overlap is certain, and its sum, which may overflow, not used.
+    summed = np.where(none[:, None], 1, np.where(below[:, None], one_less, table))
     log_p = np.minimum(log_table_mass(summed) + np.log(_tail(summed)), 0.0)
     with np.errstate(divide="ignore"):
         left = np.log1p(-np.exp(log_p))

@@ -113,10 +113,11 @@ def _quantiles(counts: Floats, f: Floats, deviates: Floats) -> Floats:
     s = np.where((f < 1)[:, None], s, 1.0)
     pn, un = p[:, :, None, None, None], u[:, None, :, None, None]
     vn, sn = v[:, None, None, :, None], s[:, None, None, None, :]
-    of_b = pn * un + (1 - pn) * vn
-    chance = pn * of_b + (1 - pn) * (1 - of_b) * f[:, None, None, None, None]
-    kappa = 1 - (1 - pn * un - (1 - pn) * (1 - vn) * sn) / (1 - chance)
-    z = np.arctanh(kappa).reshape(len(counts), -1)
+    of_b, others = pn * un + (1 - pn) * vn, 1 - f[:, None, None, None, None]
+    # Disagreement, seen and by chance, as sums: kappa is 1 less their ratio, and z its arctanh.
+    seen = pn * (1 - un) + (1 - pn) * (vn + (1 - vn) * (1 - sn))
+    by_chance = pn * (1 - of_b) + (1 - pn) * (of_b + (1 - of_b) * others)
+    z = (np.log(2 * by_chance - seen) - np.log(seen)).reshape(len(counts), -1) / 2
     weight = np.einsum("i,j,k,l->ijkl", *(w for _, w in rules)).ravel()
     mean = z @ weight
     z -= mean[:, None]
@@ -133,9 +134,9 @@ def _by_draws(counts: Floats, f: float, probabilities: Sequence[float]) -> Float
     rng = np.random.default_rng(N_DRAWS)
     prior = np.array([0.5, 0.5, 0.5, f / 2, (1 - f) / 2])
     x = rng.standard_gamma(counts + prior, size=(N_DRAWS, 5))
-    both, first, second, same, _ = (x / x.sum(axis=1, keepdims=True)).T
+    both, first, second, _, other = (x / x.sum(axis=1, keepdims=True)).T
     a, b = both + first, both + second
-    kappa = 1 - (1 - both - same) / (1 - chance_agreement(a, b, np.asarray(f)))
+    kappa = 1 - (first + second + other) / (1 - chance_agreement(a, b, np.asarray(f)))
     return np.asarray(np.quantile(kappa, probabilities))
 
 

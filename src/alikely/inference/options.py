@@ -103,7 +103,7 @@ def chosen(block: Block, soft: bool) -> Chosen:
     if soft:
         p = block.probability.astype(np.float64)
         shown = ~np.isnan(p).all(axis=2)
-        p[~shown] = 0.0
+        p = np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0)
         right = np.take_along_axis(p, block.truth[None, :, None], axis=2)[..., 0]
         own = np.einsum("nqk,nqk->nq", p, p)
         same = np.stack([(p[i] * p[j]).sum(axis=1) for i, j in zip(a, b, strict=True)])

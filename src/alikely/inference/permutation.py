@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
@@ -154,7 +155,7 @@ def _of_pair(
     def value_at(n11: NDArray[np.float64]) -> NDArray[np.float64]:
         cells = np.stack([n11, sum_a - n11, sum_b - n11, total - sum_a - sum_b + n11], axis=-1)
         # Sums of shares in another order fall a few ulp below 0.
-        return np.asarray(metric.value(np.maximum(cells, 0.0)))
+        return np.asarray(metric.value(within(cells / total)))
 
     centre, value = value_at(np.array([middle, observed]))
     if np.isnan(value):

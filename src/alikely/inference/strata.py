@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import ROUNDING, within
 from alikely.data.blocks import Block, blocks
 from alikely.inference.evaluation import weighted_cells
 from alikely.inference.weighted import Population
@@ -179,8 +180,10 @@ def _cells(
         cells += np.stack(
             [both, first - both, second - both, total - first - second + both], axis=-1
         )
-        # What rounding leaves of an empty cell may be below 0.
-        out[:, rows] = np.maximum(cells, 0.0)
+        # What rounding leaves of an empty cell may be below 0; pieces sum to the answers unseen.
+        out[:, rows] = within(
+            cells, high=np.inf, slack=ROUNDING * cells.sum(axis=-1, keepdims=True)
+        )
     return out
 
 

@@ -20,6 +20,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.quadrature import normal_nodes
+from alikely._base.ranges import within
 from alikely.margins.sides import Side
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import repeated
@@ -379,7 +380,7 @@ def _curve(strength: Floats, spread: float, m: int) -> tuple[Floats, Floats]:
     root = np.sqrt(1 + spread**2)
     z = (strength[:, None] - nodes) / root
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / root
-    return special.ndtr(z) @ weight, density @ weight
+    return within(special.ndtr(z) @ weight), density @ weight
 
 
 def _around(strength: Floats, spread: float, m: int) -> float:

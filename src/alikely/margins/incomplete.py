@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.margins.sides import group_side, lists_of_items
 from alikely.metrics.margins import FEWEST_ITEMS
 
@@ -80,7 +81,7 @@ def incomplete_alpha(correct: Floats, shown: Floats) -> Incomplete:
     with np.errstate(divide="ignore", invalid="ignore"):
         # Shares of single items are 0 or not: what rounding leaves is no variance.
         total = np.where((side.ease**2).mean() > 1e-24, (side.ease**2).mean(), 0)
-        alpha = float(np.nanmean(side.square) / total)
+        alpha = float(within(np.nanmean(side.square) / total, -np.inf))
         own = [lists == k for k in range(int(lists.max()) + 1)]
         of_lists = tuple(_ratio(side.square[k], side.ease[k]) for k in own)
     if not np.isfinite(alpha):
@@ -138,7 +139,7 @@ def incomplete_splits(
     a, b = (_centred(x, there, kinds) for x in index)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-        r = np.where(spread > 1e-12, (a * b).sum(axis=1) / spread, np.nan)
+        r = within(np.where(spread > 1e-12, (a * b).sum(axis=1) / spread, np.nan), -1)
     return np.where(there.sum(axis=1) >= FEWEST_ITEMS, r, np.nan), False
 
 

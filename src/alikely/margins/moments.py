@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.margins.sides import Side
 from alikely.metrics.margins import CONSTANT
 
@@ -115,7 +116,7 @@ def moment_consistency(
     totals = [float((side.ease**2).mean()) for side in (one, other)]
     covariance = float((one.ease * other.ease).mean())
     reliability = tuple(
-        square / total if total > 0 else np.nan
+        float(within(square / total, -np.inf)) if total > 0 else np.nan
         for square, total in zip(squares, totals, strict=True)
     )
     if reason := _reason(squares, totals):

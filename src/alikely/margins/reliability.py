@@ -24,6 +24,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names, check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.margins.incomplete import (
     Incomplete,
     incomplete_alpha,
@@ -277,10 +278,10 @@ def _alpha(x: Floats, people: NDArray[np.number], items: NDArray[np.number]) -> 
     if not pairs.any():
         return np.nan
     between = (pairs * covariance).sum() / pairs.sum()
-    within = people @ np.diag(covariance) / people.sum()
-    total = within + (len(x) - 1) * between
+    own = people @ np.diag(covariance) / people.sum()
+    total = own + (len(x) - 1) * between
     # Items that were drawn may all be alike.
-    return float(len(x) * between / total) if total else np.nan
+    return float(within(len(x) * between / total, -np.inf)) if total else np.nan
 
 
 def _z(r: float) -> float:
@@ -386,4 +387,4 @@ def _correlation(margins: Floats, index: Floats, items: NDArray[np.number]) -> f
     share = items / items.sum()
     a, b = margins - share @ margins, index - share @ index
     spread = (share @ a**2) * (share @ b**2)
-    return float(share @ (a * b) / np.sqrt(spread)) if spread > 0 else np.nan
+    return float(within(share @ (a * b) / np.sqrt(spread), -1)) if spread > 0 else np.nan

@@ -86,7 +86,8 @@ def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
         before, now, norm_before = now, (x - a[k]) * now - (b[k] if k else 0) * before, norm
     off = np.sqrt(b[1:])
     nodes, vectors = np.linalg.eigh(np.diag(a) + np.diag(off, 1) + np.diag(off, -1))
-    return nodes, vectors[0] ** 2
+    weights = vectors[0] ** 2
+    return nodes, weights / weights.sum()
 
 
 def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
@@ -143,7 +144,7 @@ def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
     Returns
     -------
     ndarray of float64
-        In (0, 1); ``1/m`` at 0.
+        In [0, 1]; ``1/m`` at 0. 0 and 1 only where rounding leaves no other number.
 
     Raises
     ------
@@ -157,7 +158,9 @@ def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
     """
     nodes, weights = distractor_nodes(m)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
-    return np.asarray(special.ndtr(ahead) @ weights)
+    right, wrong = special.ndtr(ahead) @ weights, special.ndtr(-ahead) @ weights
+    # Weights sum to 1 but for rounding: a probability near 1 comes from the other one.
+    return np.asarray(np.where(right > wrong, 1 - wrong, right))
 
 
 def d_prime(probability: ArrayLike, m: int) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.cells import divide, probability
 from alikely.metrics.consistency import consistency_bounds
 
@@ -137,7 +138,9 @@ def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats,
     """
     p_exp = probability(expected, "expected agreement")
     lower, upper = agreement_bounds_from_expected(p_exp)
-    return divide(lower - p_exp, 1 - p_exp), divide(upper - p_exp, 1 - p_exp)
+    bounds = (divide(bound - p_exp, 1 - p_exp) for bound in (lower, upper))
+    least, greatest = (within(bound, -1) for bound in bounds)
+    return least, greatest
 
 
 def accuracy_bounds(accuracy: ArrayLike, error_consistency: ArrayLike) -> tuple[Floats, Floats]:
@@ -172,6 +175,5 @@ def accuracy_bounds(accuracy: ArrayLike, error_consistency: ArrayLike) -> tuple[
             "consistency is 0 with every imperfect one, so it bounds nothing"
         )
     k = probability(error_consistency, "error_consistency")
-    return np.asarray(a * k / (2 * a * k - 2 * a - k + 2)), np.asarray(
-        a * (2 - k) / (k + 2 * a * (1 - k))
-    )
+    lower, upper = a * k / (a * k + (1 - a) * (2 - k)), a * (2 - k) / (k + 2 * a * (1 - k))
+    return within(lower), within(upper)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.metric import Metric, register
 
@@ -187,9 +188,10 @@ def error_consistency(cells: ArrayLike) -> Floats:
     array([0.3333,    nan])
     """
     n11, n10, n01, n00 = split(cells)
-    return divide(
+    kappa = divide(
         2 * (n11 * n00 - n10 * n01), (n11 + n10) * (n10 + n00) + (n11 + n01) * (n01 + n00)
     )
+    return within(kappa, -1)
 
 
 def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
@@ -308,7 +310,7 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
     n = np.asarray(n_trials, dtype=np.float64)
     if np.any(n < 2):
         raise ValueError(f"n_trials must be at least 2, got {n.min():g}")
-    return divide(n * k, n - 1 + k)
+    return within(divide(n * k, n - 1 + k), -np.inf, 1)
 
 
 def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, Floats]:
@@ -329,9 +331,13 @@ def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, 
     >>> [round(float(bound), 3) for bound in consistency_bounds(np.array(0.9), np.array(0.7))]
     [-0.176, 0.412]
     """
-    expected = accuracy_a * accuracy_b + (1 - accuracy_a) * (1 - accuracy_b)
-    lower, upper = np.abs(accuracy_a + accuracy_b - 1), 1 - np.abs(accuracy_a - accuracy_b)
-    return divide(lower - expected, 1 - expected), divide(upper - expected, 1 - expected)
+    a, b = accuracy_a, accuracy_b
+    wrong_a, wrong_b = 1 - a, 1 - b
+    # Twice the smaller cell of agreement, or of disagreement, is emptied; nothing cancels.
+    different = a * wrong_b + wrong_a * b
+    lower = divide(0 - 2 * np.minimum(a * b, wrong_a * wrong_b), different)
+    upper = divide(2 * np.minimum(a * wrong_b, wrong_a * b), different)
+    return within(lower, -1, 0), within(upper)
 
 
 def _least(cells: ArrayLike) -> Floats:

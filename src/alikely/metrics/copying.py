@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.bounds import error_consistency_bounds
 from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.consistency import accuracy_gap, expected_agreement
@@ -116,7 +117,8 @@ def mismatch_factor_of_responses(responses_a: ArrayLike, responses_b: ArrayLike)
             f"responses_a and responses_b must be of the same classes, got {a.shape[-1]} and "
             f"{b.shape[-1]}"
         )
-    return divide(1 - (a**2).sum(axis=-1), 1 - (a * b).sum(axis=-1))
+    # Shares sum to 1: these are 1 less the sums of products, and never below 0.
+    return divide((a * (1 - a)).sum(axis=-1), (a * (1 - b)).sum(axis=-1))
 
 
 def copy_probability(cells: ArrayLike) -> Floats:
@@ -245,9 +247,10 @@ def own_accuracy(cells: ArrayLike) -> Floats:
     0.75
     """
     n11, n10, n01, n00 = split(cells)
-    u = divide(n11, n11 + n10)
-    v = divide(n01, n01 + n00)
-    return divide(np.minimum(u, v), 1 - np.abs(u - v))
+    right, wrong = n11 + n10, n01 + n00
+    # Right where the other is not followed, and wrong: without cancellation.
+    own = np.minimum(divide(n11, right), divide(n01, wrong))
+    return divide(own, own + np.minimum(divide(n10, right), divide(n00, wrong)))
 
 
 def copy_parameters(
@@ -305,12 +308,13 @@ def copy_parameters(
             f"error_consistency must lie in [{lower.flat[first]:.4f}, {upper.flat[first]:.4f}] for "
             f"accuracies {p_a.flat[first]:g} and {p_b.flat[first]:g}, got {kappa.flat[first]:g}"
         )
-    c = kappa / mismatch_factor(p_a, p_b)
+    c = within(kappa / mismatch_factor(p_a, p_b), -1, 1, slack)
     copied = np.where(c >= 0, p_a, 1 - p_a)
     magnitude = np.abs(c)
     # Rounding alone can push a boundary case a few ulp outside [0, 1].
     q = divide(p_b - magnitude * copied, 1 - magnitude)
-    return np.asarray(c), np.where(np.abs(q - 0.5) <= 0.5 + slack, np.clip(q, 0, 1), np.nan)
+    q = within(q, slack=slack)
+    return c, np.where(np.abs(q - 0.5) <= 0.5, q, np.nan)
 
 
 COPY_PROBABILITY = register(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.cells import divide
 
 __all__ = ["distinct_agreement"]
@@ -50,10 +51,10 @@ def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
     array, squares = np.asarray(statistics, np.float64), np.asarray(own, np.float64)
     first, second = np.split(array[..., 1:], 2, axis=-1)
     total = first.sum(axis=-1)
-    observed = divide(array[..., 0], total)
+    observed = within(divide(array[..., 0], total))
     chance = divide((first * second).sum(axis=-1) - squares[..., 0], total**2 - squares[..., 1])
     # No two distributions of labels have more: kappa is never below -1.
     chance = np.clip(chance, 0, (1 + observed) / 2)
     out = np.full(observed.shape, np.nan)
     np.divide(observed - chance, 1 - chance, out=out, where=chance < 1 - 1e-12)
-    return out
+    return within(out, -1)

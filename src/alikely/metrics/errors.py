@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.cells import divide
 from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.label_matrices import all_label_influences, all_label_pairs
@@ -93,7 +94,8 @@ def _shares(statistics: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     # The margins of weights add up to the same number in different orders of summation.
     other = second.sum(axis=-1)[..., None]
     row, column = divide(first, total), divide(second, other)
-    return divide(array[..., 0], total[..., 0]), (row * column).sum(axis=-1), row, column
+    observed, expected = divide(array[..., 0], total[..., 0]), (row * column).sum(axis=-1)
+    return within(observed), within(expected), row, column
 
 
 def label_agreement(statistics: ArrayLike) -> Floats:
@@ -118,7 +120,7 @@ def label_agreement(statistics: ArrayLike) -> Floats:
     out = np.full(observed.shape, np.nan)
     # Rounding of shares leaves this much of a margin that is all one class.
     np.divide(observed - expected, 1 - expected, out=out, where=expected < 1 - 1e-12)
-    return out
+    return within(out, -1)
 
 
 def label_influence(statistics: ArrayLike) -> Floats:
@@ -263,7 +265,7 @@ def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Fl
     one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     middle = (one + other) / 2
     nats = (special.rel_entr(one, middle) + special.rel_entr(other, middle)).sum(axis=-1) / 2
-    return np.asarray(nats / np.log(base))
+    return within(nats / np.log(base), high=np.log(2) / np.log(base))
 
 
 def error_divergence(
@@ -422,7 +424,7 @@ def expected_divergence(
     p, q = (x + alpha) / (n_a[at] + prior), (total - x + alpha) / (n_b[at] + prior)
     middle = (p + q) / 2 if mixture == "mean" else (total + alpha) / (n[at] + prior)
     rows = np.bincount(at, probability * contribution(p, q, middle), minlength=k)
-    return float(divide((n * rows).sum(), n.sum()) / np.log(base))
+    return float(within(divide((n * rows).sum(), n.sum()) / np.log(base), high=np.inf))
 
 
 def _log_choose(n: Floats, k: Floats) -> Floats:

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
@@ -320,7 +321,7 @@ def margin_consistency(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -
     scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     out = np.full(scale.shape, np.nan)
     np.divide((a * b).sum(axis=-1), scale, out=out, where=scale > 0)
-    return np.clip(out, -1, 1)
+    return within(out, -1)
 
 
 def margin_influence(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> Floats:
@@ -415,9 +416,9 @@ def weighted_consistency(
 def _correlation(square_a: Floats, square_b: Floats, product: Floats) -> Floats:
     # What is left of a constant after rounding is no variance.
     defined = (square_a > 1e-14) & (square_b > 1e-14)
-    out = np.full(product.shape, np.nan)
-    out[defined] = product[defined] / np.sqrt(square_a[defined] * square_b[defined])
-    return np.clip(out, -1, 1)
+    scale = np.sqrt(np.where(defined, square_a * square_b, np.nan))
+    # Moments are differences of numbers up to 1: their rounding counts more the smaller they are.
+    return within(product / scale, -1, 1, ROUNDING / scale)
 
 
 def _weighted_ranks(x: NDArray[Any], weights: Floats) -> Floats:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.cells import divide, split
 from alikely.metrics.consistency import (
     accuracies,
@@ -73,7 +74,7 @@ def normalised_error_consistency(cells: ArrayLike) -> Floats:
     # kappa_max has the same margins: the smaller disagreement cell is emptied.
     swap = np.minimum(n10, n01)
     best = np.stack([n11 + swap, n10 - swap, n01 - swap, n00 + swap], axis=-1)
-    return divide(error_consistency(cells), error_consistency(best))
+    return within(divide(error_consistency(cells), error_consistency(best)), -np.inf)
 
 
 def _emptied(cells: ArrayLike, of_b: bool) -> Floats:
@@ -154,12 +155,13 @@ def min_mid_max_agreement(cells: ArrayLike) -> Floats:
     >>> min_mid_max_agreement([[100, 20, 0, 40], [40, 60, 60, 0]]).round(3)
     array([ 1., -1.])
     """
-    p_a, p_b = accuracies(cells)
-    p_obs = observed_agreement(cells)
-    p_exp = p_a * p_b + (1 - p_a) * (1 - p_b)
-    lower, upper = np.abs(p_a + p_b - 1), 1 - np.abs(p_a - p_b)
-    above = p_obs - p_exp
-    return np.where(above > 0, divide(above, upper - p_exp), divide(above, p_exp - lower))
+    n11, n10, n01, n00 = split(cells)
+    # kappa_min has the same margins: the smaller agreement cell is emptied.
+    swap = np.minimum(n11, n00)
+    worst = np.stack([n11 - swap, n10 + swap, n01 + swap, n00 - swap], axis=-1)
+    kappa = error_consistency(cells)
+    to_least = within(divide(kappa, -error_consistency(worst)), -1)
+    return np.where(kappa > 0, normalised_error_consistency(cells), to_least)
 
 
 def min_mid_max_influence(cells: ArrayLike) -> Floats:

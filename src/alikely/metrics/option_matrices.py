@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, on_disk_or_chunked
 from alikely._base.option_checks import check_answers, check_options, check_probabilities
+from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
 from alikely.metrics.options import (
-    ROUNDING,
+    NOTHING_LEFT,
     OptionSums,
     chance_agreement,
     correlation_of_options,
@@ -209,7 +210,9 @@ def same_wrong_answers(
             _add_first(sums, block)
         both_wrong, _ = _joint_errors(sums)
         share = divide(sums["o"] - sums["ab"], np.where(both_wrong > 1e-9, both_wrong, 0.0))
-        found[int(k)] = both_wrong, share, 1 / (k - 1)
+        # Differences of numbers of questions.
+        slack = ROUNDING * sums["n"] / np.where(both_wrong > 0, both_wrong, np.nan)
+        found[int(k)] = both_wrong, within(share, slack=slack), 1 / (k - 1)
     return found
 
 
@@ -367,7 +370,8 @@ def _blocks(
         else:
             given = np.asarray(array[:, part])
             shown, p = check_probabilities(given, options, part), given.astype(np.float64)
-            p = np.where(shown[..., None], p, 0.0) if not shown.all() else p
+            # They sum to 1 but for rounding: agreement is then at most 1.
+            p = np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0)
             correct = np.take_along_axis(p, right[None, :, None], axis=2)[..., 0]
             own = np.einsum("nqk,nqk->nq", p, p)
         mask = None if shown.all() else shown.astype(np.float64)
@@ -474,7 +478,7 @@ def _same_wrong_se(sums: _Sums, both_wrong: Floats, share: Floats) -> Floats:
     """Root of the summed squares of ``x - share w``, over the number of joint errors."""
     total = sums["xx"] - 2 * share * sums["xw"] + share**2 * sums["ww"]
     size = np.abs(sums["xx"]) + share**2 * sums["ww"]
-    total = np.where(total < ROUNDING * size, 0.0, total)
+    total = np.where(total < NOTHING_LEFT * size, 0.0, total)
     return np.where(np.isfinite(share), np.sqrt(total) / both_wrong, np.nan)
 
 
@@ -510,5 +514,5 @@ def _se(
         total += part
         size += np.abs(by * second(one, other))
     # Differences of large sums: below this they are rounding.
-    total[total < ROUNDING * size] = 0.0
+    total[total < NOTHING_LEFT * size] = 0.0
     return np.where(np.isfinite(value), np.sqrt(total), np.nan)

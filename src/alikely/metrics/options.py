@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.trust import TRUST
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 # What rounding leaves of a difference that is 0.
-ROUNDING = 1e-12
+NOTHING_LEFT = 1e-12
 
 
 class OptionSums(NamedTuple):
@@ -76,7 +77,8 @@ class OptionSums(NamedTuple):
 
 
 def _means(sums: OptionSums) -> OptionSums:
-    return OptionSums(*(divide(part, sums.number) for part in sums))
+    # Each is a mean of probabilities.
+    return OptionSums(*(within(divide(part, sums.number)) for part in sums))
 
 
 def _by_sums(sums: OptionSums, by_means: dict[str, Floats]) -> OptionSums:
@@ -119,7 +121,7 @@ def _by_right(right: Floats, chance: Floats) -> Floats:
 def _rest(mean: OptionSums) -> Floats:
     """One minus chance agreement, NaN where nothing else was possible."""
     rest = 1 - chance_agreement(mean.right_a, mean.right_b, mean.chance)
-    return np.where(rest > ROUNDING, rest, np.nan)
+    return np.where(rest > NOTHING_LEFT, rest, np.nan)
 
 
 def kappa_p(sums: OptionSums) -> Floats:
@@ -143,7 +145,7 @@ def kappa_p(sums: OptionSums) -> Floats:
     """
     mean = _means(sums)
     rest = _rest(mean)
-    return np.asarray(1 - (1 - mean.same) / rest)
+    return within(1 - (1 - mean.same) / rest, -1)
 
 
 def kappa_p_slopes(sums: OptionSums) -> OptionSums:
@@ -182,7 +184,7 @@ def _beyond(mean: OptionSums) -> tuple[Floats, Floats, Floats]:
     """Agreement beyond chance of both systems, and of each with itself; NaN unless above 0."""
     a, b, f = mean.right_a, mean.right_b, mean.chance
     own = (mean.self_a - chance_agreement(a, a, f), mean.self_b - chance_agreement(b, b, f))
-    of_a, of_b = (np.where(each > ROUNDING, each, np.nan) for each in own)
+    of_a, of_b = (np.where(each > NOTHING_LEFT, each, np.nan) for each in own)
     return np.asarray(mean.same - chance_agreement(a, b, f)), of_a, of_b
 
 
@@ -209,7 +211,9 @@ def correlation_of_options(sums: OptionSums) -> Floats:
     0.075
     """
     beyond, of_a, of_b = _beyond(_means(sums))
-    return np.asarray(beyond / np.sqrt(of_a * of_b))
+    root = np.sqrt(of_a * of_b)
+    # Differences of numbers near 1: their rounding counts more the smaller they are.
+    return within(beyond / root, -1, 1, ROUNDING / root)
 
 
 def correlation_slopes(sums: OptionSums) -> OptionSums:
@@ -250,7 +254,7 @@ def correlation_slopes(sums: OptionSums) -> OptionSums:
 
 def _both_wrong(mean: OptionSums) -> Floats:
     wrong = 1 - mean.right_a - mean.right_b + mean.both_right
-    return np.where(wrong > ROUNDING, wrong, np.nan)
+    return np.where(wrong > NOTHING_LEFT, wrong, np.nan)
 
 
 def same_wrong(sums: OptionSums) -> Floats:
@@ -273,7 +277,8 @@ def same_wrong(sums: OptionSums) -> Floats:
     0.333
     """
     mean = _means(sums)
-    return np.asarray((mean.same - mean.both_right) / _both_wrong(mean))
+    wrong = _both_wrong(mean)
+    return within((mean.same - mean.both_right) / wrong, slack=ROUNDING / wrong)
 
 
 def same_wrong_slopes(sums: OptionSums) -> OptionSums:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.trust import Trust
@@ -136,11 +137,11 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
     rest = np.where(expected < 1 - 1e-12, 1 - expected, 0.0)
     beyond = observed - expected
     # Where a reader says the same throughout, all of it is rounding.
-    return divide(np.where(np.abs(beyond) < 1e-15, 0.0, beyond), rest)
+    return within(divide(np.where(np.abs(beyond) < 1e-15, 0.0, beyond), rest), -1)
 
 
 def _raw(counted: Readings) -> Floats:
-    return divide(counted.agreement, counted.items)
+    return within(divide(counted.agreement, counted.items))
 
 
 def _raw_slopes(counted: Readings) -> Readings:
@@ -232,7 +233,7 @@ def _disagreement(counted: Readings) -> tuple[Floats, Floats, Floats, Floats]:
     """Number of paired readings, disagreement over that of a population, and its derivatives."""
     paired = counted.paired
     n = paired.sum(axis=-1)
-    different = np.maximum(n - counted.coincident, 0)
+    different = within(n - counted.coincident, high=np.inf, slack=ROUNDING * n)
     pairs = n**2 - (paired**2).sum(axis=-1)
     pairs = np.where(pairs > 1e-12 * n**2, pairs, 0.0)
     ratio = divide(n * different, pairs)
@@ -245,7 +246,7 @@ def _disagreement(counted: Readings) -> tuple[Floats, Floats, Floats, Floats]:
 
 def _alpha(counted: Readings) -> Floats:
     n, ratio, _, _ = _disagreement(counted)
-    return np.asarray(1 - divide(n - 1, n) * ratio)
+    return within(1 - divide(n - 1, n) * ratio, -1)
 
 
 def _alpha_slopes(counted: Readings) -> Readings:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 
 __all__ = [
     "Confidences",
@@ -173,7 +174,7 @@ def _centred(kernel: Floats, weight: Floats) -> Floats:
 
 def _ratio(cross: float, one: float, other: float) -> float:
     scale = one * other
-    return float(cross / np.sqrt(scale)) if scale > 0 else np.nan
+    return float(within(cross / np.sqrt(scale))) if scale > 0 else np.nan
 
 
 def cka_influence(one: ArrayLike, other: ArrayLike) -> Floats:
@@ -346,9 +347,9 @@ def confidence_divergence(one: ArrayLike, other: ArrayLike) -> Floats:
                 f"{int(np.argmax(off))} do not: take the softmax of logits"
             )
     middle = (p + q) / 2
-    return np.asarray(
-        np.clip((rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / np.log(4), 0, 1)
-    )
+    bits = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / np.log(4)
+    # Confidences may sum to a little more than 1.
+    return within(bits, slack=SUMS_TO_ONE)
 
 
 def confidence_similarity(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 from alikely.metrics.cells import divide
 
 __all__ = [
@@ -94,6 +95,7 @@ def smoothed_rows(
     never = n_classes - 1 - cells
     divergence = _sums(contribution(p, q, middle), starts)
     divergence += never * contribution(rare_p, rare_q, rare)
+    divergence = within(divergence, high=np.log(2) if mixture == "mean" else np.inf)
     return Rows(starts, row, total_a, total_b, p, q, middle, divergence)
 
 

@@ -18,6 +18,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.quadrature import normal_nodes
 from alikely.data.blocks import LEFT_OUT
 from alikely.models._entries import Seen, shared_of_entries
 from alikely.models._placed import informed
@@ -38,10 +39,8 @@ NODES = np.linspace(-4.8, 4.8, 25)
 SHARES = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 # People of the population, in ability and in loading: scores are off by .0003 where both spread
 # by .5, and by .003 where by 1.3.
-KINDS, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
-KIND_SHARES = np.outer(WEIGHTS, WEIGHTS).ravel() / WEIGHTS.sum() ** 2
-# No machine is surer to be right, or wrong: sums of probabilities round to more than 1.
-SURE = 1e-12
+KINDS, WEIGHTS = normal_nodes(5)
+KIND_SHARES = np.outer(WEIGHTS, WEIGHTS).ravel()
 # What a trial tells of the logarithm of a loading, about; it shapes coordinates alone.
 OF_LOADING = 0.1
 
@@ -272,7 +271,7 @@ def followers(layout: dict[str, Any], seen: Seen, humans: People, level: Any) ->
     entry[at, machine] = np.arange(len(at))
     found = pt.matmul(humans.posterior[stratum], p[entry].swapaxes(1, 2))
     row, of = layout["stratum_of_row"], layout["entry_of_row"]
-    return SURE + (1 - 2 * SURE) * found[place[row], slot[row], machine[of]]
+    return found[place[row], slot[row], machine[of]]
 
 
 def _who_was_right(counts: xr.Dataset, layout: _Layout, n_trials: Any, log_share: Any) -> None:

@@ -21,7 +21,9 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.ranges import within
 from alikely.models._placed import informed
+from alikely.models._ranges import tensor_within
 
 __all__ = [
     "FLATTENING",
@@ -248,7 +250,8 @@ def _count_likelihood(
         found = pm.Multinomial(
             f"human_counts_{n}",
             n=observed.sum(axis=-1),
-            p=pt.exp(log_share(conditions, n)),
+            # Logarithms of a certainty may be rounded to more than 0.
+            p=tensor_within(pt.exp(log_share(conditions, n))),
             observed=observed,
             dims=(f"condition_{n}", f"right_{n}"),
         )
@@ -496,8 +499,7 @@ def drawn_totals(
         with_h = odds[..., h, None] * symmetric[h][..., :-1]
         share = np.zeros(left.shape)
         np.divide(with_h, symmetric[h + 1][..., 1:], out=share[..., 1:], where=with_h > 0)
-        # Rounding may carry a certainty above 1.
-        right = rng.binomial(left, np.minimum(share, 1))
+        right = rng.binomial(left, within(share))
         person = at[..., h, None]
         own = np.take_along_axis(totals, person, axis=-1) + right.sum(axis=-1, keepdims=True)
         np.put_along_axis(totals, person, own, axis=-1)

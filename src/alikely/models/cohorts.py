@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cohort", "cohort_layout"]
 
+# No machine is surer to be right, or wrong: sums of probabilities round to more than 1.
+SURE = 1e-12
 # What tells entries and rows apart: no part of the density.
 PLACES = {
     "machine_of_entry": "entry",
@@ -177,6 +179,7 @@ def cohort(
             probability = followers(layout, seen, humans, level)
         else:
             probability = _copiers(layout, seen, humans, level, tables)
+        probability = SURE + (1 - 2 * SURE) * probability
         if saturated:
             spread = pm.HalfNormal("departure_sd", 0.5)
             departure = pm.Normal("departure", 0, 1, dims="row")
@@ -202,11 +205,14 @@ def _copiers(
     log_odds_ratio = shared_of_entries("log_odds_ratio", 0.5, layout, ratio, tables)
     # The human whose answer might be copied is right with probability mu.
     mu = humans.accuracy[at]
-    both = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio))
-    alone = pm.Deterministic("right_alone", (accuracy - both) / (1 - mu), dims="entry")
-    copying = pm.Deterministic("copy_probability", both / mu - alone, dims="entry")
+    followed = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio)) / mu
+    # Not less the joint probability, of which rounding may leave less than nothing.
+    alone = _joint_probability(1 - mu, accuracy, pt.exp(-log_odds_ratio)) / (1 - mu)
+    pm.Deterministic("right_alone", alone, dims="entry")
+    copying = pm.Deterministic("copy_probability", followed - alone, dims="entry")
     pm.Deterministic("error_consistency", humans.consistency(at, copying, accuracy), dims="entry")
-    return alone[entry] + copying[entry] * humans.expected[layout["stratum_of_row"]]
+    share = humans.expected[layout["stratum_of_row"]]
+    return alone[entry] * (1 - share) + followed[entry] * share
 
 
 def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:

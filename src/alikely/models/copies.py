@@ -22,6 +22,7 @@ from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts
 from alikely.models._coords import pair_coords
 from alikely.models._given_priors import Priors, check_priors, with_priors
+from alikely.models._ranges import tensor_within
 from alikely.models.priors import DEFAULT_PRIOR, check_prior
 
 __all__ = ["copying"]
@@ -104,13 +105,13 @@ def copying(
             u = pm.Beta("u", *DEFAULT_PRIOR["u"], dims="pair")
             v = pm.Beta("v", *DEFAULT_PRIOR["v"], dims="pair")
         difference = pm.Deterministic("copy_probability", u - v, dims="pair")
-        pm.Deterministic("own_accuracy", pt.minimum(u, v) / (1 - pt.abs(difference)), dims="pair")
+        own, _ = _alone(u, v)
+        pm.Deterministic("own_accuracy", own, dims="pair")
         p_b = pm.Deterministic("accuracy", p_a * u + (1 - p_a) * v, dims="pair")
         # EC = c f; the odds of disagreement by chance never vanish inside the unit cube.
         chance = p_a * (1 - p_b) + (1 - p_a) * p_b
-        pm.Deterministic(
-            "error_consistency", difference * 2 * p_a * (1 - p_a) / chance, dims="pair"
-        )
+        kappa = tensor_within(difference * 2 * p_a * (1 - p_a) / chance, -1)
+        pm.Deterministic("error_consistency", kappa, dims="pair")
         probabilities = pt.stack(
             [p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1
         )
@@ -153,6 +154,12 @@ def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:
     return stated, given
 
 
+def _alone(u: Any, v: Any) -> tuple[Any, Any]:
+    """Accuracy where nothing is copied, at most 1 however it is rounded, and how often that is."""
+    right, wrong = pt.minimum(u, v), pt.minimum(1 - u, 1 - v)
+    return right / (right + wrong), right + wrong
+
+
 def _direct_start(rv: Any, size: Any, *parameters: Any) -> Any:
     """Start where nothing is copied; PyMC's default, the origin, lies on the edge."""
     return pt.full_like(rv, 0.5)
@@ -181,12 +188,12 @@ def _direct_logp(uv: Any, copy_a: Any, copy_b: Any, own_a: Any, own_b: Any) -> A
     """Log density of (u, v) when the copy probability and the own accuracy have Beta priors."""
     u, v = uv[..., 0], uv[..., 1]
     c = u - v
-    rest = 1 - pt.abs(c)
+    own, rest = _alone(u, v)
     # |d(u, v)/d(c, q)| = 1 - |c|; the halved density comes of stretching [0, 1] to [-1, 1].
     return (
         pm.logp(pm.Beta.dist(copy_a, copy_b), (1 + c) / 2)
         - np.log(2)
-        + pm.logp(pm.Beta.dist(own_a, own_b), pt.minimum(u, v) / rest)
+        + pm.logp(pm.Beta.dist(own_a, own_b), own)
         - pt.log(rest)
     )
 

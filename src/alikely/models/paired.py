@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.dense_rows import check_errors, drop_true, insert_true
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._ranges import tensor_within
 from alikely.models._shares import base_draws, log_shares
 
 __all__ = ["paired_errors"]
@@ -367,7 +368,8 @@ def _reported(data: dict[str, Any], parts: _Parts, n_classes: int) -> None:
     by_class = (rows * ratio).sum(axis=(1, 3)) / 2
     weight = (both + alone).sum(axis=1)
     total = pt.maximum(weight.sum(axis=-1), 1)
-    pm.Deterministic("error_divergence", (weight * by_class).sum(axis=-1) / total, dims="pair")
+    divergence = tensor_within((weight * by_class).sum(axis=-1) / total)
+    pm.Deterministic("error_divergence", divergence, dims="pair")
 
 
 TINY = 1e-300

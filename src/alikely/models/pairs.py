@@ -17,6 +17,7 @@ import xarray as xr
 
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._populations import spread
+from alikely.models._ranges import tensor_within
 
 __all__ = ["pooled_pairs"]
 
@@ -99,7 +100,8 @@ def pooled_pairs(table: xr.Dataset, *, priors: Priors | None = None) -> pm.Model
         copying = pm.Deterministic("copy_probability", u - v, dims="pair")
         p_b = p_a * u + (1 - p_a) * v
         chance = p_a * (1 - p_b) + (1 - p_a) * p_b
-        pm.Deterministic("error_consistency", copying * 2 * p_a * (1 - p_a) / chance, dims="pair")
+        kappa = tensor_within(copying * 2 * p_a * (1 - p_a) / chance, -1)
+        pm.Deterministic("error_consistency", kappa, dims="pair")
         pm.Multinomial(
             "observed_cells",
             n=cells.sum(axis=-1),

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.dense_rows import insert_true
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._ranges import tensor_within
 from alikely.models._shares import base_draws, log_shares
 from alikely.models.paired import COPIED, FLOOR, SURE_OF, TINY
 
@@ -359,6 +360,6 @@ def _reported(parts: _Parts, told: Any, of_class: Any, n_classes: int) -> None:
     total = pt.maximum(weight.sum(axis=-1), 1)
     pm.Deterministic(
         "error_divergence",
-        (weight * by_class).sum(axis=-1) / total,
+        tensor_within((weight * by_class).sum(axis=-1) / total),
         dims=("system", "other_system"),
     )

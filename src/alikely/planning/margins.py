@@ -33,6 +33,7 @@ from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
+from alikely._base.ranges import within
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
 
@@ -117,9 +118,9 @@ def item_precision(
 def _outside(p: ArrayLike, n: ArrayLike, tolerance: ArrayLike) -> Floats:
     """Probability that a share of n answers lies further than the tolerance from p."""
     # Counts, with slack: 14 of 20 is not further than .05 from .75, whatever rounding says.
-    p, n, within = np.asarray(p), np.asarray(n), np.asarray(tolerance) + SLACK
-    first, last = np.ceil(n * (p - within)), np.floor(n * (p + within))
-    return np.asarray(stats.binom.cdf(first - 1, n, p) + stats.binom.sf(last, n, p))
+    p, n, reach = np.asarray(p), np.asarray(n), np.asarray(tolerance) + SLACK
+    first, last = np.ceil(n * (p - reach)), np.floor(n * (p + reach))
+    return within(stats.binom.cdf(first - 1, n, p) + stats.binom.sf(last, n, p))
 
 
 def answers_for_precision(

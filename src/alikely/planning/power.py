@@ -21,6 +21,7 @@ from scipy import special
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.metrics import ERROR_CONSISTENCY, consistency
 from alikely.planning.exact import Alternative, power_of_fisher
 from alikely.planning.operating import (
@@ -305,7 +306,7 @@ def _null_tables(counts: NDArray[np.int64], against: float) -> NDArray[np.float6
     both = p_a * p_b + against * (p_a + p_b - 2 * p_a * p_b) / 2
     both = np.clip(both, np.maximum(p_a + p_b - 1, 0), np.minimum(p_a, p_b))
     tables = np.stack([both, p_a - both, p_b - both, 1 - p_a - p_b + both], axis=-1)
-    return np.maximum(tables, 0)
+    return within(tables)
 
 
 def _two_models(rows: pd.DataFrame, n_humans: int) -> Setting:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import ROUNDING, within
 from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
 from alikely.inference.weighted import (
     TOSSED,
@@ -156,7 +157,8 @@ def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
     """
     scale = person + machine - 2 * person * machine
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(2 * (both - person * machine) / scale)
+        # A difference of shares: its rounding counts more the smaller the scale.
+        return within(2 * (both - person * machine) / scale, -1, 1, ROUNDING / scale)
 
 
 def true_contrasts(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.metrics import copying
 
 __all__ = ["cell_probabilities", "copy_cell_probabilities", "correctness_cells"]
@@ -59,7 +60,7 @@ def copy_cell_probabilities(
         if outside.any():
             raise ValueError(f"{name} must lie in [{low}, 1], got {values[outside].flat[0]:g}")
     own = (1 - np.abs(c)) * q
-    u, v = np.maximum(c, 0) + own, np.maximum(-c, 0) + own
+    u, v = within(np.maximum(c, 0) + own), within(np.maximum(-c, 0) + own)
     return np.stack([p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1)
 
 
@@ -94,7 +95,7 @@ def cell_probabilities(
     """
     c, q = copying.copy_parameters(accuracy_a, accuracy_b, error_consistency)
     # Where everything is copied nothing is left to answer alone.
-    return copy_cell_probabilities(accuracy_a, np.clip(c, -1, 1), np.where(np.isnan(q), 0.5, q))
+    return copy_cell_probabilities(accuracy_a, c, np.where(np.isnan(q), 0.5, q))
 
 
 def correctness_cells(

@@ -10,6 +10,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
 from alikely.metrics import ERROR_CONSISTENCY
 
 __all__ = ["Judged", "judged_candidates", "normal_consistency"]
@@ -105,4 +106,4 @@ def normal_consistency(correlation: Floats, ability_a: Floats | float, ability_b
     both -= special.owens_t(h, (k - correlation * h) / (h * root))
     both -= special.owens_t(k, (h - correlation * k) / (k * root))
     cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
-    return ERROR_CONSISTENCY.value(np.maximum(cells, 0))
+    return ERROR_CONSISTENCY.value(within(cells))

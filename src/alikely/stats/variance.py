@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
+from alikely._base.ranges import within
 
 __all__ = ["mean_of_defined", "two_factor_variance", "variance_of_defined"]
 
@@ -45,7 +46,9 @@ def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) 
     out = np.full(total.shape, np.nan)
     sums = (weight * np.where(defined, array, 0.0)).sum(axis=axis, dtype=np.float64)
     np.divide(sums, total, out=out, where=total > 0)
-    return out
+    # A mean lies between what it is taken over, however its weights are rounded.
+    least = array.min(initial=np.inf, where=defined)
+    return within(out, least, array.max(initial=-np.inf, where=defined))
 
 
 def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floats:

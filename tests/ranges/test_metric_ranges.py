@@ -1,0 +1,235 @@
+"""Metrics of pairs stay within their bounds however numbers are rounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares, tables
+from hypothesis import given
+
+import alikely as al
+from alikely.data.blocks import blocks
+from alikely.errors import paired
+from alikely.inference.five_cells import option_limits
+from alikely.inference.options import chosen
+from alikely.inference.readings import counted
+from alikely.metrics import (
+    bounds,
+    consistency,
+    copying,
+    distinct,
+    errors,
+    label_matrices,
+    margins,
+    representations,
+)
+from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
+
+METRICS = al.metrics.metrics().values()
+INFINITE = float("inf")
+
+
+def of(counts: str) -> list[Any]:
+    return [m for m in METRICS if m.counts == counts and m.module.startswith("alikely.")]
+
+
+@pytest.mark.parametrize("metric", of("correctness"), ids=repr)
+@given(rng=SEEDS)
+def test_metrics_of_cells(metric: Any, rng: np.random.Generator) -> None:
+    assert_within(metric.value(tables(rng)), *metric.bounds)
+
+
+@given(rng=SEEDS)
+def test_what_stands_beside_error_consistency(rng: np.random.Generator) -> None:
+    cells = tables(rng)
+    accuracy_a, accuracy_b = consistency.accuracies(cells)
+    assert_within([accuracy_a, accuracy_b])
+    assert_within(consistency.accuracy_gap(cells), -1)
+    assert_within(consistency.observed_agreement(cells))
+    assert_within(consistency.expected_agreement(accuracy_a, accuracy_b))
+    assert_within(copying.own_accuracy(cells))
+    lower, upper = consistency.consistency_bounds(accuracy_a, accuracy_b)
+    assert_within(lower, -1, 0)
+    assert_within(upper)
+    kappa = consistency.error_consistency(cells)
+    less_biased = consistency.less_biased_error_consistency(kappa, rng.integers(2, 50, N))
+    assert_within(less_biased, -INFINITE)
+
+
+@given(rng=SEEDS)
+def test_bounds_from_accuracies_and_agreement(rng: np.random.Generator) -> None:
+    p, q = edges(rng), edges(rng)
+    for low, high in (bounds.agreement_bounds(p, q), bounds.agreement_bounds_from_expected(p)):
+        assert_within(low)
+        assert_within(high)
+    assert_within(np.stack(bounds.error_consistency_bounds(p, q)), -1)
+    assert_within(np.stack(bounds.error_consistency_bounds_from_expected(p)), -1)
+    inside = p[(p > 0) & (p < 1)]
+    assert_within(np.stack(bounds.accuracy_bounds(inside, q[: len(inside)])))
+
+
+@given(rng=SEEDS)
+def test_the_copy_model_and_back(rng: np.random.Generator) -> None:
+    p_a = np.clip(edges(rng), 1e-6, 1 - 1e-6)
+    p_b = edges(rng)
+    lower, upper = bounds.error_consistency_bounds(p_a, p_b)
+    kappa = np.select([rng.random(N) < 0.3, rng.random(N) < 0.5], [lower, upper], 0.0)
+    c, q = copying.copy_parameters(p_a, p_b, kappa)
+    assert_within(c, -1)
+    assert_within(q)
+    cells = al.simulate.cell_probabilities(p_a, p_b, kappa)
+    assert_within(cells)
+    # The draw refuses negative cells, and sums that are not 1.
+    rng.multinomial(20, cells)
+
+
+@given(rng=SEEDS)
+def test_the_factor_of_a_mismatch_is_not_negative(rng: np.random.Generator) -> None:
+    responses = shares(rng, N, 4)
+    other = nearly(rng, responses) if rng.random() < 0.5 else shares(rng, N, 4)
+    assert_within(
+        copying.mismatch_factor_of_responses(np.minimum(responses, 1), np.minimum(other, 1)),
+        0,
+        INFINITE,
+    )
+
+
+@given(rng=SEEDS)
+def test_agreement_of_labels(rng: np.random.Generator) -> None:
+    joint = tables(rng, 9).reshape(N, 3, 3)
+    joint[::4] *= np.eye(3)
+    statistics = errors.label_statistics(joint)
+    # Margins as matrix products sum them, in another order.
+    statistics[:, 1:] = nearly(rng, statistics[:, 1:])
+    assert_within(errors.label_agreement(statistics), -1)
+    number = rng.integers(0, 9, (N, 3))
+    one, other = (rng.multinomial(number, shares(rng, 3, 3)) for _ in range(2))
+    assert_within(errors.expected_agreement(one, other), -1)
+    own = np.stack([np.trace(joint**2, axis1=1, axis2=2), (joint**2).sum(axis=(1, 2))], axis=-1)
+    assert_within(distinct.distinct_agreement(statistics, own), -1)
+
+
+@given(rng=SEEDS)
+def test_agreement_of_labels_of_all_pairs(rng: np.random.Generator) -> None:
+    response = rng.integers(0, 3, (12, 30))
+    response[6:] = response[0]
+    found = label_matrices.label_matrices(response, rng.integers(0, 3, 30))
+    assert_within(found.estimate, -1)
+    # A variance is a difference of large sums, and no less than 0.
+    assert np.isfinite(found.se[np.isfinite(found.estimate)]).all()
+
+
+@given(rng=SEEDS)
+def test_divergences(rng: np.random.Generator) -> None:
+    p = shares(rng, N, 5)
+    q = np.where(rng.random((N, 1)) < 0.5, nearly(rng, p), shares(rng, N, 5))
+    apart = np.roll(np.eye(5), 1, axis=1)[rng.integers(0, 5, N)]
+    for base, most in ((2, 1.0), (np.e, np.log(2)), (10, np.log(2) / np.log(10))):
+        for other in (q, apart):
+            assert_within(errors.jensen_shannon_divergence(p, other, base), 0, most)
+    assert_within(paired.divergence(p, q, 0.5), 0, 1)
+    # Probabilities in single precision sum to 1 but for seven digits.
+    assert_within(representations.confidence_divergence(p, q.astype(np.float32)))
+    assert_within(representations.confidence_similarity(p, q), 0.5)
+
+
+@given(rng=SEEDS)
+def test_class_level_error_similarity(rng: np.random.Generator) -> None:
+    a = tables(rng, 16).reshape(N, 4, 4)
+    b = nearly(rng, a)
+    for mixture in ("mean", "pooled"):
+        most = 1 if mixture == "mean" else INFINITE
+        divergence = errors.error_divergence(a, b, mixture=mixture)
+        assert_within(divergence, 0, most)
+        assert_within(errors.error_similarity(divergence))
+        assert_within(errors.class_divergence(a, b, mixture=mixture), 0, most)
+        whole = np.rint(a[0] * 3), np.rint(b[0] * 3)
+        whole = tuple(np.minimum(table, 30) + 1 for table in whole)
+        assert_within(errors.expected_divergence(*whole, mixture=mixture), 0, most)
+
+
+@pytest.mark.parametrize("metric", of("readings"), ids=repr)
+@given(rng=SEEDS)
+def test_agreement_of_readings(metric: Any, rng: np.random.Generator) -> None:
+    """Weighted, as in the bootstrap and the posterior: sums are sparse matrix products."""
+    codes = rng.integers(0, 3, (2, 25))
+    codes[1] = np.where(rng.random(25) < rng.choice([0, 0.1, 0.5]), codes[1], codes[0])
+    letters = np.array(["x", "y", "z"])
+    trials = al.Trials.from_arrays(letters[codes].tolist(), ["x"] * 25, classes=letters.tolist())
+    table = al.data.joint_correctness(trials, labels=True)
+    (block,) = blocks(table)
+    weights = tables(rng, 25) + 1e-12
+    weights *= 25 / weights.sum(axis=1, keepdims=True)
+    assert_within(metric.value(counted(block).readings(weights)), *metric.bounds)
+
+
+@given(rng=SEEDS)
+def test_agreement_on_options(rng: np.random.Generator) -> None:
+    """Probabilities in single precision sum to 1 but for seven digits."""
+    p = shares(rng, 6, 25, 4).astype(np.float32)
+    p[1] = p[0]
+    truth = rng.integers(0, 4, 25)
+    answers = p.argmax(axis=2)
+    for found in (capa_matrices(p, truth), capa_matrices(answers, truth, 4)):
+        for name, low in (("estimate", -1), ("r_p", -1), ("same_wrong", 0), ("observed", 0)):
+            values = getattr(found, name)
+            if np.isfinite(values).any():
+                assert_within(values, low)
+        for name in ("estimate", "r_p", "same_wrong"):
+            se = getattr(found, "se" if name == "estimate" else f"{name}_se")
+            assert np.isfinite(se[np.isfinite(getattr(found, name))]).all()
+        assert_within(found.cells() / 25)
+    for _, share, _ in same_wrong_answers(answers, truth, 4).values():
+        if np.isfinite(share).any():
+            assert_within(share)
+
+
+@pytest.mark.parametrize("metric", of("options") + of("probabilities"), ids=repr)
+@given(rng=SEEDS)
+def test_agreement_on_weighted_options(metric: Any, rng: np.random.Generator) -> None:
+    p = shares(rng, 2, 25, 3)
+    p[1, ::2] = p[0, ::2]
+    letters = np.array(["x", "y", "z"])
+    truth = letters[rng.integers(0, 3, 25)]
+    trials = al.Trials.from_arrays(
+        letters[p.argmax(axis=2)].tolist(), truth.tolist(), classes=letters.tolist()
+    )
+    soft = metric.counts == "probabilities"
+    trials = trials.with_probabilities(p) if soft else trials.with_options(3)
+    table = al.data.joint_correctness(trials, labels="options")
+    (block,) = blocks(table)
+    sums = chosen(block, soft).sums(tables(rng, 25) + 1e-12)
+    values = metric.value(sums)
+    if np.isfinite(values).any():
+        assert_within(values, *metric.bounds)
+
+
+@given(rng=SEEDS)
+def test_correlations_of_margins(rng: np.random.Generator) -> None:
+    x = rng.normal(rng.choice([0, 1e3]), 1, (N, 8))
+    y = np.where(rng.random((N, 1)) < 0.5, nearly(rng, -2 * x), rng.normal(size=(N, 8)))
+    y[1::5] = np.sign(y[1::5])
+    for method in ("pearson", "spearman"):
+        assert_within(margins.margin_consistency(x, y, method), -1)
+        weights = tables(rng, 8)
+        assert_within(margins.weighted_consistency(x[0], y[0], weights, method), -1)
+        assert_within(margins.weighted_consistency(x[0], 3 * x[0] + 1, weights, method), -1)
+
+
+@given(rng=SEEDS)
+def test_similarity_of_representations(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(9, 3)) * 10.0 ** rng.integers(-5, 6)
+    weights = rng.integers(0, 3, (20, 9)) + 1e-9
+    for y in (2 * x, x @ np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(9, 2))):
+        assert_within(representations.cka(x, y))
+        assert_within(representations.weighted_cka(x, y, weights))
+
+
+@given(rng=SEEDS)
+def test_limits_of_agreement_on_options(rng: np.random.Generator) -> None:
+    counts = rng.integers(0, 60, (20, 5)) * 10 ** rng.integers(0, 4)
+    n_options = rng.integers(2, 6, 20)
+    counts[n_options == 2, 4] = 0
+    assert_within(option_limits(counts, n_options, [0.025, 0.5, 0.975]), -1)

@@ -1,0 +1,186 @@
+"""Probabilities, correlations of scores and p-values stay in range however they are rounded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares
+from hypothesis import given
+from hypothesis import strategies as st
+
+import alikely as al
+from alikely._base.quadrature import normal_nodes
+from alikely._base.ranges import within
+from alikely.benchmark import entries, judges, latent, probability, ranking, reconstruction
+from alikely.errors import posteriors
+from alikely.estimates import outside
+from alikely.inference import conjugate, fisher, permutation
+from alikely.margins import checks, incomplete, reliability
+from alikely.metrics import alternatives
+from alikely.planning import margins as margin_plans
+from alikely.planning import power, rehearsal
+from alikely.simulate import judges as simulated_judges
+from alikely.simulate import margins as worlds
+from alikely.stats import bands, mixtures, variance
+
+INFINITE = float("inf")
+EPS = np.finfo(np.float64).eps
+STRENGTHS = np.concatenate([np.linspace(-15, 25, 4001), [-1e6, -40, 40, 1e6]])
+
+
+@given(rng=SEEDS)
+def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
+    inside = rng.uniform(-1, 1, N)
+    np.testing.assert_array_equal(within(inside, -1), inside)
+    for number in (np.float32, np.float64):
+        eps = np.finfo(number).eps
+        rounded = np.array([1 + 3 * eps, -1 - 3 * eps], dtype=number)
+        np.testing.assert_array_equal(within(rounded, -1), [1, -1])
+        assert within(rounded, -1).dtype == number
+        # A fault stays as it is.
+        faults = np.array([1 + 1e4 * eps, -1.1, np.inf, np.nan], dtype=number)
+        np.testing.assert_array_equal(within(faults, -1), faults)
+    slack = np.array([1e-3, 1e-5])
+    np.testing.assert_array_equal(within(np.full(2, 1 + 1e-4), slack=slack), [1, 1 + 1e-4])
+
+
+@given(n=st.integers(1, 64), m=st.integers(2, 2_000))
+def test_weights_of_quadrature_are_shares(n: int, m: int) -> None:
+    for weights in (normal_nodes(n)[1], alternatives.distractor_nodes(m)[1]):
+        assert_within(weights)
+        # Each sum rounds by half a unit at most.
+        assert abs(weights.sum() - 1) <= len(weights) * EPS
+
+
+@given(m=st.integers(2, 2_000), rng=SEEDS)
+def test_probability_to_be_right_among_alternatives(m: int, rng: np.random.Generator) -> None:
+    p = alternatives.m_afc_probability(STRENGTHS, m)
+    assert_within(p)
+    # A draw refuses what is none.
+    rng.binomial(1, p)
+    assert (np.diff(p[:4001]) >= -4 * EPS).all()
+    for log_p in alternatives.m_afc_log_probability(STRENGTHS, m):
+        assert_within(log_p, -INFINITE, 0)
+        assert np.isfinite(log_p[:4001]).all()
+
+
+@pytest.mark.parametrize("m", range(2, 33))
+def test_simulated_people_answer_among_any_number_of_alternatives(m: int) -> None:
+    """With endless strengths some are sure to be right."""
+    world = al.simulate.MarginWorld(m=m, strength_mean=12.0, n_items=50)
+    assert al.simulate.margin_data(world, rng=m).right.max() <= 1
+    assert_within(worlds._of_grid(m))
+
+
+@given(rng=SEEDS)
+def test_the_curve_of_item_strengths(rng: np.random.Generator) -> None:
+    m, spread = int(rng.integers(2, 40)), float(rng.choice([0.0, 1e-3, 1.0, 30.0]))
+    assert_within(checks._curve(STRENGTHS, spread, m)[0])
+
+
+@given(rng=SEEDS)
+def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -> None:
+    a, b = np.triu_indices(4, 1)
+    pieces = conjugate._prior_pieces(rng, 50)
+    cells = conjugate._prior_cells(rng, pieces, 4, a, b)
+    assert_within(cells / pieces.sum(axis=1)[:, None, None], 0, 1 + 1e-12)
+    counts = rng.integers(0, 30, (N, 4))
+    counts[:, 0] += 1
+    null = power._null_tables(counts, float(rng.choice([0.0, 0.3, -1.0, 1.0])))
+    assert_within(null)
+    humans = np.clip(edges(rng, 5), 1e-6, 1 - 1e-6)
+    drawn = reconstruction._pairs(rng, humans, float(rng.choice([0.2, 0.999])), 0.9, 0.5, 20, 3)
+    assert drawn.min() >= 0
+    h, k = rng.normal(0, 3, (2, N))
+    correlation = rng.choice([0, 0.3, -0.999, 1 - 1e-9], N)
+    assert_within(simulated_judges.normal_consistency(correlation, h, k), -1)
+
+
+@given(rng=SEEDS)
+def test_error_consistency_from_shares(rng: np.random.Generator) -> None:
+    """Shares summed in another order: of one who is always right where the other is, or wrong."""
+    right = rng.integers(0, 2, (N, 12))
+    other = np.where(rng.random((N, 1)) < 0.5, right, 1 - right)
+    share = shares(rng, N, 12)
+    person, both = (share * right).sum(axis=1), (share * right * other).sum(axis=1)
+    machine = (share * other)[:, ::-1].sum(axis=1)
+    assert_within(rehearsal.kappa(person, machine, both), -1)
+
+
+@given(rng=SEEDS)
+def test_permutation_p(rng: np.random.Generator) -> None:
+    answers = rng.integers(0, 4, (2, 9, 2)) / 3
+    p = permutation._of_pair(*answers, al.metrics.ERROR_CONSISTENCY, 30, rng)
+    if not np.isnan(p):
+        assert 0 < p <= 1
+
+
+@given(rng=SEEDS)
+def test_tails_of_tables(rng: np.random.Generator) -> None:
+    flat = rng.integers(0, 10 ** int(rng.integers(1, 5)), (N, 4))
+    table = np.where(rng.random((N, 4)) < 0.2, 0, flat)
+    for tail in (fisher._log_both(table), fisher._log_upper(table)):
+        assert_within(tail, -INFINITE, 0)
+    for alternative in ("two-sided", "greater", "less"):
+        assert_within(fisher.fisher_log10_p(table, alternative), -INFINITE, 0)
+
+
+@given(rng=SEEDS)
+def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
+    assert_within(bands._tails(int(rng.integers(2, 60))), 0, 2)
+    n = rng.integers(1, 400, N)
+    assert_within(margin_plans._outside(edges(rng), n, edges(rng) / 2))
+    center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)
+    df = np.where(rng.random(N) < 0.3, np.inf, rng.uniform(1, 200, N))
+    scales = probability.scales_of_differences(center, spread, df, N, 0.1)
+    assert_within(probability.probability_positive(center, spread, df, scales))
+
+
+@given(rng=SEEDS)
+def test_correlations_of_scores(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(N, 7))
+    y = np.where(rng.random((N, 1)) < 0.5, nearly(rng, -x), rng.integers(0, 3, (N, 7)))
+    for found in (ranking._spearman(x, y), outside._spearman(x, y)):
+        assert_within(found, -1)
+    assert_within(ranking.kendall_tau(x[0], np.concatenate([x, y, -x[:1]])), -1)
+    items = rng.integers(0, 4, 7) + 1
+    assert_within([reliability._correlation(x[0], s * x[0] + 2, items) for s in (-3, 1 / 3)], -1)
+    found = latent.latent_correlation(x[0], -3 * x[0] + 1, (1e-9, 20), (1e-9, 20))
+    assert_within(found.pearson, -1)
+    rest = rng.normal(size=7)
+    partial = [
+        judges.partial_correlation(x[0] + rest, sign * 3 * rest + 2 * x[0], x[0])[0]
+        for sign in (-1, 1)
+    ]
+    assert_within(partial, -1)
+
+
+@given(rng=SEEDS)
+def test_reliabilities(rng: np.random.Generator) -> None:
+    right = rng.integers(0, 2, 12).astype(float)
+    right[:2] = 0, 1
+    alike = np.tile(right, (5, 1))
+    assert_within(reliability._alpha(alike, np.ones(5), rng.integers(1, 4, 12)), -INFINITE)
+    assert_within(incomplete.incomplete_alpha(alike, np.ones(alike.shape)).alpha, -INFINITE)
+    halves, _ = reliability._half_correlations(alike, 10, rng)
+    assert_within(halves, -1)
+
+
+@given(rng=SEEDS)
+def test_means_lie_between_what_they_are_taken_over(rng: np.random.Generator) -> None:
+    n = int(rng.integers(2, 60))
+    value, weights = float(rng.choice([-1.0, 1.0, 0.1])), rng.uniform(0, 1, n)
+    for weight in (weights, np.ones(n)):
+        assert variance.mean_of_defined(np.full(n, value), weight) == value
+    for weight in (weights / weights.sum(), np.full(n, 1 / n)):
+        assert_within(entries._mean(np.ones((4, n)), weight), -1)
+    regimes = mixtures.neighbour_probabilities(
+        rng.normal(0, 9, N), shares(rng, 3), np.sort(rng.normal(size=3)), rng.uniform(0.1, 2, 3)
+    )
+    assert_within(regimes)
+    draws = shares(rng, 6, 3, 4, 4)
+    draws[:, 1] = nearly(rng, draws[:, 0])
+    counts = rng.integers(0, 9, (3, 4, 4)) + 1
+    for mixture in ("mean", "pooled"):
+        found = posteriors.error_divergence_draws(draws, counts, mixture=mixture)
+        assert_within(found, 0, 1 if mixture == "mean" else INFINITE)
