@@ -23,6 +23,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
+from alikely._base.ranges import within
 from alikely.benchmark.cohorts import layout_of
 from alikely.data.ingest import label
 from alikely.stats.intervals import interval
@@ -318,18 +319,26 @@ def _standardised(
 
 def _copy_probability(mu: Floats, accuracy: Floats, log_odds_ratio: Floats) -> Floats:
     """Probability of copying a human, from both accuracies and the log odds ratio [P65]_."""
+    followed = within(_joint_probability(mu, accuracy, log_odds_ratio) / mu)
+    alone = within(_joint_probability(1 - mu, accuracy, -log_odds_ratio) / (1 - mu))
+    return np.asarray(followed - alone)
+
+
+def _joint_probability(p: Floats, q: Floats, log_odds_ratio: Floats) -> Floats:
+    """As `alikely.models.cohorts._joint_probability`, in NumPy."""
     excess = np.expm1(log_odds_ratio)
-    total = 1 + (mu + accuracy) * excess
-    apart = mu + accuracy - 2 * mu * accuracy
-    root = np.sqrt(1 + 2 * excess * apart + (excess * (mu - accuracy)) ** 2)
+    total, ways = 1 + (p + q) * excess, (excess + 1) * p * q
+    # The discriminant, as a sum of what is not negative on either side of independence.
+    below = total**2 - 4 * excess * ways
+    above = 1 + 2 * excess * (p + q - 2 * p * q) + (excess * (p - q)) ** 2
+    root = np.sqrt(np.where(excess < 0, below, above))
     # The two forms of the root of the quadratic; each is exact where the other cancels.
     positive = total > 0
-    both = np.where(
+    return np.where(
         positive,
-        2 * (excess + 1) * mu * accuracy / (np.where(positive, total, 1.0) + root),
+        2 * ways / (np.where(positive, total, 1.0) + root),
         (total - root) / (2 * np.where(positive, -1.0, excess)),
     )
-    return np.asarray((both - mu * accuracy) / (mu * (1 - mu)))
 
 
 def _nested_weights(layout: xr.Dataset) -> NDArray[np.float64]:

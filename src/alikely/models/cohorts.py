@@ -325,7 +325,10 @@ def _joint_probability(p: Any, q: Any, odds_ratio: Any) -> Any:
     """P(both) from both probabilities and the odds ratio [P65]_, without cancellation."""
     excess = odds_ratio - 1
     total = 1 + (p + q) * excess
-    root = pt.sqrt(1 + 2 * excess * (p + q - 2 * p * q) + (excess * (p - q)) ** 2)
+    # The discriminant, as a sum of what is not negative on either side of independence.
+    below = total**2 - 4 * odds_ratio * excess * p * q
+    above = 1 + 2 * excess * (p + q - 2 * p * q) + (excess * (p - q)) ** 2
+    root = pt.sqrt(pt.switch(excess < 0, below, above))
     positive = total > 0
     # The two forms of the root of the quadratic; each is exact where the other cancels.
     return pt.switch(

@@ -1,0 +1,142 @@
+"""Likelihoods and what models report never see a value beyond its range."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares
+from hypothesis import given
+from hypothesis import strategies as st
+from pytensor.compile.mode import Mode
+
+import alikely as al
+from alikely._base.ranges import within
+from alikely.models import _populations, _strengths, copies, criteria, paired
+from alikely.models._ranges import tensor_within
+from alikely.models.cohorts import SURE, _joint_probability
+
+INFINITE = float("inf")
+# Graphs that are not rewritten: they round as they are written.
+AS_WRITTEN = Mode(linker="py", optimizer=None)
+
+
+@functools.cache
+def compiled(make: Callable[..., Any], n: int) -> Callable[..., list[Any]]:
+    """Function of n vectors."""
+    vectors = [pt.dvector() for _ in range(n)]
+    return pytensor.function(vectors, list(make(*vectors)), mode=AS_WRITTEN)
+
+
+@given(rng=SEEDS)
+def test_tensors_are_brought_back_as_arrays_are(rng: np.random.Generator) -> None:
+    values = np.concatenate([nearly(rng, np.ones(N)), rng.uniform(-2, 2, N), [np.nan]])
+    (found,) = compiled(lambda x: [tensor_within(x, -1)], 1)(values)
+    np.testing.assert_array_equal(found, within(values, -1))
+
+
+def _m_afc(m: int) -> Callable[..., Any]:
+    @functools.cache
+    def make(d: Any) -> Any:
+        return _strengths.log_m_afc(d, m)
+
+    return make
+
+
+M_AFC = {m: _m_afc(m) for m in (2, 3, 8, 16, 33)}
+
+
+@pytest.mark.parametrize("m", M_AFC)
+def test_log_probabilities_of_alternatives(m: int) -> None:
+    strength = np.concatenate([np.linspace(-15, 40, 5501), [-300.0, 300.0]])
+    for log_p in compiled(M_AFC[m], 1)(strength):
+        assert np.isfinite(log_p).all()
+        assert_within(log_p, -INFINITE, 0)
+    for link in ("m_afc", "probit"):
+        odds = _strengths.log_odds_spline(m, link)(np.linspace(-6, 10, 500))
+        assert np.isfinite(odds).all()
+
+
+def _copying(u: Any, v: Any) -> Any:
+    one = pt.ones_like(u)
+    log_p = copies._direct_logp(pt.stack([u, v], axis=-1), one, one, one, one)
+    return [*copies._alone(u, v), log_p]
+
+
+@given(rng=SEEDS)
+def test_own_accuracy_of_the_copy_model(rng: np.random.Generator) -> None:
+    u, v = edges(rng), edges(rng)
+    v[::2] = nearly(rng, u[::2])
+    u, v = np.minimum(u, 1), np.minimum(v, 1)
+    own, rest, log_p = compiled(_copying, 2)(u, v)
+    assert_within(own)
+    assert_within(rest)
+    # Flat priors: a density is 0 nowhere in the square but where all is copied.
+    assert np.isfinite(log_p[rest > 0]).all()
+
+
+def _strata(mu: Any, accuracy: Any, log_odds_ratio: Any, share: Any) -> Any:
+    followed = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio)) / mu
+    alone = _joint_probability(1 - mu, accuracy, pt.exp(-log_odds_ratio)) / (1 - mu)
+    return followed, alone, alone * (1 - share) + followed * share
+
+
+@given(rng=SEEDS)
+def test_machines_of_a_cohort(rng: np.random.Generator) -> None:
+    """Up to the ends that the model leaves free, `alikely.models.cohorts.SURE`."""
+    mu, accuracy = np.clip(edges(rng), 1e-9, 1 - 1e-9), np.clip(edges(rng), 1e-9, 1 - 1e-9)
+    ratio = rng.normal(0, rng.choice([0.3, 3, 12]), N)
+    for found in compiled(_strata, 4)(mu, accuracy, ratio, edges(rng)):
+        assert_within(SURE + (1 - 2 * SURE) * found)
+
+
+def test_rows_of_a_cohort_are_probabilities() -> None:
+    """At levels and odds ratios beyond what data show."""
+    model = al.models.cohort(al.data.cohort_counts(al.load_example()))
+    (probability,) = model.replace_rvs_by_values([model["row_probability"]])
+    row = model.compile_fn(
+        probability, inputs=model.value_vars, mode=AS_WRITTEN, on_unused_input="ignore"
+    )
+    start, rng = model.initial_point(), np.random.default_rng(1)
+    for size in (1, 5, 12):
+        point = {k: v + rng.normal(0, size, np.shape(v)) for k, v in start.items()}
+        assert_within(row(point))
+
+
+@given(rng=SEEDS)
+def test_people_drawn_given_how_many_are_right(rng: np.random.Generator) -> None:
+    effect = rng.normal(0, rng.choice([1, 30]), 5)
+    n_by_right = rng.integers(0, 9, 6)
+    totals = _populations.drawn_totals(effect, np.arange(5), n_by_right, rng)
+    assert totals.sum() == n_by_right @ np.arange(6)
+    assert (totals <= n_by_right.sum()).all()
+
+
+@given(rng=SEEDS, k=st.integers(2, 5))
+def test_labels_that_models_draw(rng: np.random.Generator, k: int) -> None:
+    logs = np.log(np.maximum(shares(rng, 4, 2, k), 1e-300))
+    copying = np.log(np.maximum(shares(rng, 4, 2, 2), 1e-300))
+    like = np.zeros((4, 2, 3 * k), dtype=int)
+    like[..., : 2 * k] = rng.integers(0, 5, (4, 2, 2 * k))
+    drawn = paired.drawn_both(copying, logs, logs, logs[..., ::-1], like, rng)
+    assert (drawn >= 0).all()
+    np.testing.assert_array_equal(drawn[..., : 2 * k].sum(axis=-1), like[..., : 2 * k].sum(axis=-1))
+
+
+def _answers(criterion: Any, strength: Any) -> Any:
+    truth = pt.arange(strength.shape[0]) % criterion.shape[0]
+    return [criteria.answer_probabilities(criterion, strength, truth)]
+
+
+@given(rng=SEEDS)
+def test_probabilities_of_answers_with_criteria(rng: np.random.Generator) -> None:
+    (p,) = compiled(_answers, 2)(rng.normal(0, 1, 4), rng.normal(0, rng.choice([1, 20]), 40))
+    assert_within(p)
+    assert p.min() > 0
+    # PyMC refuses rows of another sum.
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-12)
