@@ -9,6 +9,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -33,6 +34,8 @@ gc.set_threshold(10_000, 50, 1_000)
 # A busy machine may take long over one example: no reason to fail.
 hypothesis.settings.register_profile("alikely", deadline=None)
 hypothesis.settings.load_profile("alikely")
+# For the same tests once more under other kernels (.ci/run): fewer examples.
+hypothesis.settings.register_profile("kernels", deadline=None, max_examples=20)
 
 # Examples in docstrings that fit a model of their own or simulate: seconds each.
 SLOW_EXAMPLES = {
@@ -68,6 +71,9 @@ EXAMPLES = {
     "tree = al.fit_cohort(trials, cov": "family_tree",
     "ranks = al.calibration.sbc": "few_ranks",
 }
+
+# Tables that must stay as they are, whatever the processor.
+GOLDEN = Path(__file__).parent / "tests" / "golden"
 
 # Where fits of models that take long to compile are made.
 FITTED = (
@@ -256,11 +262,15 @@ def figure(record_property: Callable[[str, object], None]) -> Callable[[str], No
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark examples, which cannot carry a mark of their own; the longest tests come first.
 
+    Property tests and golden tables are marked `kernels`, to be run under other kernels alone.
     Workers that are done take over from others what has not begun: at the end, that must be short.
     """
     for item in items:
         if item.name in SLOW_EXAMPLES:
             item.add_marker(pytest.mark.slow)
+        own = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if own or GOLDEN in item.path.parents:
+            item.add_marker(pytest.mark.kernels)
     items.sort(key=lambda item: not any(m.kwargs.get("first") for m in item.iter_markers("slow")))
 
 

@@ -139,7 +139,7 @@ def _counted(block: Block, rng: np.random.Generator) -> _Counted:
         sparse.csr_array((share, (own, label)), shape=(len(met), k)) for label in (first, second)
     ]
     alike = np.asarray(given[0].multiply(given[1]).sum(axis=1)).ravel()
-    whole = np.bincount(own, share) ** 2
+    whole = np.asarray(np.bincount(own, share), dtype=np.float64) ** 2
     squares = _design(
         [met // size * 2, met // size * 2 + 1],
         [met % size] * 2,

@@ -187,7 +187,8 @@ class Chain:
         cells, _, number = single
         parameter = parameters.ravel()[cells]
         opened = self.rng.random(len(cells)) * (parameter + number) < parameter
-        return np.bincount(cells, opened, parameters.size).reshape(parameters.shape)
+        number_of = np.bincount(cells, opened, parameters.size).reshape(parameters.shape)
+        return np.asarray(number_of, dtype=np.float64)
 
     def _draw_common(self, tables: Floats) -> None:
         n_pairs = len(tables)

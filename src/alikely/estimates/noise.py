@@ -185,7 +185,7 @@ def _noise_free(
     p, n = share[:, both], answers[:, both].astype(np.float64)
     noise = p * (1 - p) / (n - 1)
     each = np.stack([np.ones_like(p[0]), *p, *(p**2 - noise), p[0] * p[1]])
-    sums = np.stack([np.bincount(unit, row) for row in each])
+    sums = np.stack([np.bincount(unit, row) for row in each]).astype(np.float64)
     whole = sums.sum(axis=1)
     value = float(_correlation(whole))
     if np.isnan(value):

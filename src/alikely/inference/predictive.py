@@ -137,4 +137,5 @@ def _mid_p(
     away -= own[owner]
     near = TIE * np.maximum(1, np.abs(own))[owner]
     weight = np.where(away > near, 1.0, np.where(away < -near, 0.0, 0.5))
-    return np.bincount(owner, weight * np.exp(log_table_mass(every)), minlength=len(tables))
+    mass = weight * np.exp(log_table_mass(every))
+    return np.asarray(np.bincount(owner, mass, minlength=len(tables)), dtype=np.float64)

@@ -236,7 +236,7 @@ def same_correlation(
     """
     apart = slopes[0] - slopes[1]
     if clusters is not None:
-        apart = np.bincount(clusters, apart)
+        apart = np.asarray(np.bincount(clusters, apart), dtype=np.float64)
     n = len(apart)
     error = float(np.sqrt(n / (n - 1) * (apart**2).sum()))
     if not error > 0:

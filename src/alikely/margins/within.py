@@ -152,7 +152,7 @@ def within_classes(
     second = second_derivatives(lambda x: by_class(x).sum(axis=1) + _log_prior(x), theta, REACH)
     # At a perfect correlation the likelihood is flat.
     inverse = np.linalg.inv(positive(-second, 0.4 / np.sqrt((slopes**2).sum(axis=0) + 1)))
-    influence = slopes @ inverse[:, ETA]
+    influence = np.asarray(slopes @ inverse[:, ETA], dtype=np.float64)
     squares = items.within**2 / items.spread**2 - 1
     influence = influence + np.tanh(theta[ETA]) * squares @ items.member / (2 * n)
     n_classes = items.member.shape[1]
