@@ -152,7 +152,7 @@ def within_classes(
     second = second_derivatives(lambda x: by_class(x).sum(axis=1) + _log_prior(x), theta, REACH)
     # At a perfect correlation the likelihood is flat.
     inverse = np.linalg.inv(positive(-second, 0.4 / np.sqrt((slopes**2).sum(axis=0) + 1)))
-    influence = np.asarray(slopes @ inverse[:, ETA], dtype=np.float64)
+    influence = slopes @ inverse[:, ETA]
     squares = items.within**2 / items.spread**2 - 1
     influence = influence + np.tanh(theta[ETA]) * squares @ items.member / (2 * n)
     n_classes = items.member.shape[1]
@@ -194,7 +194,8 @@ def classes_differ(fit: StrengthFit, within: WithinClasses, classes: NDArray[np.
     if len(within.slopes) < FEWEST_CLASSES:
         return np.nan
     total = float(np.tanh(fit.mode.at[-1]))
-    of_total = (1 - total**2) * np.bincount(classes, fit.slopes)
+    of_classes = np.asarray(np.bincount(classes, fit.slopes), dtype=np.float64)
+    of_total = (1 - total**2) * of_classes
     slopes = of_total, (1 - within.rho**2) * within.slopes
     return max(same_correlation((total, within.rho), slopes), within.p_total)
 
