@@ -40,7 +40,7 @@ def test_matrices_give_what_python_computes(
         confusions=given, paired=False, n_resamples=100, n_draws=100, sampler="exact", rng=3
     ).summary()
     written = pd.read_csv(folder / "error_similarity.csv")
-    for name in ("estimate", "divergence", "posterior_eti95_lb", "bootstrap_eti95_ub"):
+    for name in ("estimate", "divergence", "posterior_eti95_lb", "posterior_eti95_ub"):
         assert written[name].iloc[0] == pytest.approx(wanted[name].iloc[0], rel=1e-12)
     assert (folder / "error_similarity.png").read_bytes().startswith(b"\x89PNG")
 

@@ -111,7 +111,7 @@ def test_everything_that_results_have(tmp_path: Path) -> None:
                                       result.summary(intervals=schools))  # fmt: skip
         table = al.difference(result, {"condition": "clean"}, {"condition": "noise"})
         assert (table["eti95_lb"] > 0).all()
-        assert al.mean(result).loc["analytic", "se"] > 0
+        assert al.mean(result, intervals="all").loc["analytic", "se"] > 0
         assert al.plot_intervals(result).get_xlabel() == "Gwet's AC1"
     with pytest.raises(ValueError, match="a matrix shows pairs"):
         al.plot_matrix(result)
@@ -122,7 +122,8 @@ def test_everything_that_results_have(tmp_path: Path) -> None:
 def test_the_table_of_coefficients() -> None:
     table = al.estimates.agreement_table(simulated(3, 40), readers="all", n_resamples=0)
     assert table["coefficient"].tolist() == COEFFICIENTS
-    assert table["analytic_ci95_lb"].notna().all()
+    assert [name for name in table if name.endswith("_lb")] == ["posterior_eti95_lb"]
+    assert table["posterior_eti95_lb"].notna().all()
     with pytest.raises(ValueError, match="must name at least one"):
         al.estimates.agreement_table(simulated(2, 40), [])
 

@@ -36,13 +36,14 @@ def models(n: int = 5, n_questions: int = 120, seed: int = 1) -> al.Trials:
 @pytest.mark.parametrize("metric", METRICS)
 def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
     result = al.compare(models(), metric, **FEW)
-    frame = result.summary()
+    frame = result.summary(intervals="all")
     assert len(frame) == 10
     assert {"agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong_chance"} <= set(frame)
     low, high = frame["posterior_eti95_lb"], frame["posterior_eti95_ub"]
     assert (low < high).all()
-    table = al.difference(result, "m0 x m1", "m0 x m2")
+    table = al.difference(result, "m0 x m1", "m0 x m2", intervals="all")
     assert list(table.index) == ["analytic", "bootstrap", "posterior"]
+    assert list(al.difference(result, "m0 x m1", "m0 x m2").index) == ["posterior"]
     assert al.mean(result)["se"].gt(0).all()
     result.save(tmp_path / "result.nc")
     again = al.Result.load(tmp_path / "result.nc")
@@ -56,9 +57,9 @@ def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
 def test_benchmarks_take_them(metric: str) -> None:
     scores = al.benchmark_scores(models(6), metric=metric, **FEW)
     result = al.compare(models(6), metric, n_resamples=0, n_draws=0)
-    frame = result.summary().set_index(["observer_a", "observer_b"])
+    frame = result.summary(columns="all").set_index(["observer_a", "observer_b"])
     mean = np.mean([frame.loc[(f"m{i}", "m5"), "estimate"] for i in range(4)])
-    summary = scores.summary("images").set_index("system")
+    summary = scores.summary("images", intervals="all").set_index("system")
     assert summary.loc["m5", "estimate"] == pytest.approx(mean)
     assert summary.loc["m5", "posterior_eti95_lb"] < mean < summary.loc["m5", "posterior_eti95_ub"]
 
@@ -67,7 +68,7 @@ def test_what_stands_beside_the_estimate() -> None:
     trials = models()
     p, truth = trials.data["probability"].values, trials.data["truth"].values
     found = al.metrics.capa_matrices(p, truth, 4)
-    frame = al.compare(trials, "kappa_p", n_resamples=0, n_draws=0).summary()
+    frame = al.compare(trials, "kappa_p", n_resamples=0, n_draws=0).summary(columns="all")
     a, b = np.triu_indices(5, 1)
     for name, matrix in (
         ("agreement", found.observed), ("chance_agreement", found.expected), ("r_p", found.r_p),

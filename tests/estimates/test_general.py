@@ -69,7 +69,7 @@ def test_options_reach_metric_and_table(trials: al.Trials) -> None:
 @pytest.mark.parametrize("name", ["copying", "normalised", "min-mid-max"])
 def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trials) -> None:
     result = al.compare(trials, name, "human-model", **LIGHT)
-    frame = result.summary()
+    frame = result.summary(intervals="all")
     schools = {"analytic_ci95_lb", "bootstrap_eti95_lb", "posterior_eti95_lb", "p_null"}
     assert schools <= set(frame)
     cells = result.table["cells"].values
@@ -158,10 +158,12 @@ def test_directed_entries_are_not_turned(trials: al.Trials) -> None:
 
 
 def test_margins_have_means_and_differences(margins: al.Result) -> None:
-    mean = al.mean(margins, {"observer_b": "near"})
+    mean = al.mean(margins, {"observer_b": "near"}, intervals="all")
     values = margins.summary().query("observer_b == 'near'")["estimate"]
     assert mean.loc["analytic", "estimate"] == pytest.approx(values.mean())
-    table = al.difference(margins, {"observer_b": "near"}, {"observer_b": "far"})
+    entries = {"observer_b": "near"}, {"observer_b": "far"}
+    assert list(al.difference(margins, *entries).index) == ["bootstrap"]
+    table = al.difference(margins, *entries, intervals="all")
     assert table.loc["analytic", "estimate"] > 0
     assert list(table.index) == ["analytic", "bootstrap"]
 
@@ -171,12 +173,12 @@ def test_one_entry_has_one_analytic_interval(margins: al.Result, trials: al.Tria
     for result in (margins, al.compare(trials, "EC", "human-human", n_null=0, **LIGHT)):
         frame = result.summary(intervals=["analytic"])
         for row, label in enumerate(result.table["pair"].values[:3]):
-            own = al.mean(result, str(label)).loc["analytic"]
+            own = al.mean(result, str(label), intervals=["analytic"]).loc["analytic"]
             for side in ("lb", "ub"):
                 expected = frame[f"analytic_ci95_{side}"][row]
                 assert own[f"eti95_{side}"] == pytest.approx(expected)
     # Bounds of a mean of correlations stay in their range; those of a difference may not.
-    mean = al.mean(margins).loc["analytic"]
+    mean = al.mean(margins, intervals=["analytic"]).loc["analytic"]
     z = np.arctanh([mean["eti95_lb"], mean["estimate"], mean["eti95_ub"]])
     assert z[1] - z[0] == pytest.approx(z[2] - z[1])
 
@@ -184,7 +186,7 @@ def test_one_entry_has_one_analytic_interval(margins: al.Result, trials: al.Tria
 def test_large_tables_have_log_bayes_factors() -> None:
     table = al.data.from_counts([[5500, 250, 250, 1500], [100, 20, 20, 20]])
     result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0)
-    frame = result.summary()
+    frame = result.summary(columns=["log_bf10"])
     assert frame["log_bf10"][0] > 709
     assert np.exp(frame["log_bf10"][1]) == pytest.approx(
         float(al.inference.bayes_factor([100, 20, 20, 20]))

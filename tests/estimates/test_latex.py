@@ -87,7 +87,7 @@ def test_headings_are_words_and_none_is_lost() -> None:
 
 
 def test_rows_of_schools_are_headed_by_method(pair: al.Result) -> None:
-    rows = tabular(latex_table(al.mean(pair)))
+    rows = tabular(latex_table(al.mean(pair, intervals="all")))
     assert rows[0][0] == "method"
     assert [row[0] for row in rows[1:]] == ["analytic", "bootstrap", "posterior"]
 
@@ -153,7 +153,7 @@ def test_notes_follow_the_table_and_hundreds_of_rows_stay(environment: Any) -> N
 def test_an_undefined_estimate_is_a_dash_with_its_reason() -> None:
     trials = al.Trials.from_correct([[1] * 6, [1] * 6], observers=["all_right", "<b>&"])
     result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0, rng=1)
-    text = result.to_latex()
+    text = result.to_latex("analytic")
     assert tabular(text)[1] == [
         r"all\_right", r"$<$b$>$\&", "6", r"--\textsuperscript{a}",
     ]  # fmt: skip
@@ -177,5 +177,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
 def test_draws_that_are_not_there_are_refused() -> None:
     table = al.data.from_counts([40, 10, 10, 40])
     result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0, rng=1)
-    with pytest.raises(ValueError, match=r"that this result has \(analytic\); got 'bootstrap'"):
+    with pytest.raises(
+        ValueError, match=r"that this result has \(analytic, posterior\); got 'bootstrap'"
+    ):
         result.to_latex("bootstrap")

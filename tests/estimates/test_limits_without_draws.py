@@ -47,10 +47,11 @@ def test_a_file_remembers(result: al.Result, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.summary()[COLUMNS], result.summary()[COLUMNS])
 
 
-def test_sentences_say_so_where_asked(result: al.Result) -> None:
+def test_sentences_and_tables_show_them(result: al.Result) -> None:
     assert "equal-tailed, without draws" in result.sentence("posterior")
-    assert "analytic" in result.sentence()
-    assert "credible" not in result.to_latex()
+    assert result.sentence() == result.sentence("posterior")
+    assert "analytic" in result.sentence(ci_kind="hdi")
+    assert "posterior" in result.to_latex()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_what_needs_draws_refuses(result: al.Result) -> None:
     with pytest.raises(ValueError, match="no posterior draws; ask for them when calling"):
         result.draws("posterior")
     with pytest.raises(ValueError, match=r"equal-tailed, got ci_kind='hdi'; take n_draws"):
-        result.summary(ci_kind="hdi")
+        result.summary(ci_kind="hdi", intervals=["posterior"])
     assert not [c for c in result.summary(ci_kind="hdi", intervals=["analytic"]) if "post" in c]
 
 

@@ -59,7 +59,7 @@ def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Re
 def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
     answers, margins = experiment(np.random.default_rng(1), machines=("net", "other"))
     result = consistency(al.Trials.from_table(answers), margins, n_resamples=4000)
-    table = result.summary()
+    table = result.summary(intervals="all")
     shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
     x = margins["margin"].to_numpy().reshape(2, -1)
     expected = {
@@ -91,7 +91,7 @@ def test_reliability_and_correction() -> None:
     # 462 ways to halve 12 people are all taken: no seed matters for the estimate.
     assert ceiling["reliability"] == pytest.approx(other.reliability, abs=1e-12)
     assert (ceiling["system"], ceiling["n_observers"], ceiling["n_items"]) == ("human", 12, 80)
-    row = result.summary().iloc[0]
+    row = result.summary(columns="all").iloc[0]
     assert row["reliability"] == ceiling["reliability"]
     assert row["corrected"] == pytest.approx(row["estimate"] / np.sqrt(other.reliability))
     assert ceiling["lower"] < ceiling["reliability"] < ceiling["upper"]
@@ -150,7 +150,7 @@ def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> Non
     answers, margins = experiment(rng, rho=0.8, n_items=120, n_people=8, machines=("a", "b"))
     trials = al.Trials.from_table(answers)
     result = consistency(trials, margins, n_draws=2000, model="items")
-    table = result.summary().set_index(["observer_a", "observer_b"])
+    table = result.summary(columns="all").set_index(["observer_a", "observer_b"])
     for net in ("a", "b") if chains else ():
         row = table.loc["human", net]
         assert row["posterior_median"] > row["estimate"]
@@ -177,7 +177,7 @@ def test_two_groups_of_observers(tmp_path: Path, chains: bool) -> None:
     answers["lab"] = np.where(answers["observer"].str[1:].astype(int) < 10, "here", "there")
     trials = al.Trials.from_table(answers, labels=["lab"])
     result = consistency(trials, group="lab", n_draws=2000, model="items")
-    row = result.summary().iloc[0]
+    row = result.summary(columns="all").iloc[0]
     assert (row["observer_a"], row["observer_b"]) == ("here", "there")
     if chains:
         # The same strengths: noise is all that parts their shares.
@@ -243,7 +243,7 @@ def test_observers_of_one_answer_and_of_many(chains: bool) -> None:
 def test_items_of_one_system_only_are_reported() -> None:
     answers, margins = experiment(np.random.default_rng(10))
     result = consistency(al.Trials.from_table(answers), margins.iloc[:70])
-    row = result.summary().iloc[0]
+    row = result.summary(columns="all").iloc[0]
     assert row["n_trials"] == 70
     assert "10 items of human only" in row["note"]
     shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
@@ -330,7 +330,7 @@ def test_undefined_entries_say_why() -> None:
     result = consistency(
         al.Trials.from_table(answers), margins, n_draws=400, pairs=[("human", "flat")]
     )
-    row = result.summary().iloc[0]
+    row = result.summary(columns="all").iloc[0]
     assert np.isnan(row["estimate"])
     assert np.isnan(row["posterior_median"])
     assert "all margins of a system are equal" in row["note"]
@@ -445,6 +445,7 @@ def test_scales_that_are_put_together_are_told() -> None:
         al.Trials.from_table(answers), margins, n_resamples=0, n_draws=80, rng=1
     )
     told = "entries on different scales: margin, share"
+    assert al.mean(found).index.tolist() == ["analytic", "posterior"]
     assert al.mean(found).loc["posterior", "note"] == told
     assert al.mean(found).loc["analytic", "note"] == ""
     assert al.mean(found, {"observer": "human"}).loc["posterior", "note"] == ""

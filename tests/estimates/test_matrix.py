@@ -40,9 +40,9 @@ def _by_pair(frame: pd.DataFrame) -> pd.DataFrame:
 def test_entries_are_those_of_the_general_door(
     trials: al.Trials, metric: str, by: str | None
 ) -> None:
-    found = _by_pair(al.matrix(trials, metric, by).to_frame())
+    found = _by_pair(al.matrix(trials, metric, by).to_frame(intervals="all"))
     result = al.compare(trials, metric, by=by, n_resamples=0, n_draws=0, n_null=0)
-    table = _by_pair(result.summary())
+    table = _by_pair(result.summary(intervals="all"))
     # Of directed metrics tables hold humans as references of machines; a matrix both orders.
     found = found.loc[table.index]
     pd.testing.assert_frame_equal(found[ALIKE], table[ALIKE], rtol=1e-12, atol=1e-14)
@@ -57,10 +57,10 @@ def test_entries_are_those_of_the_general_door(
 @pytest.mark.parametrize("no_response", ["error", "drop"])
 def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
     result = al.matrix(trials, "MA", no_response=no_response)
-    found = _by_pair(result.to_frame())
+    found = _by_pair(result.to_frame(intervals="all"))
     table = al.misclassification_agreement(
         trials, no_response=no_response, n_resamples=0, n_draws=0
-    ).summary()
+    ).summary(intervals="all")
     table = _by_pair(table)
     shown = ["estimate", "se", "n_joint_errors", "analytic_ci95_lb", "analytic_ci95_ub"]
     pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-9)
@@ -83,8 +83,9 @@ def test_options(metric: str) -> None:
     with pytest.raises(ValueError, match="options"):
         al.matrix(trials, metric)
     trials = trials.with_probabilities(logits, scale="logits")
-    found = _by_pair(al.matrix(trials, metric).to_frame())
-    table = _by_pair(al.compare(trials, metric, n_resamples=0, n_draws=0).summary())
+    found = _by_pair(al.matrix(trials, metric).to_frame(intervals="all"))
+    result = al.compare(trials, metric, n_resamples=0, n_draws=0)
+    table = _by_pair(result.summary(intervals="all"))
     shown = ["estimate", "se", "analytic_ci95_lb", "agreement", "chance_agreement", "same_wrong"]
     shown += ["same_wrong_se", "same_wrong_chance"]
     if metric == "same_wrong_answer":
@@ -344,7 +345,7 @@ def test_files(by_condition: MatrixResult, tmp_path: Path) -> None:
     pd.testing.assert_series_equal(again.mean(again.observers), by_condition.mean(again.observers))
     by_condition.to_parquet(tmp_path / "matrix.parquet")
     rows = pd.read_parquet(tmp_path / "matrix.parquet").sort_values(KEYS, ignore_index=True)
-    expected = by_condition.to_frame().sort_values(KEYS, ignore_index=True)
+    expected = by_condition.to_frame(intervals="all").sort_values(KEYS, ignore_index=True)
     pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
     with pytest.raises(ValueError, match="is not a Result"):
         al.Result.load(tmp_path / "matrix.nc")

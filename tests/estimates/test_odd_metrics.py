@@ -34,8 +34,8 @@ def own(base: al.Metric = ERROR_CONSISTENCY, **change: Any) -> al.Metric:
 def test_a_metric_of_rows_of_ones_own() -> None:
     metric = own(ERROR_SIMILARITY, beside=("n_joint_errors",), draws="")
     trials = al.load_example()
-    table = al.compare(trials, metric, "human-human", **LIGHT).summary()
-    known = al.error_similarity(trials, "human-human", **LIGHT).summary()
+    table = al.compare(trials, metric, "human-human", **LIGHT).summary(columns="all")
+    known = al.error_similarity(trials, "human-human", **LIGHT).summary(columns="all")
     for name in ("estimate", "se", "n_joint_errors", "n_errors_a", "n_errors_b"):
         np.testing.assert_array_equal(table[name], known[name])
     assert "divergence" not in table

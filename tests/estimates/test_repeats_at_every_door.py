@@ -63,12 +63,17 @@ def numbers(frame: pd.DataFrame, *columns: str) -> NDArray[Any]:
 
 
 def of(result: al.Result) -> NDArray[Any]:
-    return numbers(result.summary(), "n_trials", "estimate", "se", "analytic_ci95_lb")
+    return numbers(
+        result.summary(intervals="all"), "n_trials", "estimate", "se", "analytic_ci95_lb"
+    )
 
 
 def scored(metric: str) -> Callable[[al.Trials], NDArray[Any]]:
     return lambda trials: numbers(
-        al.benchmark_scores(trials, metric=metric, **NONE).summary(), "estimate", "se", "df"
+        al.benchmark_scores(trials, metric=metric, **NONE).summary(intervals="all"),
+        "estimate",
+        "se",
+        "df",
     )
 
 
@@ -333,8 +338,8 @@ def test_tests_of_independence_stand_where_each_answered_once() -> None:
     }
     trials = al.Trials.from_correct(once, **columns)
     asked = {"n_null": 100, **NONE}
-    table = al.error_consistency(trials, **asked).summary()
-    alone = al.error_consistency(trials.select(repeat=0), **asked).summary()
+    table = al.error_consistency(trials, **asked).summary(columns="all")
+    alone = al.error_consistency(trials.select(repeat=0), **asked).summary(columns="all")
     whole = (table["dataset"] == "a") | (table["observer_b"] == "observer_1")
     assert whole.sum() == 4
     for name in ("p_fisher", "log_bf10"):

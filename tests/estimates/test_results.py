@@ -32,8 +32,23 @@ def result() -> al.Result:
     return al.error_consistency(al.load_example(), pairs="all", rng=1)
 
 
-def test_summary_has_the_promised_columns(result: al.Result) -> None:
-    summary = result.summary()
+def test_summary_has_one_interval_and_one_test_unless_all_are_requested(
+    result: al.Result,
+) -> None:
+    """It had the intervals of three methods, five tests and 26 columns."""
+    shown = [*COLUMNS[:9], "posterior_median", "posterior_eti95_lb", "posterior_eti95_ub"]
+    assert list(result.summary().columns) == [*shown, "p_null", "note"]
+    more = result.summary(columns=["kappa_max", "p_fisher"])
+    assert list(more.columns) == [
+        *COLUMNS[:9], "kappa_max", *shown[9:], "p_null", "p_fisher", "note"
+    ]  # fmt: skip
+    named = result.summary(intervals=["analytic", "bca"], columns="all")
+    assert [n for n in named if n.endswith("_lb")] == ["analytic_ci95_lb", "bca_ci95_lb"]
+    assert set(COLUMNS) - set(named) == {
+        *COLUMNS[15:17], "posterior_median", "posterior_eti95_lb", "posterior_eti95_ub"
+    }  # fmt: skip
+    assert not [name for name in result.summary(intervals=[]) if name.endswith("_lb")]
+    summary = result.summary(intervals="all")
     assert list(summary.columns) == COLUMNS
     assert len(summary) == 45 * 3
     cells = result.table["cells"].values
@@ -59,7 +74,7 @@ def test_intervals_of_every_school(result: al.Result) -> None:
 
 
 def test_intervals_are_quantiles_of_the_defined_draws(result: al.Result) -> None:
-    summary, draws = result.summary(), result.draws("bootstrap")
+    summary, draws = result.summary(intervals="all"), result.draws("bootstrap")
     for i in (0, 44, 100, 134):
         column = draws[~np.isnan(draws[:, i]), i]
         if len(column) > 1:
@@ -72,7 +87,9 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
     reasons = result.undefined
     assert (reasons == "both observers always right").all()
     assert list(reasons.index) == ["model_4 x model_5 [clean]"]
-    row = result.summary().set_index(result.table["pair"].values).loc[reasons.index[0]]
+    row = (
+        result.summary(intervals="all").set_index(result.table["pair"].values).loc[reasons.index[0]]
+    )
     assert np.isnan([row["estimate"], row["se"], row["bootstrap_eti95_lb"], row["p_null"]]).all()
     assert row["undefined_share"] == 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]

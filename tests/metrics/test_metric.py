@@ -15,7 +15,7 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.metrics import Metric, consistency, copying, find_metric, get_metric, normalised
-from alikely.metrics.metric import analytic_interval
+from alikely.metrics.intervals import analytic_interval
 
 BY_CELLS = [m for m in al.metrics.metrics().values() if m.counts == "correctness"]
 CELLS = st.lists(st.integers(1, 200), min_size=4, max_size=4)

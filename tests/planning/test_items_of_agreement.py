@@ -11,7 +11,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 import alikely as al
 from alikely.estimates.general import compare
-from alikely.metrics.metric import analytic_interval
+from alikely.metrics.intervals import analytic_interval
 from alikely.planning import items_for_agreement
 
 COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "brennan_prediger",

@@ -30,7 +30,7 @@ def clean() -> al.Result:
 
 def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
     ax = al.plot_intervals(clean, ci_prob=0.9)
-    summary = clean.summary(0.9)
+    summary = clean.summary(0.9, intervals="all")
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
     for school, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
         # The line of an undefined interval has no points left.

@@ -194,10 +194,10 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     page = Page(report.html)
     assert report.failures == ()
     assert "1 of 6 estimates are undefined (-); notes say why" in page.text
-    assert "has no bootstrap" in page.text
+    assert "has the interval that we recommend" in page.text
     assert "both observers always right" in page.text
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
-    assert "none is defined and has a variance" in page.text
+    assert "of 2 differences that are defined, of 6," in page.text
     assert "Both observers always right (1 of 6 rows: Estimates: error consistency)." in page.text
     assert "4 observers, 30 trials in 1 data set and 1 condition: 120 responses" in page.text
 

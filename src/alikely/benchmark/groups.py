@@ -23,9 +23,9 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.contrasts import pairwise_differences
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
-from alikely.estimates.comparison import contrast
 from alikely.estimates.general import compare
 from alikely.estimates.result import Result
+from alikely.estimates.weighted_sums import contrast
 from alikely.inference.influence import covariance_of
 from alikely.metrics import Metric
 
@@ -235,7 +235,7 @@ def _contrast(
     if weights is None:
         note = "no common trial" if n_pairs else ALONE
         return pd.DataFrame({"estimate": [np.nan], "note": [note]}, index=["analytic"])
-    found = contrast(result, weights, ci_prob=ci_prob)
+    found = contrast(result, weights, ci_prob=ci_prob, intervals="all")
     if apart:
         # A pair may have common trials in some conditions only.
         text = f"{apart:,} of {n_pairs:,} pairs without a common trial somewhere"

@@ -23,9 +23,9 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
-from alikely.estimates.comparison import contrast
 from alikely.estimates.errors import misclassification_agreement
 from alikely.estimates.result import Result, School
+from alikely.estimates.weighted_sums import contrast
 from alikely.inference.sampling import Sampler
 from alikely.simulate.labels import label_trials, shared_label_agreement
 
@@ -270,7 +270,7 @@ def _contrasted(result: Result, weights: Floats) -> dict[str, Floats]:
     for start in range(0, result.table.sizes["pair"], size):
         every = np.zeros(result.table.sizes["pair"])
         every[start : start + size] = weights
-        parts.append(contrast(result, every)[columns])
+        parts.append(contrast(result, every, intervals="all")[columns])
     return {
         str(school): np.stack([part.loc[school] for part in parts]) for school in parts[0].index
     }

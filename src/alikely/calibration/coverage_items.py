@@ -15,6 +15,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.comparison import difference
 from alikely.estimates.consistency import error_consistency
 from alikely.estimates.result import Result
+from alikely.estimates.sentences import METHODS
 from alikely.simulate.repeats import repeated_answers
 
 __all__ = ["item_coverage", "item_coverage_summary"]
@@ -139,7 +140,7 @@ def _of_differences(result: Result) -> list[dict[str, Any]]:
     rows = []
     for dataset in result.pairs["dataset"].unique():
         entries = [{"dataset": dataset, "condition": name} for name in ("one", "other")]
-        for method, row in difference(result, *entries).iterrows():
+        for method, row in difference(result, *entries, intervals=METHODS).iterrows():
             rows.append({"method": method, "lower": row["eti95_lb"], "upper": row["eti95_ub"]})
     return rows
 

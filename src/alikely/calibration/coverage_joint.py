@@ -16,6 +16,7 @@ from alikely.errors.limits import UNBOUNDED
 from alikely.estimates.comparison import difference, mean
 from alikely.estimates.errors import error_similarity
 from alikely.estimates.result import Result
+from alikely.estimates.sentences import METHODS
 
 __all__ = ["JOINT_DESIGNS", "joint_coverage", "joint_coverage_summary"]
 
@@ -141,7 +142,8 @@ def _statements(
     of_pairs = pd.DataFrame(values[conditions].mean(axis=0), index=systems, columns=systems)
     for statement, which in statements.items():
         entries = [{"condition": [str(i) for i in conditions], **part} for part in which]
-        found = difference(result, *entries) if len(which) == 2 else mean(result, *entries)
+        take = difference if len(which) == 2 else mean
+        found = take(result, *entries, intervals=METHODS)
         truths = [_mean_of_pairs(of_pairs, part) for part in which]
         truth = truths[0] - truths[1] if len(truths) == 2 else truths[0]
         for method, row in found.iterrows():
@@ -152,7 +154,7 @@ def _statements(
                     "truth": truth,
                     "lower": row["eti95_lb"],
                     "upper": row["eti95_ub"],
-                    "unbounded": row["note"] == UNBOUNDED,
+                    "unbounded": UNBOUNDED in row["note"],
                 }
             )
     return rows

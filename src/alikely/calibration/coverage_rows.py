@@ -316,7 +316,7 @@ def _batch(
     data, drawing = seed.spawn(2)
     trials, values = data_sets(world, np.random.default_rng(data))
     result = error_similarity(trials, n_resamples=n_draws, n_draws=n_draws, rng=drawing)
-    frame = result.summary(CI_PROB)
+    frame = result.summary(CI_PROB, columns="all")
     inner = result.data["rows"].to_dataset()["error_similarity"].values.reshape(-1, len(frame))
     ends = {"auto": _bounds(result, "posterior", "eti"), "model": interval(inner, CI_PROB, "eti")}
     ends |= {"bootstrap": _bounds(result, "bootstrap", "eti"), "bca": _bounds(result, "bca", "ci")}

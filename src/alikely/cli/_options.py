@@ -41,7 +41,9 @@ class Parser(argparse.ArgumentParser):
 type Verbs = argparse._SubParsersAction[Parser]
 
 
-def add_inference_options(parser: Parser, resamples: int = 10_000, ci_kind: bool = True) -> None:
+def add_inference_options(
+    parser: Parser, resamples: int | None = 10_000, ci_kind: bool = True
+) -> None:
     """Options of the verbs that read trials and infer from them."""
     add_no_response(parser)
     parser.add_argument(
@@ -49,7 +51,7 @@ def add_inference_options(parser: Parser, resamples: int = 10_000, ci_kind: bool
         type=int,
         default=resamples,
         metavar="N",
-        help=f"bootstrap replicates (default {resamples})",
+        help=f"bootstrap replicates (default {resamples or '10000; none for cles'})",
     )
     parser.add_argument(
         "--draws",
@@ -65,6 +67,16 @@ def add_inference_options(parser: Parser, resamples: int = 10_000, ci_kind: bool
             choices=["eti", "hdi"],
             help="equal-tailed intervals (default), or of highest density",
         )
+
+
+def add_intervals(parser: Parser) -> None:
+    """Whether tables show one interval or all."""
+    parser.add_argument(
+        "--intervals",
+        choices=["all"],
+        help="all: the intervals of every valid method, and every column of the table "
+        "(default: the recommended interval)",
+    )
 
 
 def add_no_response(parser: Parser) -> None:

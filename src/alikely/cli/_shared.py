@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from alikely.cli._tables import (
     spread,
 )
 from alikely.estimates.observer_means import machine_means
+from alikely.estimates.sentences import METHODS, shown_methods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,20 +39,24 @@ ROWS_DRAWN = 40
 
 
 def report(
-    result: Result, folder: Path | None, ci_prob: float, trials: Trials | None = None
+    result: Result,
+    folder: Path | None,
+    ci_prob: float,
+    trials: Trials | None = None,
+    intervals: Literal["all"] | None = None,
 ) -> None:
     """Print the table and the means of machines, write the files, say where they are."""
-    frame, metric = result.summary(), result.metric
+    frame, metric = result.summary(intervals=intervals), result.metric
     name = metric.name
     if "n_errors_a" in frame:
         frame["n_errors"] = frame["n_errors_a"] + frame["n_errors_b"]
-    _table(frame, ci_prob, metric).show()
+    _table(frame, ci_prob, metric, shown_methods(result, intervals)).show()
     n_undefined = int(frame["estimate"].isna().sum())
     n_pairs = len(frame[["observer_a", "observer_b"]].drop_duplicates())
     several = f", {len(frame):,} estimates" if n_pairs < len(frame) else ""
     print(f"\n{counted(n_pairs, 'pair')}{several}; {n_undefined} with an undefined estimate.")
     with step("means of machines"):
-        means = machine_means(result, {} if trials is None else _kinds(trials))
+        means = machine_means(result, {} if trials is None else _kinds(trials), intervals)
     if means is not None:
         _mean_table(means, ci_prob, metric).show()
     if folder is None:
@@ -69,7 +74,7 @@ def report(
     print(f"Written to {folder}: {written}")
 
 
-def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> Table:
+def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric, methods: Sequence[str]) -> Table:
     """The table of pairs, by data set."""
     level = percent(ci_prob)
     column, counted = metric.rests_on
@@ -81,8 +86,7 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> Table:
             Column("other", 12, left=True, names="observer"),
             Column(counted, 6),
             Column(metric.short, 5, strong=True),
-            Column(level, 14, over="bootstrap"),
-            Column(level, 14, over=metric.posterior_label),
+            *(Column(level, 14, over=_over(name, metric)) for name in methods),
         ]
     )
     several = frame["dataset"].nunique() > 1
@@ -93,13 +97,17 @@ def _table(frame: pd.DataFrame, ci_prob: float, metric: Metric) -> Table:
             row["observer_b"],
             f"{row[column]:.5g}",
             number(row["estimate"]),
-            _bounds(row, "bootstrap"),
-            _bounds(row, "posterior"),
+            *(_bounds(row, name) for name in methods),
             mark="!" * bool(row["note"]),
             part=row["dataset"] if several else "",
         )
     table.say(*cut_lines(len(frame), metric.short), *note_lines(frame["note"]))
     return table
+
+
+def _over(method: str, metric: Metric) -> str:
+    """Heading of the interval of a method."""
+    return metric.posterior_label if method == "posterior" else method
 
 
 def _kinds(trials: Trials) -> dict[str, str]:
@@ -110,13 +118,16 @@ def _mean_table(means: pd.DataFrame, ci_prob: float, metric: Metric) -> Table:
     """The table of means of machines."""
     level = percent(ci_prob)
     shown = means.iloc[spread(means["estimate"], ROWS_SHOWN)]
+    if "method" in means:
+        heads = {"": ", ".join(_over(name, metric) for name in means["method"].unique() if name)}
+    else:
+        heads = {f"{m}_": _over(m, metric) for m in METHODS if f"{m}_lb" in means}
     table = Table(
         [
             Column("machine", 24, left=True, names="machine"),
             Column("pairs", 5),
             Column(metric.short[:6], 6, strong=True),
-            Column(level, 14, over="bootstrap"),
-            Column(level, 14, over=metric.posterior_label),
+            *(Column(level, 14, over=over) for over in heads.values()),
         ],
         [
             "",
@@ -125,10 +136,7 @@ def _mean_table(means: pd.DataFrame, ci_prob: float, metric: Metric) -> Table:
         ],
     )
     for row in shown.to_dict("records"):
-        spans = (
-            span(*(row.get(f"{school}_{end}", np.nan) for end in ("lb", "ub")))
-            for school in ("bootstrap", "posterior")
-        )
+        spans = (span(*(row.get(f"{stem}{end}", np.nan) for end in ("lb", "ub"))) for stem in heads)
         mark = "!" * bool(row["note"])
         table.row(row["machine"], row["n_pairs"], number(row["estimate"]), *spans, mark=mark)
     table.say(*cut_lines(len(means), metric.short), *note_lines(means["note"]))

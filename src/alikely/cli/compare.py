@@ -18,6 +18,7 @@ from alikely.cli._options import (
     Parser,
     add_cluster,
     add_inference_options,
+    add_intervals,
     add_output_options,
     add_pairs,
     pairs_of,
@@ -113,7 +114,8 @@ def add_options(parser: Parser) -> None:
     _add_metric_options(parser)
     add_cluster(parser)
     add_reading_options(parser)
-    add_inference_options(parser)
+    add_inference_options(parser, resamples=None)
+    add_intervals(parser)
     add_output_options(parser)
 
 
@@ -208,7 +210,7 @@ def run(options: argparse.Namespace) -> None:
         )
         if results:
             print()
-        report(result, options.out, options.ci_prob, trials)
+        report(result, options.out, options.ci_prob, trials, options.intervals)
         if metric.counts == "readings":
             print(textwrap.fill(f"{SENTENCE[0].upper()}{SENTENCE[1:]}.", 80))
         if options.null:
@@ -259,7 +261,7 @@ def _of_confusions(options: argparse.Namespace) -> None:
         rng=options.seed,
         **_of_metric(options, cles),
     )
-    report(result, options.out, options.ci_prob)
+    report(result, options.out, options.ci_prob, intervals=options.intervals)
 
 
 def _confusion(path: Path) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from alikely.cli._options import (
     Parser,
     add_cluster,
     add_inference_options,
+    add_intervals,
     add_output_options,
     add_pairs,
     pairs_of,
@@ -124,6 +125,7 @@ def add_options(parser: Parser) -> None:
     add_cluster(parser)
     add_reading_options(parser)
     add_inference_options(parser)
+    add_intervals(parser)
     add_output_options(parser)
 
 
@@ -204,7 +206,7 @@ def run(options: argparse.Namespace) -> None:
         ci_kind=options.ci_kind,
         rng=options.seed,
     )
-    report(result, options.out, options.ci_prob, trials)
+    report(result, options.out, options.ci_prob, trials, options.intervals)
     _show_matched(result)
     attrs = result.data.attrs
     if "model_reason" in attrs:

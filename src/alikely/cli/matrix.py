@@ -160,7 +160,8 @@ def _draw(
 
 def _pair_table(result: MatrixResult, top: int) -> Table:
     """The pairs that are most alike."""
-    frame = result.to_frame(top=top)
+    tested = "log10_p" in result.estimates
+    frame = result.to_frame(top=top, columns=["log10_p"] if tested else None)
     prob = float(result.data.attrs["ci_prob"])
     posterior = any(str(column).startswith("posterior") for column in frame)
     school, kind = ("posterior", "eti") if posterior else ("analytic", "ci")
@@ -173,7 +174,6 @@ def _pair_table(result: MatrixResult, top: int) -> Table:
         Column(result.metric.short, 5, strong=True),
         Column(f"{school} {percent(prob)}", 14),
     ]
-    tested = "log10_p" in frame
     if tested:
         columns.append(Column("log10 p", 7))
     table = Table(columns, [*textwrap.wrap(repr(result)[1:-1], WIDTH), ""])

@@ -158,7 +158,7 @@ def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -
             pairs=pairs,
             by=None if options.by == "none" else options.by,
             no_response=options.no_response,
-            n_resamples=options.resamples,
+            n_resamples=None if "bootstrap" in metric.unreliable else options.resamples,
             n_draws=options.draws,
             cluster=options.cluster,
             ci_prob=options.ci_prob,

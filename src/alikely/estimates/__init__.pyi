@@ -2,7 +2,6 @@ from .all_pairs import matrix as matrix
 from .biases import ResponseBias as ResponseBias
 from .biases import response_bias as response_bias
 from .comparison import compare_models as compare_models
-from .comparison import contrast as contrast
 from .comparison import difference as difference
 from .comparison import mean as mean
 from .consistency import error_consistency as error_consistency
@@ -28,6 +27,7 @@ from .readings import agreement_table as agreement_table
 from .representations import representation_similarity as representation_similarity
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
+from .weighted_sums import contrast as contrast
 
 __all__ = [
     "AnswerNoise",

@@ -2,64 +2,36 @@
 
 References
 ----------
-.. [K18] Kruschke (2018). Rejecting or accepting parameter values in Bayesian estimation.
-   doi:10.1177/2515245918771304
 .. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
    cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-import xarray as xr
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
-from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
+from alikely._base.intervals import CiKind, Intervals
 from alikely.data.inclusion import refuse_inclusion
-from alikely.errors.limits import UNBOUNDED
-from alikely.errors.means import mean_draws
-from alikely.estimates.chosen import of_design
-from alikely.estimates.result import SCHOOLS, Result
+from alikely.estimates.result import Result
 from alikely.estimates.selection import Which, entries_of
-from alikely.inference.influence import covariance_of
+from alikely.estimates.weighted_sums import contrast, joined
 from alikely.inference.null import log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
-from alikely.inference.weighted import holding, student_deviate
-from alikely.metrics import Metric, consistency
-from alikely.metrics.metric import analytic_interval
-from alikely.stats.intervals import describe_draws
 
 __all__ = [
     "compare_models",
-    "contrast",
     "correctness_cells",
     "difference",
     "mean",
 ]
 
-# Measured: 95 % intervals of differences at accuracies of .95 cover about 90 % at 160 trials, and
-# what the statement says from 640 trials on.
-NEAR_CEILING, ENOUGH_TRIALS = 0.9, 640
-# Likewise of labels, by joint errors of each pair: means hold from so many on, differences.
-FOR_MEANS, FOR_DIFFERENCES = 10, 40
 # Share of independent observers for whom copying may seem to predict better.
 CHANCE = 0.05
-# A standard error below this is one of rounding: the entries have the same answers.
-ROUNDING = 1e-12
-PRIOR_ALONE = "the prior alone: no trial tells them apart"
-# Group of a result whose entries have limits, from which those of means are made.
-POPULATIONS = "populations"
-TOGETHER = (
-    "posterior drawn pair by pair: no joint draws of entries that share trials; use "
-    "sampler='exact' with the default prior"
-)
 
 
 class Scores(Protocol):
@@ -83,7 +55,7 @@ def difference(
     ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Difference of two entries of a result, or of the unweighted means of two sets of entries.
+    """Compute the difference of two entries of a result, or of the means of two sets of entries.
 
     Parameters
     ----------
@@ -120,7 +92,7 @@ def difference(
     >>> one, other = sorted(set(result.pairs["observer_b"]))[:2]
     >>> table = al.difference(result, {"observer_b": one}, {"observer_b": other})
     >>> list(table.index)
-    ['analytic', 'bootstrap', 'posterior']
+    ['analytic']
     """
     if not isinstance(result, Result):
         more = {} if intervals is None else {"intervals": intervals}
@@ -149,7 +121,7 @@ def mean(
     ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Unweighted mean of entries of a result, with the dependence between them.
+    """Compute the unweighted mean of entries of a result, with the dependence between them.
 
     Parameters
     ----------
@@ -198,130 +170,6 @@ def mean(
         result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
     )
     return _told(found, apart)
-
-
-def contrast(
-    result: Result,
-    weights: ArrayLike,
-    *,
-    rope: tuple[float, float] | None = None,
-    ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
-    intervals: Intervals = None,
-) -> pd.DataFrame:
-    """Weighted sum of the entries of a result, by every school of inference.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis.
-    weights : array_like, shape (pair,)
-        Weight of each entry; entries of weight 0 take no part.
-    rope : (float, float), optional
-        Region of practical equivalence; its posterior mass is given [K18]_.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        As in the analysis if not given.
-    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Rows of the table: the recommended method, every valid one, or those that are named.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows ``analytic`` (influence functions, with the covariance over shared trials),
-        ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint draws), as
-        far as the result has them. Columns ``estimate`` (for the posterior its median), ``se``,
-        the interval, ``p_value`` (analytic, two-sided, of 0), ``p_positive`` (share of draws
-        above 0), ``rope_mass``, ``undefined_share`` and ``note``.
-
-    Raises
-    ------
-    TypeError
-        If `result` is no `Result`.
-    ValueError
-        If there is not one finite weight per entry, all are 0, or the region or the interval is
-        not valid.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
-    >>> weights = np.zeros(18)
-    >>> weights[:2] = 1, -1
-    >>> al.contrast(result, weights).shape
-    (3, 9)
-    """
-    if not isinstance(result, Result):
-        raise TypeError(
-            f"expected a Result, got {type(result).__name__}; for a Benchmark use its own "
-            "contrast, with names of systems"
-        )
-    if result.data.attrs.get("pairing") == "lost":
-        raise ValueError(
-            "these are confusion matrices of systems that answered the same items, which do not "
-            "tell how sure a difference or mean is; compare trials"
-        )
-    ci_prob, ci_kind = result.interval_options(ci_prob, ci_kind)
-    table = result.table
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != (table.sizes["pair"],) or not np.isfinite(w).all() or not w.any():
-        raise ValueError(
-            f"weights must be {table.sizes['pair']} finite numbers, one per entry and not all 0; "
-            f"got shape {w.shape}"
-        )
-    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
-        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
-    chosen = np.flatnonzero(w)
-    part, w = table.isel(pair=chosen), w[chosen]
-    bounds = bound_names("", ci_kind, ci_prob)
-
-    estimate = float(w @ result.estimates["estimate"].values[chosen])
-    cluster = result.data.attrs["cluster"] or None
-    se = float(np.sqrt(covariance_of(part, result.metric, cluster, w[None])[0, 0]))
-    # Of chosen images about the weighted value, with the degrees of freedom that the design leaves.
-    centre, df, told = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
-    limits = np.array(_analytic_bounds(result.metric, w, centre, se, ci_prob, df))
-    lower, upper = holding(limits[0], limits[1], np.array(estimate))
-    rows: dict[str, dict[str, object]] = {
-        "analytic": {
-            "estimate": estimate,
-            "se": se,
-            bounds[0]: lower,
-            bounds[1]: upper,
-            "p_value": 2 * stats.t.sf(abs(centre) / se, df) if se > 0 else np.nan,
-            "note": _joined(
-                told["analytic"], _undefined_note(result, chosen), result.repeats_note()
-            ),
-        }
-    }
-    for school in ("bootstrap", "posterior"):
-        if school not in result.data.children:
-            continue
-        if school == "posterior" and not _draws_belong_together(result, part):
-            rows[school] = {"note": TOGETHER}
-            continue
-        if school == "posterior" and POPULATIONS in result.data.children:
-            draws, unbounded = _of_populations(result, chosen, w, (1 + ci_prob) / 2)
-        else:
-            draws, unbounded = result.draws(school)[:, chosen].astype(np.float64) @ w, ""
-        center = None if school == "posterior" else estimate
-        rows[school] = describe_draws(draws, ci_prob, ci_kind, rope, center)
-        known = str(rows[school].get("note", ""))
-        if school == "posterior":
-            known = (
-                result.cluster_note()
-                or (PRIOR_ALONE if se < ROUNDING else "")
-                or _ceiling_note(part)
-                or _few_note(part, w, result.metric)
-                or unbounded
-                or _scale_note(result, chosen)
-            )
-        rows[school]["note"] = _joined(told[school], result.repeats_note(), known)
-    columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame = frame.reindex(columns=[*columns, "undefined_share", "note"])
-    methods = chosen_methods("all" if intervals is None else intervals, SCHOOLS, [*rows], "")
-    frame = frame.loc[[name for name in methods if name in rows]]
-    return frame.assign(note=frame["note"].fillna(""))
 
 
 def compare_models(result: Result) -> pd.DataFrame:
@@ -448,96 +296,7 @@ def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], st
     return weights, f"{lost} of {len(chosen)} entries have no common trial" if lost else ""
 
 
-def _joined(*notes: str) -> str:
-    return "; ".join(filter(None, notes))
-
-
 def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     if not text:
         return frame
-    return frame.assign(note=[_joined(text, note) for note in frame["note"]])
-
-
-def _analytic_bounds(
-    metric: Metric,
-    weights: NDArray[np.float64],
-    estimate: float,
-    se: float,
-    ci_prob: float,
-    df: float,
-) -> tuple[float, float]:
-    """Interval on the metric's own scale for a mean of entries; plain for a difference.
-
-    A mean lies in the range of the metric, as each entry does: that of one entry is the interval of
-    the summary. A difference does not.
-    """
-    deviate = float(student_deviate(np.array(df), ci_prob))
-    if (weights > 0).all() and np.isclose(weights.sum(), 1):
-        lower, upper = analytic_interval(metric, np.array(estimate), np.array(se), deviate)
-        return float(lower), float(upper)
-    return estimate - deviate * se, estimate + deviate * se
-
-
-def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
-    if int(result.data["posterior"].attrs["joint"]):
-        return True
-    groups = part["pair_group"].values
-    return len(np.unique(groups)) == len(groups)
-
-
-def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    reasons = result.estimates["undefined"].values[chosen]
-    return next((f"an entry is undefined: {reason}" for reason in reasons if reason), "")
-
-
-def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    """Whether entries that are freed of noise on different scales are put together."""
-    if "scale" not in result.estimates:
-        return ""
-    scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
-    return f"entries on different scales: {', '.join(scales)}" if len(scales) > 1 else ""
-
-
-def _ceiling_note(part: xr.Dataset) -> str:
-    if "cells" not in part:
-        return ""
-    cells = part["cells"].values
-    accuracy = np.maximum(*consistency.accuracies(cells))
-    near = (accuracy > NEAR_CEILING) & (cells.sum(axis=1) < ENOUGH_TRIALS)
-    if part.sizes["pair"] > 1 and near.any():
-        return "near the ceiling with few trials: intervals may be too narrow"
-    return ""
-
-
-def _of_populations(
-    result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
-) -> tuple[Floats, str]:
-    """Draws of a weighted sum whose entries have limits rather than draws of their own.
-
-    Entries of positive weight have a mean with limits, those of negative weight another; a single
-    entry has its draws. Also a note, where an interval is not bounded.
-    """
-    one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
-    populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
-    draws, note = np.zeros(len(one_by_one)), ""
-    for side in (1, -1):
-        there = np.flatnonzero(side * weights > 0)
-        part = np.abs(weights[there])
-        if len(there) < 2:
-            draws += side * (one_by_one[:, there] @ part)
-            continue
-        share = part / part.sum()
-        here = populations.isel(pair=there)
-        found = mean_draws(here, functools.partial(np.dot, b=share))
-        draws += side * part.sum() * found.values
-        if found.bounded < sure:
-            note = UNBOUNDED
-    return draws, note
-
-
-def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:
-    if metric.counts != "labels" or len(weights) == 1:
-        return ""
-    enough = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
-    few = part["cells"].values[:, 3].min() < enough
-    return "few joint errors in a pair: intervals may be too narrow" if few else ""
+    return frame.assign(note=[joined(text, note) for note in frame["note"]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -92,26 +93,34 @@ def contrast_sentence(
             f"expected a Result, got {type(result).__name__}; of a Benchmark, print its verdict "
             "of two machines, or its sentence"
         )
-    school = chosen_interval(result, interval)
-    if school == "bca":
+    if interval is not None and chosen_interval(result, interval) == "bca":
         raise ValueError(
             "interval must be one that means have (analytic, bootstrap, posterior); got 'bca'"
         )
     prob, kind = result.interval_options(ci_prob, ci_kind)
     what, of = _named(result, first)
     head = f"the {what} of {of}"
+    options: dict[str, Any] = {"ci_prob": prob, "ci_kind": kind}
+    shown = None if interval is None else [interval]
     if second is None:
-        table = mean(result, first, ci_prob=prob, ci_kind=kind)
+        table = mean(result, first, intervals=shown, **options)
         chosen = entries_of(result, first)
     else:
-        table = difference(result, first, second, ci_prob=prob, ci_kind=kind)
+        table = difference(result, first, second, intervals=shown, **options)
         chosen = np.union1d(entries_of(result, first), entries_of(result, second))
         other, of = _named(result, second)
         head += f" less {'that' if other == what else f'the {other}'} of {of}"
+    if table.empty:
+        raise ValueError(
+            f"this result has no {interval or 'valid'} interval of a mean or difference; make it "
+            "again with n_draws=4000"
+        )
+    school = str(table.index[0])
+    estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
     row, wide = table.loc[school], is_wide(result.metric)
     lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
     ends = span(lower, upper, digits, wide)
-    value = number(float(table.loc["analytic", "estimate"]), digits, wide)
+    value = number(estimate, digits, wide)
     text = f"{capital(head)} was {value}, "
     name = interval_words(school, kind, prob)
     if ends == MISSING:
@@ -120,7 +129,7 @@ def contrast_sentence(
     if school == "posterior":
         text += f"posterior median {number(float(row['estimate']), digits, wide)}, "
     used = chosen[~result.apart()[chosen]]
-    ground = trial_words(result.summary(intervals=["analytic"]).iloc[used], result)
+    ground = trial_words(result.summary(intervals=[]).iloc[used], result)
     whom = population_words(result.metric, school, result.data.attrs)
     shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
     text += (
@@ -135,6 +144,13 @@ def contrast_sentence(
         text += f" It {side} {number(chance, 0, leading_zero=True)}"
         text += f"{_odds(row, school) if chance == 0 else ''}."
     return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
+
+
+def _sum(result: Result, which: Which) -> float:
+    """Mean of the estimates of entries that have common trials."""
+    chosen = entries_of(result, which)
+    met = ~result.apart()[chosen]
+    return float(result.estimates["estimate"].values[chosen[met] if met.any() else chosen].mean())
 
 
 def _named(result: Result, which: Which) -> tuple[str, str]:

@@ -89,6 +89,13 @@ class Ask:
             check_priors(priors)
 
 
+def replicates_of(metric: Metric, n_resamples: int | None) -> int:
+    """Number of bootstrap replicates: by default none where the bootstrap is known to be wrong."""
+    if n_resamples is None:
+        return 0 if "bootstrap" in metric.unreliable else Ask.n_resamples
+    return n_resamples
+
+
 class Found(NamedTuple):
     """What stands beside the estimates: variables of theirs, and groups of the result."""
 

@@ -14,7 +14,7 @@ from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.errors.equal_rows import N_PERMUTATIONS
-from alikely.estimates.doors import Ask, analyse, check_numbers
+from alikely.estimates.doors import Ask, analyse, check_numbers, replicates_of
 from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
@@ -172,7 +172,7 @@ def error_similarity(
     alpha: float = 0.5,
     mixture: Mixture = "mean",
     base: float = 2,
-    n_resamples: int = 10_000,
+    n_resamples: int | None = None,
     n_draws: int = 4_000,
     n_permutations: int = N_PERMUTATIONS,
     confusions: Confusions | None = None,
@@ -207,8 +207,8 @@ def error_similarity(
         it out.
     alpha, mixture, base
         As in `alikely.metrics.errors.error_divergence`.
-    n_resamples : int
-        Bootstrap replicates; 0 for none.
+    n_resamples : int, optional
+        Bootstrap replicates. Default: none, since their intervals do not cover; see Notes.
     n_draws : int
         Posterior draws; 0 for none.
     n_permutations : int
@@ -273,7 +273,10 @@ def error_similarity(
     Notes
     -----
     Divergences of samples are too large, and no interval that is centred on them makes up for it:
-    the bootstrap and the analytic interval resample what is too large already. The interval of
+    the bootstrap and the analytic interval resample what is too large already. They cover 0 to
+    0.98, and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 0.74 of data sets whose
+    rows differ. The summary shows these only if they are named, with the reason in the note; trust
+    ``p_equal_adjusted``. The interval of
     ``"auto"`` may lie below the divergence that is estimated (above the similarity), as it must
     where systems are alike; its limit is a similarity of exactly 1 where the data allow that.
 
@@ -310,12 +313,12 @@ def error_similarity(
             f"{rng!r}; give a seed, such as rng=1, or leave folder out"
         )
     check_numbers(n_permutations=n_permutations)
-    lost = bool(paired)
+    lost, metric = bool(paired), error_similarity_metric(alpha, mixture, base)
     ask = Ask(
         pairs=pairs,
         by=by,
         no_response=no_response,
-        n_resamples=0 if lost else n_resamples,
+        n_resamples=0 if lost else replicates_of(metric, n_resamples),
         n_draws=0 if lost else n_draws,
         sampler=sampler,
         cluster=cluster,
@@ -331,7 +334,7 @@ def error_similarity(
             "folder": folder,
         },
     )
-    result = analyse(trials, error_similarity_metric(alpha, mixture, base), ROWS, ask)
+    result = analyse(trials, metric, ROWS, ask)
     return _estimate_alone(result) if lost else result
 
 

@@ -9,7 +9,7 @@ from alikely._base.random import RandomState
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.estimates.consistency import CORRECTNESS
-from alikely.estimates.doors import Ask, Kind, analyse
+from alikely.estimates.doors import Ask, Kind, analyse, replicates_of
 from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.margins import MARGINS
 from alikely.estimates.options import OPTIONS
@@ -39,7 +39,7 @@ def compare(
     by: By = "condition",
     *,
     no_response: Literal["error", "drop"] = "error",
-    n_resamples: int = 10_000,
+    n_resamples: int | None = None,
     n_draws: int = 4_000,
     n_null: int = 10_000,
     bayes_factor: bool = True,
@@ -64,7 +64,10 @@ def compare(
         As in `error_consistency`.
     metric : str or Metric
         Name or short name of a registered metric (`alikely.metrics.metrics`), or one of your own.
-    pairs, by, no_response, n_resamples, n_draws, cluster, ci_prob, ci_kind, rng, progressbar
+    n_resamples : int, optional
+        Bootstrap replicates; 0 for none. Default: 10,000, and none for metrics whose bootstrap is
+        known to be wrong (error similarity).
+    pairs, by, no_response, n_draws, cluster, ci_prob, ci_kind, rng, progressbar
         As in `error_consistency`. For metrics that are not symmetric, such as
         ``"copy_probability"``, the first of a pair is the reference; pairs of one kind stand in
         both orders.
@@ -108,11 +111,12 @@ def compare(
         )
     of_kind = {name: value for name, value in options.items() if name in kind.options}
     of_metric = {name: value for name, value in options.items() if name not in kind.options}
+    made = get_metric(found, **of_metric)
     ask = Ask(
         pairs=pairs,
         by=by,
         no_response=no_response,
-        n_resamples=n_resamples,
+        n_resamples=replicates_of(made, n_resamples),
         n_draws=n_draws,
         n_null=n_null,
         bayes_factor=bayes_factor,
@@ -126,4 +130,4 @@ def compare(
         progressbar=progressbar,
         options=of_kind,
     )
-    return analyse(trials, get_metric(found, **of_metric), kind, ask)
+    return analyse(trials, made, kind, ask)

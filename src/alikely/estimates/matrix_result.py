@@ -30,7 +30,7 @@ from alikely.estimates.latex import printed
 from alikely.estimates.matrix_answers import answers_of
 from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
-from alikely.metrics.metric import analytic_interval
+from alikely.metrics.intervals import analytic_interval
 
 __all__ = ["MatrixResult"]
 
@@ -302,16 +302,20 @@ class MatrixResult(Tree):
         n_places = np.isfinite(row).sum(axis=0)
         mean = np.where(n_places, np.nansum(row, axis=0), np.nan) / np.maximum(n_places, 1)
         order = np.argsort(-mean, kind="stable")[: min(k, (n_places > 0).sum())]
-        # Conditions have trials of their own.
-        square = np.where(np.isfinite(row), error**2, 0.0).sum(axis=0)
-        value, se = mean[order], np.sqrt(square[order]) / n_places[order]
         prob = float(self.data.attrs["ci_prob"])
-        z = special.ndtri((1 + prob) / 2)
-        plain = np.stack([value - z * se, value + z * se], axis=1)
-        own = analytic_interval(self.metric, value, se, z)
-        bounds = np.where((n_places[order] == 1)[:, None], own, plain)
         lower, upper = bound_names("analytic", "ci", prob)
-        columns = {"estimate": value, "se": se, lower: bounds[:, 0], upper: bounds[:, 1]}
+        if self.metric.all_pairs is None:
+            parts = [
+                combined(self, {self._pair((observer, self.observers[j])): 1.0}) for j in order
+            ]
+            names = ("estimate", "se", lower, upper)
+            columns: dict[str, Any] = {name: [part[name] for part in parts] for name in names}
+        else:
+            # Conditions have trials of their own.
+            square = np.where(np.isfinite(row), error**2, 0.0).sum(axis=0)
+            value, se = mean[order], np.sqrt(square[order]) / n_places[order]
+            bounds = analytic_interval(self.metric, value, se, special.ndtri((1 + prob) / 2))
+            columns = {"estimate": value, "se": se, lower: bounds[:, 0], upper: bounds[:, 1]}
         return pd.DataFrame(
             columns | {"n_places": n_places[order]},
             index=pd.Index(np.array(self.observers)[order], name="other"),

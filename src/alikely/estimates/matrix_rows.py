@@ -9,15 +9,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import known_columns
 from alikely._base.intervals import Intervals, bound_names, chosen_methods
 from alikely.estimates.matrix_answers import influences
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
+from alikely.estimates.weighted_sums import sum_interval
 from alikely.inference.combined import combined_influence
+from alikely.inference.pooled import pooled_sum
 from alikely.metrics import Metric, consistency
-from alikely.metrics.metric import analytic_interval
+from alikely.metrics.intervals import analytic_interval, within
 
 if TYPE_CHECKING:
     from alikely.estimates.matrix_result import MatrixResult
@@ -84,10 +87,9 @@ def rows_of(
         limits["posterior"] = np.stack(
             [estimates[name].values.ravel()[flat] for name in POSTERIOR], axis=1
         )
-    methods = chosen_methods(
-        "all" if intervals is None else intervals, ("analytic", "posterior"), [*limits], ""
-    )
-    for school in methods:
+    valid = [name for name in limits if name not in metric.unreliable]
+    first = next((name for name in metric.recommended if name in valid), "")
+    for school in chosen_methods(intervals, ("analytic", "posterior"), valid, first):
         if school not in limits:
             continue
         bounds = limits[school]
@@ -99,6 +101,11 @@ def rows_of(
             # Independence does not ask for the order of a pair.
             grid = estimates[name].values
             frame[name] = grid[place, pair] if result.place else grid[pair]
+    named = [] if columns is None or columns == "all" else list(columns)
+    known_columns(frame, named, "columns")
+    if intervals != "all" and columns != "all":
+        hidden = {*metric.requested, *(("log10_p",) if "p_adjusted" in frame else ())}
+        frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
     defined = np.isfinite(value)
     bounds = limits.get("posterior", np.zeros((len(flat), 2)))
     frame["note"] = joined(
@@ -183,36 +190,24 @@ def combined(
             f"differences and means within a matrix need influences, which {metric.name} has not; "
             f"analyse these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
         )
-    if metric.all_pairs is not None:
-        parts = _from_matrices(result, ends, weight)
-    else:
-        used, local = np.unique(ends, return_inverse=True)
-        parts = [
-            _weighted(metric, counts, weight, packed.unpacked(used), local.reshape(ends.shape))
-            for packed, counts in zip(result.answers(), _counts(result, ends), strict=True)
-        ]
-    defined = [part for part in parts if part.n_pairs]
+    prob = float(result.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
     if against is None:
         against = np.nan if metric.independent is None else metric.independent
-    estimate = float(np.mean([part.value for part in defined])) if defined else np.nan
-    se = float(np.linalg.norm([part.se for part in defined])) / max(len(defined), 1)
-    se = se if defined else np.nan
-    prob = float(result.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
-    if len(weight) == 1 == len(defined):
-        bounds = analytic_interval(
-            metric, np.array([estimate]), np.array([se]), special.ndtri((1 + prob) / 2)
-        )[0]
+    if metric.all_pairs is None:
+        found = _of_tables(result, ends, weight, prob)
     else:
-        bounds = estimate + np.array([-1, 1]) * special.ndtri((1 + prob) / 2) * se
+        found = _of_influences(result, ends, weight, prob)
     names = bound_names("analytic", "ci", prob)
+    away = abs(found.center - against) / found.se if found.se > 0 else np.nan
     return pd.Series(
         {
-            "estimate": estimate,
-            "se": se,
-            **dict(zip(names, bounds.tolist(), strict=True)),
-            "p": 2 * float(special.ndtr(-abs(estimate - against) / se)) if se > 0 else np.nan,
-            "n_pairs": min((part.n_pairs for part in defined), default=0),
-            "n_places": len(defined),
+            "estimate": found.value,
+            "se": found.se,
+            names[0]: found.lower,
+            names[1]: found.upper,
+            "p": 2 * float(stats.t.sf(away, found.df)),
+            "n_pairs": found.n_pairs,
+            "n_places": found.n_places,
         }
     )
 
@@ -229,50 +224,84 @@ def _counts(result: MatrixResult, ends: NDArray[np.intp]) -> Floats:
 
 
 class _Sum(NamedTuple):
-    """A weighted sum of entries of one place; of no pair where it is undefined."""
+    """A weighted sum of entries over places; of none where it is undefined."""
 
     value: float
+    center: float
     se: float
+    df: float
+    lower: float
+    upper: float
     n_pairs: int
+    n_places: int
 
 
-def _weighted(
-    metric: Metric,
-    counts: Floats,
-    weight: Floats,
-    answers: NDArray[np.int8],
-    ends: NDArray[np.intp],
-) -> _Sum:
-    """Weighted sum of entries; a mean is over those that are defined."""
+NOTHING = _Sum(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, 0)
+
+
+def _of_tables(result: MatrixResult, ends: NDArray[np.intp], weight: Floats, prob: float) -> _Sum:
+    """Weighted sum over tables of correctness; a mean is over those that are defined."""
+    metric, counts = result.metric, _counts(result, ends)
     value = metric.value(counts)
-    weight = _of_defined(weight, np.isfinite(value))
-    used = weight != 0
-    if not used.any():
-        return _Sum(np.nan, np.nan, 0)
-    counts, value, ends, weight = counts[used], value[used], ends[used], weight[used]
-    slopes = np.where(counts > 0, metric.influence(counts), 0.0)
-    slopes *= (weight / counts.sum(axis=1))[:, None]
-    influence = combined_influence(answers, ends[:, 0], ends[:, 1], slopes)
-    return _Sum(float(weight @ value), float(np.linalg.norm(influence)), int(used.sum()))
+    kept = np.array([_of_defined(weight, np.isfinite(row)) for row in value])
+    used = kept != 0
+    there = used.any(axis=1)
+    if not there.any():
+        return NOTHING
+    n_places, place = int(there.sum()), np.nonzero(used)[0]
+    cells, w = counts[used], kept[used] / n_places
+    total = float(w @ value[used])
+    if len(w) > 1:
+        sums = pooled_sum(metric, cells, w, place)
+        slopes = sums.slopes
+    else:
+        slopes = np.where(cells > 0, metric.influence(cells), 0.0) / cells.sum(axis=1)[:, None] * w
+    observers, local = np.unique(ends, return_inverse=True)
+    local = local.reshape(ends.shape)
+    parts = []
+    for k, packed in enumerate(result.answers()):
+        first, second = local[used[k]].T
+        if there[k]:
+            answers = packed.unpacked(observers)
+            parts.append(combined_influence(answers, first, second, slopes[place == k]))
+    moved = np.concatenate(parts)
+    n_pairs = int(used.sum(axis=1)[there].min())
+    if len(w) > 1:
+        found = sum_interval(metric, w, total, sums, moved, prob)
+        ends_of = found.lower, found.upper
+        return _Sum(total, found.center, found.se, found.df, *ends_of, n_pairs, n_places)
+    se = np.asarray(np.linalg.norm(moved))
+    bounds = analytic_interval(metric, np.array(total), se, special.ndtri((1 + prob) / 2))
+    lower, upper = map(float, bounds)
+    return _Sum(total, total, float(se), np.inf, lower, upper, n_pairs, n_places)
 
 
-def _from_matrices(result: MatrixResult, ends: NDArray[np.intp], weight: Floats) -> list[_Sum]:
-    """Weighted sums of entries that are not of correctness, place by place."""
+def _of_influences(
+    result: MatrixResult, ends: NDArray[np.intp], weight: Floats, prob: float
+) -> _Sum:
+    """Weighted sum of entries that are not of correctness, averaged over places."""
     n, (low, high) = len(result.observers), np.sort(ends, axis=1).T
     pair = low * n - low * (low + 1) // 2 + high - low - 1
     grid = result.estimates["estimate"].values
     values = grid.reshape(-1, grid.shape[-1])[:, pair]
-    kept = [_of_defined(weight, np.isfinite(row)) for row in values]
+    kept = np.array([_of_defined(weight, np.isfinite(row)) for row in values])
+    there = (kept != 0).any(axis=1)
+    if not there.any():
+        return NOTHING
     full = np.zeros((len(kept), 1, grid.shape[-1]))
     full[:, 0, pair] = kept
-    return [
-        _Sum(
-            float(own @ np.where(own != 0, row, 0.0)),
-            float(np.linalg.norm(psi)),
-            int(np.count_nonzero(own)),
-        )
-        for own, row, psi in zip(kept, values, influences(result, list(full)), strict=True)
-    ]
+    n_places, metric = int(there.sum()), result.metric
+    value = float(np.where(kept != 0, kept * values, 0.0).sum()) / n_places
+    se = float(np.linalg.norm([np.linalg.norm(psi) for psi in influences(result, list(full))]))
+    se /= n_places
+    z = special.ndtri((1 + prob) / 2)
+    if len(weight) == 1 == n_places:
+        bounds = analytic_interval(metric, np.array(value), np.array(se), z)
+    else:
+        bounds = within(metric, value + np.array([-1, 1]) * z * se, weight)
+    n_pairs = int((kept != 0).sum(axis=1)[there].min())
+    lower, upper = map(float, bounds)
+    return _Sum(value, value, se, np.inf, lower, upper, n_pairs, n_places)
 
 
 def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:

@@ -8,15 +8,19 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from alikely.estimates.comparison import contrast, difference
+from alikely._base.intervals import Intervals
+from alikely.estimates.comparison import difference
 from alikely.estimates.result import Result
+from alikely.estimates.weighted_sums import contrast
 from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["compared_observers", "machine_means", "observer_differences"]
 
 
-def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | None:
-    """Mean of each machine over its pairs with observers of another kind, by every school.
+def machine_means(
+    result: Result, kinds: Mapping[str, str], intervals: Intervals = None
+) -> pd.DataFrame | None:
+    """Compute the mean of each machine over its pairs with observers of another kind.
 
     Parameters
     ----------
@@ -24,12 +28,15 @@ def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | No
         An analysis.
     kinds : mapping
         Kind of each observer; a group is of the kind that it is called by.
+    intervals : None, "all" or sequence of str
+        As in `alikely.mean`.
 
     Returns
     -------
     pandas.DataFrame or None
-        One row per machine: ``machine, n_pairs, estimate, se``, bounds ``<school>_lb, _ub`` and
-        ``note``, highest first; None if no machine has several pairs.
+        One row per machine: ``machine, n_pairs, estimate, se``, bounds ``<method>_lb, _ub`` and
+        ``note``, highest first; None if no machine has several pairs. With ``intervals=None``
+        bounds are ``lb, ub``, and ``method`` says by which.
     """
     pairs = result.pairs
     first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
@@ -40,18 +47,22 @@ def machine_means(result: Result, kinds: Mapping[str, str]) -> pd.DataFrame | No
             entries.setdefault(machine, []).append(i)
     if all(len(own) < 2 for own in entries.values()):
         return None
-    notes = result.summary()["note"].str.split("; ")
+    notes = result.summary(intervals=[])["note"].str.split("; ")
     rows = []
     for machine, own in entries.items():
         weights = np.zeros(len(pairs))
         weights[own] = 1 / len(own)
-        schools = contrast(result, weights)
-        row = {"machine": machine, "n_pairs": len(own)}
-        row |= schools.loc["analytic", ["estimate", "se"]].to_dict()
-        for school in schools.index:
-            lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
-            row |= {f"{school}_lb": schools.loc[school, lower]}
-            row |= {f"{school}_ub": schools.loc[school, upper]}
+        schools = contrast(result, weights, intervals=intervals)
+        row: dict[str, object] = {"machine": machine, "n_pairs": len(own)}
+        row["estimate"] = float(result.estimates["estimate"].values[own].mean())
+        row["se"] = schools["se"].iloc[0] if len(schools) else np.nan
+        lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
+        if intervals is None:
+            row |= {"lb": np.nan, "ub": np.nan, "method": ""}
+        for school, told_of in schools.iterrows():
+            stem = f"{school}_" if intervals is not None else ""
+            row |= {f"{stem}lb": told_of[lower], f"{stem}ub": told_of[upper]}
+            row |= {"method": school} if intervals is None else {}
         # What is said of each of its pairs holds of their mean.
         common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
         told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
@@ -85,8 +96,10 @@ def compared_observers(result: Result) -> list[str]:
     return [str(name) for name in counts.index[counts > 1]]
 
 
-def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
-    """Differences between the means of observers over their entries, by every school.
+def observer_differences(
+    result: Result, most: int = 66, intervals: Intervals = None
+) -> pd.DataFrame:
+    """Compute differences between the means of observers over their entries.
 
     Parameters
     ----------
@@ -94,11 +107,13 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
         An analysis.
     most : int
         Of more differences those from the observer with the highest mean alone are taken.
+    intervals : None, "all" or sequence of str
+        As in `alikely.difference`.
 
     Returns
     -------
     pandas.DataFrame
-        ``observer, other, difference, se``, bounds of the schools that the result has, ``p_value``
+        ``observer, other, difference, se``, bounds by method, ``p_value``
         (analytic, two-sided), ``p_value_bh``, adjusted over all rows by Benjamini and Hochberg, and
         ``note``. Observers are these; where trials are clustered, clusters are drawn anew.
 
@@ -125,8 +140,9 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
         chosen = [(names[0], name) for name in names[1:]]
     rows = []
     for one, other in chosen:
-        schools = difference(result, {"observer": one}, {"observer": other})
-        told = schools.loc["analytic"]
+        first, second = {"observer": one}, {"observer": other}
+        schools = difference(result, first, second, intervals=intervals)
+        told = difference(result, first, second, intervals=["analytic"]).iloc[0]
         row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
         for school in schools.index:
             ends = [name for name in schools if str(name).endswith(("_lb", "_ub"))]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import As, Sort, given_as, ordered
+from alikely._base.frames import As, Sort, given_as, known_columns, ordered
 from alikely._base.html import ROWS, html_of
-from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
+from alikely._base.intervals import CiKind, Intervals, bound_names
 from alikely.data.repeats import ONE_ANSWER, unequal_answers
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
@@ -28,13 +28,14 @@ from alikely.estimates.sentences import (
     is_wide,
     result_sentence,
     result_table,
+    shown_methods,
 )
 from alikely.estimates.tree import Tree
 from alikely.inference.cell_limits import WITHOUT_DRAWS, quantiles_of
 from alikely.inference.resampling import bca_of_table
 from alikely.inference.weighted import holding, student_deviate
 from alikely.metrics import consistency
-from alikely.metrics.metric import analytic_interval
+from alikely.metrics.intervals import analytic_interval
 from alikely.stats.intervals import interval
 from alikely.stats.multiplicity import adjusted_p_values
 
@@ -46,7 +47,6 @@ CHAINS = "chains"
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
 TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
 School = Literal["analytic", "bootstrap", "bca", "posterior"]
-SCHOOLS: tuple[School, ...] = ("analytic", "bootstrap", "posterior")
 
 # What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
 CLUSTERS = {
@@ -157,48 +157,65 @@ class Result(Tree):
         sort: Sort = None,
         as_: As = "pandas",
     ) -> pd.DataFrame | Any:
-        """Tidy table, one row per pair and group.
+        """List the estimates with their intervals, one row per pair and group.
+
+        Each row has the one interval that is recommended for the metric, if the result has it:
+        that of the posterior, if it is of the same quantity and knows of the clusters. It has one
+        test against independent observers, ``p_null``, whose level is closer to the nominal one
+        than that of Fisher's exact test.
 
         Parameters
         ----------
         ci_prob : float, optional
-            Probability of the intervals, in (0, 1); as in the analysis if not given.
+            Probability of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
             Equal-tailed or highest-density, for the bootstrap and the posterior alike.
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "bca", "posterior"}
-            The recommended interval, every valid one with all columns, or those of these methods.
+            - None: the recommended interval, and that of a posterior of another quantity
+            - ``"all"``: every method that is valid for the metric (without BCa), and every column
+            - methods: those of them that the result has, also if they are known to be wrong; the
+              note then says why
         columns : "all" or sequence of str, optional
-            Further columns to show.
+            Further columns, or all. Columns that are known to be wrong have to be named.
         sort : str or sequence of str, optional
             Columns to order the rows by, the most important first; ``"-estimate"`` puts the
-            largest first. What is missing stands last.
+            largest first. Missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Whose table is wanted; polars must be installed for its own.
+            Library of the table; polars must be installed for its own.
 
         Returns
         -------
         pandas.DataFrame
-            Or a table of the library asked for. ``dataset, condition, observer_a, observer_b,
-            n_trials, accuracy_a, accuracy_b, estimate, se`` and what the metric has beside it (of
-            error consistency ``accuracy_gap``, first less second, ``kappa_min, kappa_max``, what
-            the accuracies allow, and ``less_biased``); bounds of each school, with kind and
-            probability in the column names; ``posterior_median``; ``undefined_share`` of the
-            bootstrap replicates; ``p_null`` (the test against independent observers; ``p_null_bh``
-            adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats);
-            ``note``: why something is undefined or not to be trusted ("these data cannot tell": the
-            posterior interval is wider than .5).
+            Or a table of the library asked for, with columns
+
+            - ``dataset, condition, observer_a, observer_b``
+            - ``n_trials, accuracy_a, accuracy_b, estimate, se``
+            - what the metric has in addition; on request, for error consistency, ``accuracy_gap``
+              (first minus second), ``kappa_min, kappa_max`` (given the accuracies), ``less_biased``
+            - bounds, with method, kind and probability in their names; ``posterior_median``;
+              ``undefined_share`` of the bootstrap replicates
+            - ``p_null``, of observers who err independently; on request ``p_null_bh`` (adjusted
+              over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
+            - ``note``: why a value is undefined or an interval is not reliable
 
         Raises
         ------
         ValueError
-            If the probability, the kind, a school, a column to sort by or the library is not valid.
+            If the probability, the kind, a method, a column or the library is not valid.
         ImportError
             If the library is not installed.
+
+        Examples
+        --------
+        >>> import alikely as al
+        >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
+        >>> [name for name in result.summary() if name.endswith("_lb")]
+        ['posterior_eti95_lb']
+        >>> [name for name in result.summary(intervals="all") if name.endswith("_lb")]
+        ['analytic_ci95_lb', 'bootstrap_eti95_lb', 'posterior_eti95_lb']
         """
         ci_prob, ci_kind = self.interval_options(ci_prob, ci_kind)
-        methods: tuple[Any, ...] = chosen_methods(
-            "all" if intervals is None else intervals, (*SCHOOLS, "bca"), SCHOOLS, ""
-        )
+        methods = shown_methods(self, intervals, ci_kind)
         n_trials, accuracy_a, accuracy_b = self._trials()
         estimates = self.estimates
         frame = self.pairs.assign(
@@ -214,9 +231,7 @@ class Result(Tree):
         width: Floats | None = None
         few = ""
         for school in methods:
-            closed = school == "posterior" and self.without_draws
-            if school != "analytic" and _group(school) not in self.data.children and not closed:
-                continue
+            closed = school == "posterior" and "posterior" not in self.data.children
             kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
             if closed:
                 low, median, high = self._quantiles(ci_prob, ci_kind).T
@@ -232,7 +247,8 @@ class Result(Tree):
                     few = f"only {n_draws} posterior draws: none is to lie beyond a limit"
             for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
                 frame[name] = bound
-        if "bootstrap" in self.data.children:
+        every = intervals == "all" or columns == "all"
+        if "bootstrap" in self.data.children and (every or {"bootstrap", "bca"} & {*methods}):
             frame["undefined_share"] = np.isnan(self.draws("bootstrap")).mean(axis=0)
         tests = {name: estimates[name].values for name in TESTS if name in estimates}
         if "p_null" in tests:
@@ -240,7 +256,13 @@ class Result(Tree):
         for name in TESTS:
             if name in tests:
                 frame[name] = tests[name]
-        frame["note"] = self._notes(frame, width, few)
+        named = [] if columns is None or columns == "all" else list(columns)
+        known_columns(frame, named, "columns")
+        hidden = {name for name in self.metric.unreliable if name not in named}
+        if not every:
+            hidden |= {*self.metric.requested, *[name for name in TESTS if name in tests][1:]}
+        frame["note"] = self._notes(frame, width, few, [*methods, *named])
+        frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
         return given_as(ordered(frame, sort), as_)
 
     def sentence(
@@ -391,7 +413,9 @@ class Result(Tree):
         levels = [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2]
         return quantiles_of(self.metric.limits)(self.table["cells"].values, levels)
 
-    def _notes(self, frame: pd.DataFrame, width: Floats | None, few: str) -> list[str]:
+    def _notes(
+        self, frame: pd.DataFrame, width: Floats | None, few: str, shown: Sequence[str]
+    ) -> list[str]:
         estimates = self.estimates
         undefined = estimates["undefined"].values.astype(object)
         defined = undefined == ""
@@ -411,6 +435,9 @@ class Result(Tree):
         if numbered := self.table.attrs.get("numbered", ""):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))
+        for name, reason in self.metric.unreliable.items():
+            if name in shown:
+                remarks.append(np.full(len(frame), reason, dtype=object))
         # What leaves no estimate often leaves no posterior either: once is enough.
         return joined(remarks)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from alikely._base.frames import Sort, known_columns
-from alikely._base.intervals import CiKind, bound_names, percent
+from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods, percent
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import MISSING, counted, number, p_words, span
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from alikely.metrics import Metric
 
 __all__ = [
+    "METHODS",
     "PLACES",
+    "available_methods",
     "bounds_of",
     "capital",
     "cautions",
@@ -34,10 +36,13 @@ __all__ = [
     "posterior_words",
     "result_sentence",
     "result_table",
+    "shown_methods",
     "trial_words",
 ]
 
 PLACES = ("dataset", "condition")
+# Methods that ``"all"`` stands for, in the order of columns and rows.
+METHODS = ("analytic", "bootstrap", "posterior")
 # A number of its own, not one in a name.
 NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w-]|[.,]\d)")
 # So many remarks a sentence names; the table has all.
@@ -45,43 +50,92 @@ MOST_NOTES = 3
 CHAINS = " by Markov chains"
 
 
-def chosen_interval(result: Result, interval: str | None) -> School:
-    """The school whose interval is reported, once it is known to be there.
+def available_methods(result: Result, ci_kind: str = "eti") -> list[School]:
+    """Methods by which a result has intervals."""
+    there: list[School] = ["analytic"]
+    if "bootstrap" in result.data.children:
+        there += ["bootstrap", "bca"]
+    # Limits without draws are equal-tailed.
+    if "posterior" in result.data.children or (result.without_draws and ci_kind == "eti"):
+        there.append("posterior")
+    return there
 
-    Without a wish it is the posterior, which holds what it promises where errors are few; the
-    bootstrap, where that is of another quantity or does not know of all that clusters do; else the
-    analytic one.
+
+def chosen_interval(
+    result: Result, interval: str | None, ci_kind: Any = None
+) -> School | Literal[""]:
+    """Choose the method whose interval is reported.
+
+    Parameters
+    ----------
+    result : Result
+    interval : str or None
+        A method; None for the one that its metric recommends most of those that the result has and
+        that are not known to be wrong. A posterior that ignores clusters comes last.
+    ci_kind : {"eti", "hdi"}, optional
+        As in the analysis if not given.
+
+    Returns
+    -------
+    str
+        Empty if no method is valid.
 
     Raises
     ------
     ValueError
-        If there is no such school, or the result has no draws of it.
+        If there is no such method, or the result has no draws of it.
     """
-    # Limits without draws are there for who asks for them: draws were not wanted.
-    if interval == "posterior" and result.without_draws:
-        return "posterior"
-    there: list[School] = ["analytic"]
-    if "bootstrap" in result.data.children:
-        there += ["bootstrap", "bca"]
-    if "posterior" in result.data.children:
-        there.append("posterior")
+    metric = result.metric
+    there = available_methods(result, result.interval_options(None, ci_kind)[1])
     if interval is None:
-        same = result.metric.posterior_label == "posterior"
-        if "posterior" in there and same and not result.cluster_note():
-            return "posterior"
-        return next(s for s in ("bootstrap", "posterior", "analytic") if s in there)
-    for school in there:
-        if school == interval:
-            return school
+        known = [name for name in metric.recommended if name not in metric.unreliable]
+        if result.cluster_note():
+            known.sort(key=lambda name: name == "posterior")
+        return next((own for name in known for own in there if own == name), "")
+    for method in there:
+        if method == interval:
+            return method
     raise ValueError(
         f"interval must be one that this result has ({listed(there)}); got {interval!r}"
         f"{nearest(interval, there)}"
     )
 
 
+def shown_methods(result: Result, intervals: Intervals, ci_kind: Any = None) -> tuple[Any, ...]:
+    """Methods whose intervals a table shows, of those that a result has.
+
+    Parameters
+    ----------
+    result : Result
+    intervals : None, "all" or sequence of str
+        As in `alikely.Result.summary`.
+    ci_kind : {"eti", "hdi"} or None
+        As in the analysis if None.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ValueError
+        If a method is unknown.
+    """
+    metric = result.metric
+    there = available_methods(result, result.interval_options(None, ci_kind)[1])
+    valid = [name for name in METHODS if name in there and name not in metric.unreliable]
+    first = chosen_interval(result, None, ci_kind)
+    shown = chosen_methods(intervals, (*METHODS, "bca"), valid, first)
+    if intervals is None and "posterior" in there and metric.posterior_label != "posterior":
+        # Of another quantity, such as a correlation corrected for noise.
+        shown = tuple(dict.fromkeys((*shown, "posterior")))
+    # Limits without draws that are named, but not equal-tailed, end in an error.
+    return tuple(name for name in shown if name in available_methods(result))
+
+
 def result_table(
     result: Result,
-    school: School,
+    school: School | Literal[""],
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
     *,
@@ -94,7 +148,8 @@ def result_table(
     Parameters
     ----------
     result : Result
-    school : {"analytic", "bootstrap", "bca", "posterior"}
+    school : {"analytic", "bootstrap", "bca", "posterior", ""}
+        Empty for no interval.
     ci_prob, ci_kind, sort
         As in `alikely.Result.summary`.
     columns : sequence of str, optional
@@ -113,10 +168,12 @@ def result_table(
         If a column is unknown.
     """
     prob, kind = result.interval_options(ci_prob, ci_kind)
-    frame = result.summary(prob, kind, [school], sort=sort)
+    shown = [school] if school else []
     if columns is not None:
-        known_columns(frame, columns, "columns")
-        return frame[list(columns)]
+        every = result.summary(prob, kind, shown, columns="all", sort=sort)
+        known_columns(every, columns, "columns")
+        return every[list(columns)]
+    frame = result.summary(prob, kind, shown, sort=sort)
     if places is None:
         places = [name for name in PLACES if frame[name].nunique() > 1]
     rests = result.metric.rests_on[0]
@@ -125,7 +182,7 @@ def result_table(
     chosen = [*places, "observer_a", "observer_b", "n_trials"]
     chosen += [name for name in (rests,) if name in frame and name not in chosen]
     chosen += ["estimate", *(["posterior_median"] if school == "posterior" else [])]
-    chosen += bounds_of(school, kind, prob)
+    chosen += bounds_of(school, kind, prob) if school else ()
     return frame[[*chosen, *(["note"] if (frame["note"] != "").any() else [])]]
 
 
@@ -153,10 +210,14 @@ def result_sentence(
     -------
     str
     """
-    school = chosen_interval(result, interval)
     prob, kind = result.interval_options(ci_prob, ci_kind)
-    frame = result.summary(prob, kind, [school]).reset_index(drop=True)
-    say = _Words(result, frame, school, prob, kind, digits)
+    school = chosen_interval(result, interval, kind)
+    shown = [school] if school else []
+    more = [name for name in ("p_null_bh",) if "p_null" in result.estimates]
+    frame = result.summary(prob, kind, shown, columns=more).reset_index(drop=True)
+    if not school:
+        frame[[*bounds_of("analytic", kind, prob)]] = np.nan
+    say = _Words(result, frame, school or "analytic", prob, kind, digits)
     return say.one() if len(frame) == 1 else say.many()
 
 
@@ -383,10 +444,13 @@ class _Words:
         parts = [f"Over {what}{where}, {label} {spread}."]
         if len(defined) < len(frame):
             parts.append(f"Undefined: {len(frame) - len(defined)} ({self.reasons()}).")
-        parts.append(
-            f"The intervals ({self.method()}, over {self.ground()}) speak for "
-            f"{self.population()}; each holds alone, unadjusted for their number."
-        )
+        if frame[self.lower].isna().all():
+            parts.append(f"No {interval_words(self.school, self.kind, self.prob)} is valid here.")
+        else:
+            parts.append(
+                f"The intervals ({self.method()}, over {self.ground()}) speak for "
+                f"{self.population()}; each holds alone, unadjusted for their number."
+            )
         notes = frame["note"].where(value.notna(), "")
         parts += [self.tests(), cautions(notes, what.split()[-1])]
         return " ".join(filter(None, parts))

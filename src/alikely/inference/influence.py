@@ -23,7 +23,7 @@ from alikely.inference.evaluation import Evaluator, evaluator
 from alikely.inference.weighted import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
-__all__ = ["covariance", "covariance_of", "estimate", "freedom_of"]
+__all__ = ["covariance", "covariance_of", "estimate", "freedom_of", "influence_of"]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -246,6 +246,39 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
         left.append(_open(block))
     effective = np.where(used @ np.concatenate(left), effective_images(moved), np.inf)
     return freedom_of_sums(total, sampled, fourth, np.maximum(n_shown, 1)), effective
+
+
+def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:
+    """Influence of every trial (or cluster) on a sum over tables of correctness.
+
+    Parameters
+    ----------
+    table : xarray.Dataset
+        As in `covariance`.
+    slopes : ndarray, shape (pair, 4)
+        Change of the sum with one trial more in each cell.
+    cluster : str, optional
+        As in `estimate`.
+
+    Returns
+    -------
+    ndarray, shape (trial,)
+        Of trials (or clusters) that any pair rests on.
+
+    Examples
+    --------
+    >>> from alikely.data import from_counts
+    >>> influence_of(from_counts([1, 0, 1, 1]), np.array([[0.5, 0, -0.5, 0]]), None).tolist()
+    [0.5, -0.5, 0.0]
+    """
+    moved, used = np.zeros((2, table.sizes["trial"]))
+    for block in blocks(table):
+        moved[block.trials] = np.einsum("pc,pct->t", slopes[block.rows], block.shares())
+        used[block.trials] = block.shown().any(axis=0)
+    if cluster is not None:
+        numbers = cluster_numbers(table, cluster)
+        moved, used = (np.bincount(numbers, part) for part in (moved, used))
+    return np.asarray(moved[used > 0])
 
 
 Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]

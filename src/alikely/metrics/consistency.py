@@ -368,6 +368,7 @@ ERROR_CONSISTENCY = register(
         independent=0.0,
         derived={**ACCURACY_COLUMNS, "less_biased": _less_biased},
         limits="kappa",
+        requested=("accuracy_gap", "kappa_min", "kappa_max", "less_biased"),
         sources=("10.48550/arXiv.2006.16736", "10.48550/arXiv.2507.06645"),
     )
 )

@@ -567,6 +567,7 @@ MISCLASSIFICATION_AGREEMENT = register(
         label_undefined_reason,
         short="MA",
         beside=("n_joint_errors", "expected"),
+        requested=("n_errors_a", "n_errors_b"),
         distinct=distinct_agreement,
         # Measured (docs/benchmarks.md): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
         trust=TRUST["labels"]._replace(

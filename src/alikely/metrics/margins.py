@@ -494,6 +494,7 @@ def margin_metric(method: Method = "pearson") -> Metric:
         scale="fisher",
         # The correction for attenuation is one of linear correlations.
         beside=(("reliability", "ceiling", "corrected") if method == "pearson" else ()) + FREED,
+        requested=("corrected",),
         draws="margins",
         posterior_label="noise-free",
         options={"method": method},

@@ -28,7 +28,6 @@ __all__ = [
     "Metric",
     "Scale",
     "Trust",
-    "analytic_interval",
     "find_metric",
     "get_metric",
     "metric_again",
@@ -58,6 +57,8 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "options": ("n_trials", "questions"),
     "probabilities": ("n_trials", "questions"),
 }
+# Methods of intervals, the best first: the posterior covers where errors are few.
+RECOMMENDED = ("posterior", "bootstrap", "analytic")
 DRAWS: Mapping[str, str] = {
     "correctness": "cells", "labels": "labels", "readings": "readings", "options": "options",
     "probabilities": "options",
@@ -139,6 +140,15 @@ class Metric:
         in matrices, from what `all_pairs` says; none if empty.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
+    recommended : tuple of str
+        Methods for the interval of an entry, the best first: tables and sentences show the first
+        that a result has. By default the posterior, the bootstrap, the analytic one; without the
+        posterior where that is of another quantity.
+    unreliable : mapping of str to str
+        Methods, and columns of `beside`, that are known to be wrong, and why: tables show them only
+        if they are named, with the reason as a note.
+    requested : tuple of str
+        Columns of `beside` and `derived` that tables show only on request.
     rests_on : (str, str)
         Variable and heading of the count that tables show; by `counts` if not given.
     trust : Trust
@@ -199,6 +209,9 @@ class Metric:
     draws: str = BY_COUNTS
     limits: Limits = ""
     posterior_label: str = "posterior"
+    recommended: tuple[str, ...] = BY_COUNTS
+    unreliable: Mapping[str, str] = NONE
+    requested: tuple[str, ...] = ()
     rests_on: tuple[str, str] = BY_COUNTS
     trust: Trust = BY_COUNTS
     caution: Callable[[NDArray[Any]], NDArray[Any]] | None = None
@@ -227,6 +240,9 @@ class Metric:
             "label": label,
             "short": self.short or label,
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
+            "recommended": RECOMMENDED[self.posterior_label != "posterior" :]
+            if self.recommended is BY_COUNTS
+            else self.recommended,
             "rests_on": RESTS_ON[self.counts] if self.rests_on is BY_COUNTS else self.rests_on,
             "trust": TRUST[self.counts] if self.trust is BY_COUNTS else self.trust,
             "crosses_repeats": self.counts not in ONE_ANSWER
@@ -281,6 +297,12 @@ def _check_metric(metric: Metric) -> None:
         raise ValueError(
             "limits of a metric must be 'kappa', of correctness, 'options', of options, or '' for "
             f"none; got {metric.limits!r} of {metric.counts}"
+        )
+    methods = (*RECOMMENDED, "bca")
+    if metric.recommended is not BY_COUNTS and not set(metric.recommended) <= set(methods):
+        raise ValueError(
+            f"recommended of a metric must be of {', '.join(map(repr, methods))}, the best first; "
+            f"got {metric.recommended!r}"
         )
     if metric.draws == "rows" and not {"alpha", "mixture", "base"} <= set(metric.options):
         raise ValueError(
@@ -532,42 +554,3 @@ def find_metric(text: str) -> Metric:
     if not isinstance(found, Metric):
         raise ValueError(f"{text!r} is no Metric, but of type {type(found).__name__}")
     return get_metric(found)
-
-
-def analytic_interval(
-    metric: Metric, estimate: NDArray[Any], se: NDArray[Any], deviate: float | NDArray[Any]
-) -> Floats:
-    """Normal interval on the metric's own scale.
-
-    Parameters
-    ----------
-    metric : Metric
-        Gives scale and bounds.
-    estimate, se : ndarray, shape (...)
-        Estimates with standard errors.
-    deviate : float or ndarray, shape (...)
-        Standard normal deviate, such as 1.96; or of Student, one for each estimate.
-
-    Returns
-    -------
-    ndarray, shape (..., 2)
-        NaN where the standard error is, or the estimate stands at a bound of a scale that is
-        infinite there.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> analytic_interval(al.metrics.ERROR_CONSISTENCY, np.array(0.5), np.array(0.1), 2.0)
-    array([0.3, 0.7])
-    """
-    value, half = np.asarray(estimate, np.float64), deviate * np.asarray(se, np.float64)
-    if metric.scale == "identity":
-        return np.stack([value - half, value + half], axis=-1)
-    low, high = (-1.0, 1.0) if metric.scale == "fisher" else metric.bounds
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Fisher's z and the logit are one function on unlike ranges: a share of the way through.
-        share = (value - low) / (high - low)
-        center = np.log(share) - np.log1p(-share)
-        half = half / ((high - low) * share * (1 - share))
-        ends = np.stack([center - half, center + half], axis=-1)
-        return np.asarray(low + (high - low) / (1 + np.exp(-ends)))

@@ -351,6 +351,7 @@ def _metric(
             label=label,
             short=short,
             beside=beside,
+            requested=BESIDE[2:],
             sources=("10.48550/arXiv.2502.04313",),
             module=__name__,
             **more,

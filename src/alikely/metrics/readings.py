@@ -294,6 +294,7 @@ def _metric(
             # short wherever readers agree well.
             scale="logit",
             beside=("n_readers", "n_missing", "n_rare", "error_consistency"),
+            requested=("n_rare",),
             module=__name__,
             **more,
         )

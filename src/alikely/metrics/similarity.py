@@ -9,6 +9,7 @@ References
 from __future__ import annotations
 
 import functools
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,20 @@ from alikely.metrics.metric import Metric, register
 from alikely.metrics.trust import TRUST
 
 __all__ = ["ERROR_SIMILARITY", "error_similarity_metric"]
+
+# Measured (models/paired_errors/README.md).
+UNRELIABLE = MappingProxyType(
+    {
+        "analytic": "coverage 0 to 0.96: divergences of samples are too large; use the posterior "
+        "interval",
+        "bootstrap": "coverage 0 to 0.98: resampling repeats the upward bias of divergences; use "
+        "the posterior interval",
+        "bca": "coverage 0 to 0.93: resampling repeats the upward bias of divergences; use the "
+        "posterior interval",
+        "log_bayes_factor": "Bayes factor above 3 for equal rows in 0.74 of unequal data sets: use "
+        "p_equal_adjusted",
+    }
+)
 
 
 def error_similarity_metric(
@@ -85,6 +100,15 @@ def error_similarity_metric(
             "model_high",
         ),
         draws="rows",
+        unreliable=UNRELIABLE,
+        requested=(
+            "n_joint_errors",
+            "excess_divergence",
+            "p_equal",
+            "copy_probability",
+            "model_low",
+            "model_high",
+        ),
         # Measured (docs/benchmarks.md): means over pairs are no surer of rows than pairs are.
         trust=TRUST["rows"]._replace(
             pooled=(

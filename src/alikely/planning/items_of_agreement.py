@@ -27,7 +27,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
 from alikely.metrics import Metric, get_metric
-from alikely.metrics.metric import analytic_interval
+from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.readings import Readings
 from alikely.planning.widths import check_trials, check_width
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from alikely._base.intervals import CiKind, check_interval, percent
 from alikely._base.names import listed, nearest
+from alikely._base.numbers import p_words
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
 from alikely.plots._regimes import legend_below
@@ -119,11 +120,10 @@ def plot_classes(
     right.set_ylabel(
         f"errors of {entry['observer_a'].item()}\n/ {entry['observer_b'].item()}", fontsize=8
     )
-    ax.set_title(
-        f"{pair}: similarity {entry['estimate'].item():.2f}, log Bayes factor of one\n"
-        f"distribution for both {entry['log_bayes_factor'].item():.1f}",
-        fontsize=9,
-    )
+    title = f"{pair}: similarity {entry['estimate'].item():.2f}"
+    if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
+        title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
+    ax.set_title(title, fontsize=9)
     handles = [
         Patch(color=colors[v], label=label)
         for v, label in enumerate(VERDICTS)

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from alikely._base.intervals import CiKind
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
+from alikely.estimates.sentences import shown_methods
 from alikely.plots._style import (
     PAIR,
     SCHOOLS,
@@ -49,7 +50,8 @@ def plot_intervals(
     result : Result
         An analysis.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Schools to draw, where the result has them; the analytic one if it has none of them.
+        Methods to draw, of those that the result has and that are valid for its metric; if it has
+        none of them, the first that it has.
     which : sequence of str, optional
         Labels of the entries to draw, from top to bottom; all if not given.
     sort : {"estimate", "label"}, optional
@@ -89,12 +91,8 @@ def plot_intervals(
     >>> len(ax.get_yticks()), ax.get_title()
     (3, '3 of 6, by estimate')
     """
-    there = {"analytic", *result.data.children}
-    # Limits without draws are equal-tailed.
-    if result.without_draws and result.interval_options(ci_prob, ci_kind)[1] == "eti":
-        there.add("posterior")
-    drawn = [name for name in intervals if name in there]
-    drawn = drawn or ["analytic"]
+    valid = shown_methods(result, "all", ci_kind)
+    drawn = [name for name in intervals if name in valid] or list(valid[:1])
     frame = result.summary(ci_prob, ci_kind, intervals=drawn)
     frame.index = pd.Index(result.table["pair"].values.tolist())
     if facet is None:
@@ -187,7 +185,7 @@ def _draw(
     """One panel."""
     place = {name: len(rows) - 1 - k for k, name in enumerate(rows)}
     position = np.array([place[name] for name in frame.index])
-    shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(1)
+    shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(len(drawn))
     undefined = frame["estimate"].isna().to_numpy()
     for offset, school in zip(shift, drawn, strict=True):
         columns = [str(name) for name in frame if str(name).startswith(f"{school}_")]
@@ -200,6 +198,8 @@ def _draw(
         name = result.metric.posterior_label if school == "posterior" else school
         label = f"{name}, {percent} % {kind.upper()}"
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)
+    if not drawn:
+        ax.plot(frame["estimate"], position, "o", color="0.3", markersize=4, label="estimate")
     if undefined.any():
         ax.plot(
             np.full(undefined.sum(), 0.01), position[undefined], "x", color="#D55E00",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from alikely._base.intervals import CiKind, bound_names
-from alikely._base.numbers import MISSING, p_words, span
+from alikely._base.numbers import MISSING, p_words
 from alikely.estimates.contrast_words import contrast_sentence
 from alikely.estimates.observer_means import (
     machine_means,
@@ -17,11 +15,12 @@ from alikely.estimates.observer_means import (
 )
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import (
+    METHODS,
     PLACES,
     bounds_of,
-    interval_words,
     is_wide,
     population_words,
+    shown_methods,
 )
 from alikely.plots.agreement import plot_accuracy, plot_agreement
 from alikely.plots.intervals import plot_intervals
@@ -40,12 +39,6 @@ __all__ = ["differences_of", "pair_findings", "pair_sections"]
 
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 120
-# Every school is laid out in this order.
-SCHOOLS: tuple[Literal["analytic", "bootstrap", "posterior"], ...] = (
-    "analytic",
-    "bootstrap",
-    "posterior",
-)
 HEADINGS = {
     "dataset": "data set",
     "accuracy_a": "accuracy",
@@ -60,10 +53,9 @@ TESTED = (
     "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
     "association. The tests speak for {whom}."
 )
-SCHOOLS_SIDE_BY_SIDE = (
-    "Schools of inference side by side. The analytic interval and the bootstrap start from the "
-    "estimate, and have little to go by where errors are few; the posterior adds what its model "
-    "and prior say. Where they differ much, the column of notes says which to trust."
+ONE_INTERVAL = (
+    "Each estimate has the interval that we recommend for it. The summary of the result shows "
+    "the other methods with intervals='all'."
 )
 
 
@@ -111,7 +103,7 @@ def pair_sections(
     -------
     list of Section
     """
-    label, frame = result.metric.label, result.summary()
+    label, frame = result.metric.label, result.summary(columns="all")
     sections = [Section(f"Estimates: {label}", _estimates(result, frame, kinds))]
     if tests := _tests(result, frame):
         sections.append(Section(f"Tests of independence: {label}", tests))
@@ -131,19 +123,13 @@ def _estimates(result: Result, frame: pd.DataFrame, kinds: Mapping[str, str] | N
     rests = metric.rests_on[0]
     names += [rests] if rests in frame and rests not in names else []
     names += ["accuracy_a", "accuracy_b", "estimate"]
-    there = []
-    for school in SCHOOLS:
-        ends = bounds_of(school, kind, prob)
-        if ends[0] in frame:
-            there.append(school)
-            names += [*(["posterior_median"] if school == "posterior" else []), *ends]
+    for method in shown_methods(result, None):
+        ends = bounds_of(method, kind, prob)
+        names += [*(["posterior_median"] if method == "posterior" else []), *ends]
     names += [name for name in metric.beside if name in frame and name not in names]
     label = metric.posterior_label
     heads = HEADINGS | {"estimate": metric.label, "posterior_median": f"{label} median"}
-    lacking = [school for school in SCHOOLS[1:] if school not in there]
-    text = SCHOOLS_SIDE_BY_SIDE
-    if lacking:
-        text += f" This analysis has no {' and no '.join(lacking)}."
+    text = ONE_INTERVAL
     if (lost := int(frame["estimate"].isna().sum())) > 0:
         text += f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING}); notes say why."
     caption = "Highest estimates first." if len(frame) > 1 else "The estimate."
@@ -163,8 +149,8 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     top = f"the {ROWS} highest of {n:,}" if n > ROWS else "all"
     blocks = [
         figure_of(
-            lambda: plot_intervals(result, intervals=SCHOOLS, sort="estimate", top=ROWS),
-            f"{metric.label} with its intervals: {top}.",
+            lambda: plot_intervals(result, intervals=METHODS, sort="estimate", top=ROWS),
+            f"{metric.label} with its interval by each valid method: {top}.",
         )
     ]
     taking_part = pd.unique(result.pairs[["observer_a", "observer_b"]].to_numpy().ravel())
@@ -241,9 +227,8 @@ def _means(
                 "where the data allow it."
             )
         )
-        names = {f"{s}_{end}": f"{s}_ci95_{end}" for s in SCHOOLS for end in ("lb", "ub")}
         level = f"{100 * float(result.data.attrs['ci_prob']):g}"
-        names = {old: new.replace("ci95", f"ci{level}") for old, new in names.items()}
+        names = {end: f"ci{level}_{end}" for end in ("lb", "ub")}
         heads = {"n_pairs": "entries", "estimate": result.metric.label, "se": "standard error"}
         blocks.append(
             table_of(means.rename(columns=names), "Means, highest first.", headings=heads)
@@ -282,20 +267,11 @@ def _largest(result: Result, table: pd.DataFrame) -> str:
         )
     row = table.loc[p.idxmin()]
     one, other = {"observer": str(row["observer"])}, {"observer": str(row["other"])}
-    said = contrast_sentence(result, one, other, interval="analytic")
+    said = contrast_sentence(result, one, other)
     if len(table) > 1:
         said += (
             f" It was chosen as the clearest of {_defined(table)} between observers; "
             f"adjusted for these (Benjamini and Hochberg), {p_words('p', row['p_value_bh'])}."
-        )
-    prob, kind = result.interval_options(None, None)
-    ends = {school: _ends(row, school, kind, prob) for school in ("analytic", "posterior")}
-    holds = [low <= 0 <= high for low, high in ends.values()]
-    if not np.isnan(ends["posterior"]).any() and holds[0] != holds[1]:
-        said += (
-            f" The schools do not agree: the {interval_words('posterior', kind, prob)} "
-            f"{span(*ends['posterior'], 2, is_wide(result.metric))} "
-            f"{'holds 0' if holds[1] else 'is without 0'}; where errors are few, trust it."
         )
     return said
 
@@ -305,9 +281,3 @@ def _defined(table: pd.DataFrame) -> str:
     n = int(table["p_value"].notna().sum())
     of = f" that are defined, of {len(table):,}," if n < len(table) else ""
     return f"{n:,} differences{of}"
-
-
-def _ends(row: pd.Series, school: str, kind: CiKind, prob: float) -> tuple[float, float]:
-    """Bounds of a difference, NaN without them; all schools' are named by the kind asked for."""
-    low, high = (row.get(f"{school}_{name}", np.nan) for name in bound_names("", kind, prob))
-    return float(low), float(high)

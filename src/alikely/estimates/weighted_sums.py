@@ -1,0 +1,390 @@
+"""Weighted sums of the entries of a result: means, differences, contrasts.
+
+References
+----------
+.. [K18] Kruschke (2018). Rejecting or accepting parameter values in Bayesian estimation.
+   doi:10.1177/2515245918771304
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
+from alikely.errors.limits import UNBOUNDED
+from alikely.errors.means import mean_draws
+from alikely.estimates.chosen import of_design, several_people
+from alikely.estimates.result import Result
+from alikely.estimates.sentences import METHODS, chosen_interval
+from alikely.inference.influence import covariance_of, influence_of
+from alikely.inference.pooled import Pooled, pooled_sum
+from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
+from alikely.metrics import Metric
+from alikely.metrics.intervals import analytic_interval, within
+from alikely.stats.intervals import describe_draws
+
+__all__ = ["contrast", "is_pooled", "joined", "sum_interval"]
+
+# Of labels, by joint errors of each pair: means hold from so many on, differences.
+FOR_MEANS, FOR_DIFFERENCES = 10, 40
+# A standard error below this is one of rounding: the entries have the same answers.
+ROUNDING = 1e-12
+PRIOR_ALONE = "the prior alone: no trial tells them apart"
+# Group of a result whose entries have limits, from which those of means are made.
+POPULATIONS = "populations"
+TOGETHER = (
+    "posterior drawn pair by pair: no joint draws of entries that share trials; use "
+    "sampler='exact' with the default prior"
+)
+# Measured: the bootstrap covers less than .92 where the prior would have a larger part of the
+# entries than this (fewer than 17 disagreements expected by chance in each).
+LARGEST_PART = 1 / 18
+
+
+def contrast(
+    result: Result,
+    weights: ArrayLike,
+    *,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
+) -> pd.DataFrame:
+    """Compute a weighted sum of the entries of a result, with its interval.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis.
+    weights : array_like, shape (pair,)
+        Weight of each entry; entries of weight 0 take no part.
+    rope : (float, float), optional
+        Region of practical equivalence; its posterior mass is given [K18]_.
+    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        As in the analysis if not given.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each method: ``analytic`` (influence functions, with the covariance over shared
+        trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
+        draws). The recommended one is the analytic one for several tables of correctness, else
+        that of `Result.summary`; with `rope` there is the posterior, too. Columns
+
+        - ``estimate``, for the posterior its median; ``se``; the interval
+        - ``p_value``, analytic, two-sided, of 0
+        - ``p_positive``, share of draws above 0; ``rope_mass``; ``undefined_share`` of draws
+        - with ``"all"``, ``center`` of the analytic interval and its degrees of freedom ``df``
+        - ``note``
+
+    Raises
+    ------
+    TypeError
+        If `result` is no `Result`.
+    ValueError
+        If there is not one finite weight per entry, all are 0, or the region, the interval or a
+        method is not valid.
+
+    Notes
+    -----
+    Near the ceiling an estimate of few errors is biased and its standard error too small. The
+    analytic interval of several tables of correctness lies about a sum with pseudo-trials in each
+    entry, which have its accuracies and the error consistency of all entries of its sign; it holds
+    the sum of the estimates. Where entries have few errors, the prior of the posterior, which
+    expects independence in each, biases its sum, and the bootstrap is too narrow: these rows are
+    then left out, unless they are named in `intervals`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
+    >>> weights = np.zeros(18)
+    >>> weights[:2] = 1, -1
+    >>> al.contrast(result, weights).index.tolist()
+    ['analytic']
+    >>> al.contrast(result, weights, intervals=["bootstrap", "posterior"]).shape
+    (2, 9)
+    """
+    if not isinstance(result, Result):
+        raise TypeError(
+            f"expected a Result, got {type(result).__name__}; for a Benchmark use its own "
+            "contrast, with names of systems"
+        )
+    if result.data.attrs.get("pairing") == "lost":
+        raise ValueError(
+            "these are confusion matrices of systems that answered the same items, which do not "
+            "tell how sure a difference or mean is; compare trials"
+        )
+    ci_prob, ci_kind = result.interval_options(ci_prob, ci_kind)
+    table = result.table
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (table.sizes["pair"],) or not np.isfinite(w).all() or not w.any():
+        raise ValueError(
+            f"weights must be {table.sizes['pair']} finite numbers, one per entry and not all 0; "
+            f"got shape {w.shape}"
+        )
+    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
+        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
+    chosen = np.flatnonzero(w)
+    part, w = table.isel(pair=chosen), w[chosen]
+    bounds = bound_names("", ci_kind, ci_prob)
+
+    found = _analytic(result, part, chosen, w, ci_prob)
+    _, _, told = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
+    estimate = float(w @ result.estimates["estimate"].values[chosen])
+    remarks = [told["analytic"], _undefined_note(result, chosen), result.repeats_note()]
+    if found.prior_part and found.sampled < ROUNDING:
+        remarks.append(PRIOR_ALONE)
+    rows: dict[str, dict[str, object]] = {
+        "analytic": {
+            "estimate": estimate,
+            "se": found.se,
+            "center": found.center,
+            "df": found.df,
+            bounds[0]: found.lower,
+            bounds[1]: found.upper,
+            "p_value": found.p_value if np.isfinite(estimate) else np.nan,
+            "note": joined(*remarks),
+        }
+    }
+    wrong = _wrong(result, part, found)
+    # Of chosen images the posterior of several people may be too narrow.
+    several = "inclusion" in part and bool(several_people(part))
+    methods = _methods(result, intervals, found, wrong, several)
+    if intervals is None and rope is not None and "posterior" in result.data.children:
+        # The region is judged by posterior mass.
+        methods = tuple(dict.fromkeys((*methods, "posterior")))
+    for method in ("bootstrap", "posterior"):
+        if method in methods and wrong.get(method) == TOGETHER:
+            rows[method] = {"note": ""}
+        elif method in methods:
+            row, note = _of_draws(result, method, chosen, w, ci_prob, ci_kind, rope)
+            if method == "posterior":
+                note = result.cluster_note() or (PRIOR_ALONE if found.sampled < ROUNDING else note)
+            rows[method] = row
+            rows[method]["note"] = joined(told[method], result.repeats_note(), note)
+    for method, reason in wrong.items():
+        if method in rows:
+            rows[method]["note"] = joined(reason, str(rows[method]["note"]))
+    columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
+    more = ["center", "df"] if intervals == "all" else []
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    frame = frame.reindex(columns=[*columns, "undefined_share", *more, "note"])
+    return frame.assign(note=frame["note"].fillna("")).loc[list(methods)]
+
+
+def _of_draws(
+    result: Result,
+    method: Literal["bootstrap", "posterior"],
+    chosen: NDArray[np.intp],
+    weights: Floats,
+    ci_prob: float,
+    ci_kind: CiKind,
+    rope: tuple[float, float] | None,
+) -> tuple[dict[str, object], str]:
+    """Row of a method by its draws, and what there is to say of them."""
+    if method == "posterior" and POPULATIONS in result.data.children:
+        draws, note = _of_populations(result, chosen, weights, (1 + ci_prob) / 2)
+    else:
+        draws, note = result.draws(method)[:, chosen].astype(np.float64) @ weights, ""
+    estimate = None
+    if method == "bootstrap":
+        estimate = float(weights @ result.estimates["estimate"].values[chosen])
+    row = describe_draws(draws, ci_prob, ci_kind, rope, estimate)
+    if method == "posterior":
+        part = result.table.isel(pair=chosen)
+        few = _few_note(part, weights, result.metric)
+        note = few or note or _scale_note(result, chosen)
+    return row, str(row.get("note", "")) or note
+
+
+class _Analytic(NamedTuple):
+    """The analytic row: Student's quantiles about the center."""
+
+    center: float
+    se: float
+    df: float
+    lower: float
+    upper: float
+    # Standard error by trials alone, and the part of the default prior in the entries.
+    sampled: float
+    prior_part: float = 0.0
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of 0."""
+        return float(2 * stats.t.sf(abs(self.center) / self.se, self.df)) if self.se > 0 else np.nan
+
+
+def _analytic(
+    result: Result, part: xr.Dataset, chosen: NDArray[np.intp], w: Floats, ci_prob: float
+) -> _Analytic:
+    metric, cluster = result.metric, result.data.attrs["cluster"] or None
+    estimates = result.estimates.isel(pair=chosen)
+    value = float(w @ estimates["estimate"].values)
+    if is_pooled(part, metric):
+        sums = pooled_sum(
+            metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
+        )
+        moved = influence_of(part, sums.slopes, cluster)
+        return sum_interval(metric, w, value, sums, moved, ci_prob)
+    se = float(np.sqrt(covariance_of(part, metric, cluster, w[None])[0, 0]))
+    # Of chosen images about the weighted value, with the degrees of freedom that the design leaves.
+    center, df, _ = of_design(part, estimates, metric, w)
+    lower, upper = _bounds(metric, w, center, se, df, ci_prob)
+    lower, upper = holding(lower, upper, np.array(value))
+    return _Analytic(center, se, df, float(lower), float(upper), se)
+
+
+def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
+    """Whether a sum is of several tables of correctness, of images that no plan chose."""
+    several = part.sizes["pair"] > 1
+    return several and metric.counts == "correctness" and "inclusion" not in part
+
+
+def sum_interval(
+    metric: Metric, weights: Floats, value: float, sums: Pooled, moved: Floats, ci_prob: float
+) -> _Analytic:
+    """Interval of a sum over tables of correctness.
+
+    Parameters
+    ----------
+    metric : Metric
+    weights : ndarray, shape (entry,)
+    value : float
+        The sum of the estimates, which the interval holds; NaN if one is undefined.
+    sums : Pooled
+    moved : ndarray, shape (trial,)
+        Influence of every trial on the sum.
+    ci_prob : float
+
+    Returns
+    -------
+    _Analytic
+    """
+    n, square = len(moved), moved**2
+    sampled = float(square.sum())
+    se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
+    total, fourth = np.array(sampled + sums.added), np.array((square**2).sum())
+    df = float(freedom_of_sums(total, np.array(sampled), fourth, n))
+    lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
+    lower, upper = np.fmin(lower, value), np.fmax(upper, value)
+    return _Analytic(
+        sums.value, se, df, float(lower), float(upper), float(np.sqrt(sampled)), sums.prior_part
+    )
+
+
+def _bounds(
+    metric: Metric, weights: Floats, center: float, se: float, df: float, ci_prob: float
+) -> Floats:
+    """Interval on the metric's own scale for a mean of entries, plain for a difference."""
+    deviate = float(student_deviate(np.array(df), ci_prob))
+    if (weights > 0).all() and np.isclose(weights.sum(), 1):
+        return analytic_interval(metric, np.array(center), np.array(se), deviate)
+    return within(metric, center + np.array([-1, 1]) * deviate * se, weights)
+
+
+def _wrong(result: Result, entries: xr.Dataset, found: _Analytic) -> dict[str, str]:
+    """Methods that are known to be wrong for a sum, and why."""
+    wrong = dict(result.metric.unreliable)
+    if "posterior" in result.data.children and not _draws_belong_together(result, entries):
+        wrong["posterior"] = TOGETHER
+    n, part = entries.sizes["pair"], found.prior_part
+    if part > LARGEST_PART:
+        fewer = f"about {max(1 / part - 1, 0):.0f} chance disagreements in each of {n} entries"
+        wrong["bootstrap"] = f"{fewer}: interval too narrow; use the analytic one"
+        # As large as its standard error, a bias leaves .83 of intervals of 95 %.
+        if part > found.se:
+            wrong["posterior"] = f"{fewer}: the prior biases this interval; use the analytic one"
+    return wrong
+
+
+def _methods(
+    result: Result,
+    intervals: Intervals,
+    found: _Analytic,
+    wrong: Mapping[str, str],
+    several: bool,
+) -> tuple[str, ...]:
+    there = [name for name in METHODS if name == "analytic" or name in result.data.children]
+    valid = [name for name in there if name not in wrong]
+    # Draws of a sum are needed, and limits without draws have none.
+    first: str
+    first = "analytic" if found.prior_part or several else chosen_interval(result, None, "hdi")
+    if first not in valid:
+        first = valid[-1] if valid else ""
+    shown = chosen_methods(intervals, METHODS, valid, first)
+    if intervals is None and "posterior" in valid and result.metric.posterior_label != "posterior":
+        # Of another quantity, such as a correlation corrected for noise.
+        shown = tuple(dict.fromkeys((*shown, "posterior")))
+    return tuple(name for name in shown if name in there)
+
+
+def joined(*notes: str) -> str:
+    """Join notes, those that are empty left out."""
+    return "; ".join(filter(None, notes))
+
+
+def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
+    if int(result.data["posterior"].attrs["joint"]):
+        return True
+    groups = part["pair_group"].values
+    return len(np.unique(groups)) == len(groups)
+
+
+def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
+    reasons = result.estimates["undefined"].values[chosen]
+    return next((f"an entry is undefined: {reason}" for reason in reasons if reason), "")
+
+
+def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
+    """Whether entries that are freed of noise on different scales are put together."""
+    if "scale" not in result.estimates:
+        return ""
+    scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
+    return f"entries on different scales: {', '.join(scales)}" if len(scales) > 1 else ""
+
+
+def _of_populations(
+    result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
+) -> tuple[Floats, str]:
+    """Draws of a weighted sum whose entries have limits rather than draws of their own.
+
+    Entries of positive weight have a mean with limits, those of negative weight another; a single
+    entry has its draws. Also a note, where an interval is not bounded.
+    """
+    one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
+    populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
+    draws, note = np.zeros(len(one_by_one)), ""
+    for side in (1, -1):
+        there = np.flatnonzero(side * weights > 0)
+        part = np.abs(weights[there])
+        if len(there) < 2:
+            draws += side * (one_by_one[:, there] @ part)
+            continue
+        share = part / part.sum()
+        here = populations.isel(pair=there)
+        found = mean_draws(here, functools.partial(np.dot, b=share))
+        draws += side * part.sum() * found.values
+        if found.bounded < sure:
+            note = UNBOUNDED
+    return draws, note
+
+
+def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:
+    if metric.counts != "labels" or len(weights) == 1:
+        return ""
+    enough = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
+    few = part["cells"].values[:, 3].min() < enough
+    return "few joint errors in a pair: intervals may be too narrow" if few else ""

@@ -1,0 +1,184 @@
+"""Which intervals tables show, that those known to be wrong are not among them, and their range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.metrics.metric import metrics
+
+LIGHT: dict[str, Any] = {"n_resamples": 60, "n_draws": 60, "rng": 1}
+METHODS = ["analytic", "bootstrap", "bca", "posterior"]
+SUMS = ["analytic", "bootstrap", "posterior"]
+
+
+def _near_ceiling(errors: int, n_trials: int = 24) -> al.Trials:
+    """Four observers with few errors of three kinds, two of whom err and answer alike."""
+    rng = np.random.default_rng(errors)
+    letters = np.array(list("abc"))
+    truth = rng.integers(0, 3, n_trials)
+    said = np.tile(truth, (4, 1))
+    for observer in range(1, 4):
+        wrong = rng.choice(n_trials, errors, replace=False)
+        said[observer, wrong] = (truth[wrong] + 1 + observer % 2) % 3
+    said[2] = said[1]
+    trials = al.Trials.from_arrays(
+        letters[said], letters[truth], classes=list("abc"), condition=["x", "y"] * (n_trials // 2)
+    )
+    p = np.full((4, n_trials, 3), 0.02)
+    np.put_along_axis(p, said[..., None], 0.96, axis=2)
+    return trials.with_options(3).with_probabilities(p, scale="probabilities")
+
+
+def _bounds(frame: pd.DataFrame) -> tuple[Any, Any]:
+    ends = [[name for name in frame if str(name).endswith(end)] for end in ("_lb", "_ub")]
+    return tuple(frame[names].to_numpy(float) for names in ends)
+
+
+@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.parametrize("errors", [1, 3])
+@pytest.mark.parametrize(
+    "name", [name for name, metric in metrics().items() if metric.counts != "margins"]
+)
+def test_bounds_stay_within_the_range_of_the_metric(name: str, errors: int) -> None:
+    """Analytic bounds of error consistency reached beyond 1, those of error similarity 1.018."""
+    trials = _near_ceiling(errors)
+    result = al.compare(trials, name, **LIGHT)
+    low, high = result.metric.bounds
+    for ci_prob in (0.95, 0.999):
+        frame = result.summary(ci_prob, intervals=METHODS)
+        lower, upper = _bounds(frame.drop(columns=[c for c in frame if "within" in str(c)]))
+        assert np.nanmin(lower) >= low
+        assert np.nanmax(upper) <= high
+        assert not (lower > upper).any()
+        lower, upper = _bounds(al.mean(result, ci_prob=ci_prob, intervals=SUMS))
+        assert not (lower < low).any()
+        assert not (upper > high).any()
+        entries = result.table["pair"].values[:2].tolist()
+        lower, upper = _bounds(al.difference(result, *entries, ci_prob=ci_prob, intervals=SUMS))
+        assert not (lower < low - high).any()
+        assert not (upper > high - low).any()
+
+
+@pytest.mark.parametrize("name", ["error_consistency", "kappa_p", "MA"])
+def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
+    matrix = al.matrix(_near_ceiling(2), name, ci_prob=0.999)
+    others = ["observer_1", "observer_2", "observer_3"]
+    frames = [matrix.to_frame(intervals="all"), matrix.nearest("observer_1")]
+    frames.append(matrix.mean(others).to_frame().T)
+    for frame in frames:
+        lower, upper = _bounds(frame)
+        assert not (lower < -1).any()
+        assert not (upper > 1).any()
+
+
+def test_margins_have_an_interval_for_each_quantity() -> None:
+    """The bootstrap for the correlation, the posterior for that corrected for noise."""
+    trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.99}, rng=1)
+    result = al.decision_margin_consistency(trials, margins, n_resamples=50, n_draws=50, rng=1)
+    frame = result.summary()
+    shown = [str(name) for name in frame if str(name).endswith("95_lb")]
+    assert shown == ["bootstrap_eti95_lb", "posterior_eti95_lb"]
+    lower, upper = _bounds(result.summary(0.999, intervals=METHODS))
+    assert np.nanmin(lower) >= -1
+    assert np.nanmax(upper) <= 1
+
+
+@pytest.fixture(scope="module")
+def similarity() -> al.Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("alikely.errors.paired_draws.WARM_UP", 10)
+        patch.setattr("alikely.errors.paired_draws.SWEEPS", 50)
+        trials = al.load_example().select(condition="noise")
+        return al.error_similarity(trials, "human-human", n_draws=60, n_permutations=19, rng=1)
+
+
+def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: al.Result) -> None:
+    """Analytic limits and 10,000 replicates stood beside the calibrated limits, without a note."""
+    assert "bootstrap" not in similarity.data.children
+    for frame in (similarity.summary(), similarity.summary(intervals="all")):
+        assert [name for name in frame if name.endswith("_lb")] == ["posterior_eti95_lb"]
+        assert "log_bayes_factor" not in frame
+        assert not frame["note"].str.contains("coverage").any()
+    named = similarity.summary(intervals=["analytic"])
+    assert {"analytic_ci95_lb", "analytic_ci95_ub"} <= set(named)
+    assert named["note"].str.contains("coverage 0 to 0.96: .*; use the posterior").all()
+    factor = similarity.summary(columns=["log_bayes_factor"])
+    assert factor["note"].str.contains("0.74 of unequal data sets: use p_equal_adjusted").all()
+    assert al.mean(similarity, intervals="all").index.tolist() == ["posterior"]
+    row = al.mean(similarity, intervals=["analytic"]).loc["analytic"]
+    assert "use the posterior interval" in row["note"]
+
+
+@pytest.mark.usefixtures("few_sweeps")
+def test_the_bootstrap_of_error_similarity_is_there_for_who_names_it() -> None:
+    trials = al.load_example().select(condition="noise")
+    options: dict[str, Any] = {"n_draws": 10, "n_permutations": 0, "rng": 1}
+    for result in (
+        al.error_similarity(trials, "human-human", n_resamples=30, **options),
+        al.compare(trials, "CLES", "human-human", n_resamples=30, **options),
+    ):
+        assert "bootstrap_eti95_lb" not in result.summary(intervals="all")
+        named = result.summary(intervals=["bootstrap", "bca"])
+        assert named["note"].str.contains("resampling repeats the upward bias").all()
+    assert "bootstrap" not in al.compare(trials, "CLES", "human-human", **options).data.children
+
+
+def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
+    trials = al.load_example().select(condition="noise")
+    bare = al.error_similarity(trials, "human-human", n_draws=0, n_permutations=0, rng=1)
+    assert not [name for name in bare.summary() if name.endswith("_lb")]
+    assert "No 95 % CI is valid here." in bare.sentence()
+    assert "CI" not in bare.to_latex()
+    assert bare._repr_html_()
+    with pytest.raises(ValueError, match="no valid interval of a mean"):
+        al.estimates.contrast_sentence(bare, {})
+
+
+def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
+    cells = [[46, 2, 1, 1]] * 6 + [[47, 1, 2, 0]] * 6
+    result = al.error_consistency(al.data.from_counts(cells), n_null=0, **LIGHT)
+    assert al.mean(result).index.tolist() == ["analytic"]
+    assert al.mean(result, intervals="all").index.tolist() == ["analytic"]
+    named = al.mean(result, intervals=["bootstrap", "posterior"])
+    assert named.loc["bootstrap", "note"].startswith("about 5 chance disagreements in each of 12")
+    assert named["note"].str.endswith("use the analytic one").all()
+    # Notes have at most 20 words.
+    assert named["note"].str.split().str.len().max() <= 20
+    many = al.error_consistency(
+        al.data.from_counts([[400, 200, 200, 200], [380, 210, 190, 220]]), n_null=0, **LIGHT
+    )
+    assert al.mean(many, intervals="all").index.tolist() == SUMS
+    assert al.mean(many, rope=(-0.1, 0.1)).index.tolist() == ["analytic", "posterior"]
+    one = al.mean(many, many.table["pair"].values[0])
+    assert one.index.tolist() == ["posterior"]
+
+
+def test_choices_of_intervals_are_checked() -> None:
+    result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), n_null=0, **LIGHT)
+    for call in (result.summary, lambda intervals: al.mean(result, intervals=intervals)):
+        with pytest.raises(ValueError, match=r"'all' or a list of .*got 'posterior'"):
+            call(intervals="posterior")
+        with pytest.raises(ValueError, match=r"intervals must be among .*; got 'bayes'"):
+            call(intervals=["bayes"])
+    with pytest.raises(ValueError, match=r"columns must name columns .*'kappa_maxi'.*'kappa_max'"):
+        result.summary(columns=["kappa_maxi"])
+    matrix = al.matrix(al.load_example(), by=None)
+    shown = [str(name) for name in matrix.to_frame(top=1) if str(name).endswith("_lb")]
+    assert shown == ["posterior_eti95_lb"]
+    assert "log10_p" in matrix.to_frame(top=1, columns=["log10_p"])
+    with pytest.raises(ValueError, match="intervals must be among analytic, posterior"):
+        matrix.to_frame(intervals=["bootstrap"])
+
+
+def test_arviz_reads_the_tree_of_a_result() -> None:
+    """`az.summary(result)` raised an error: the tree is what ArviZ takes."""
+    import arviz as az
+
+    result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), n_null=0, **LIGHT)
+    table = az.summary(result.data, var_names=["error_consistency"])
+    assert table.index.tolist() == ["error_consistency[0]"]
