@@ -129,3 +129,20 @@ def test_conditions_that_are_left_out_are_told(
     text = (tmp_path / "page.html").read_text("utf-8")
     assert told.replace("'", "&#39;") in text
     assert "4 observers (4 of kind human), 160 trials in 1 data set and 1 condition" in text
+
+
+def test_readers_of_two_modalities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trials, _ = al.simulate.reader_study(5, 80, rng=1)
+    table, page = tmp_path / "readers.csv", tmp_path / "page.html"
+    trials.to_table().to_csv(table, index=False)
+    few = ["--resamples", "20", "--draws", "20", "--null-draws", "20"]
+    assert main(["report", str(table), *few, "--out", str(page)]) == 0
+    study = al.benchmark.reader_study(trials, "AI")
+    estimate = study.differences["estimate"].iloc[0]
+    said = f"Difference between A and B (means over readers): {estimate:.2f}"
+    assert said in page.read_text("utf-8")
+    # Readers of another kind, among themselves.
+    own = trials.to_table().query("observer != 'AI'").assign(kind="reader")
+    own.to_csv(table, index=False)
+    assert main(["report", str(table), *few, "--out", str(page)]) == 0
+    assert "Difference between A and B" in page.read_text("utf-8")

@@ -24,15 +24,15 @@ class Opened(NamedTuple):
     requests: list[str]
 
 
-def opened(page: str, folder: Path) -> Opened:
-    """Open a page from a file."""
+def opened(page: str, folder: Path, width: int = 800) -> Opened:
+    """Open a page from a file in a window of this width in pixels."""
     assert CHROMIUM is not None
     file, log = folder / "page.html", folder / "net.json"
     file.write_text(page, "utf-8")
     done = subprocess.run(
         [
             CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}",
-            "--virtual-time-budget=4000", "--dump-dom", file.as_uri(),
+            f"--window-size={width},900", "--virtual-time-budget=4000", "--dump-dom", file.as_uri(),
         ],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip

@@ -36,6 +36,44 @@ setTimeout(() => {
 }, 500);
 </script></body>"""
 
+# Says how much wider than the page its widest table is, and how high the page is.
+MEASURE = """<script>
+const boxes = [...document.querySelectorAll(".wide")];
+const wide = boxes.map((one) => one.scrollWidth - one.clientWidth);
+document.title = `${Math.max(...wide)}|${document.documentElement.scrollHeight}`;
+</script></body>"""
+
+
+def _measured(page: str, folder: Path, width: int) -> tuple[int, int]:
+    found = opened(POLICY.sub("", page).replace("</body>", MEASURE), folder, width)
+    sizes = re.search(r"<title>(-?\d+)\|(\d+)</title>", found.document)
+    assert sizes is not None
+    return int(sizes[1]), int(sizes[2])
+
+
+def test_tables_are_no_wider_than_a_page_of_1200_pixels(tmp_path: Path) -> None:
+    table = al.load_example().to_table()
+    long = {n: f"{n}-with-a-name-that-has-fifty-letters-as-some-do"[:50].ljust(50, "x") for n in
+            table["observer"].unique()}  # fmt: skip
+    table["observer"] = table["observer"].map(long)
+    trials = al.Trials.from_table(table)
+    few = {"n_resamples": 50, "n_draws": 50, "rng": 1}
+    for k, result in enumerate(
+        (al.agreement(trials, "gwet_ac1", **few), al.agreement(al.load_example(), **few))
+    ):
+        (tmp_path / str(k)).mkdir()
+        over, _ = _measured(result.report().html, tmp_path / str(k), 1200)
+        assert over <= 0
+
+
+def test_a_page_of_a_reader_study_is_not_too_high(tmp_path: Path) -> None:
+    trials, _ = al.simulate.reader_study(6, 150, rng=1)
+    few = {"n_resamples": 50, "n_draws": 50, "rng": 1}
+    pairs = al.error_consistency(trials, "human-model", n_null=50, **few)
+    study, scores = al.benchmark.reader_study(trials, "AI"), al.benchmark_scores(trials, **few)
+    page = al.report.make_report(study, pairs, scores).html
+    assert _measured(page, tmp_path, 1200)[1] < 7_000
+
 
 def test_no_error_no_request_and_no_script_but_its_own(
     hostile: al.report.Report, tmp_path: Path

@@ -443,3 +443,42 @@ def test_differences_that_are_undefined_are_not_counted() -> None:
     text = Page(result.report().html).text
     assert f"clearest of {n} differences that are defined, of 10, between observers" in text
     assert f"adjusted over {n} differences that are defined, of 10," in text
+
+
+def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
+    trials, _ = al.simulate.reader_study(6, 150, rng=1)
+    study = al.benchmark.reader_study(trials, "AI")
+    row = study.differences.iloc[0]
+    report = pages.make_report(study)
+    text = Page(report.html).text
+    assert report.failures == ()
+    said = f"Difference between A and B (means over readers): {row['estimate']:.2f}, 95% CI ["
+    assert said in text
+    assert f"{row['analytic_ci95_lb']:.2f}, {row['analytic_ci95_ub']:.2f}], p = 0.001 (6 " in text
+    assert "new readers and new cases" in text
+    assert "Differences between conditions (reader study)" in text
+    # One modality has no difference to any other, and the page says nothing of any.
+    one = al.benchmark.reader_study(trials.select(condition="A"), "AI")
+    assert "Difference between" not in Page(pages.make_report(one).html).text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_page_of_hundreds_of_models_has_families_and_their_figure() -> None:
+    board = al.simulate.leaderboard(220, 5, 600, rng=1)
+    report = al.matrix(board, tests=False, intervals=()).report()
+    text = Page(report.html).text
+    assert report.failures == ()
+    assert report.html.count("<figure") == 1
+    assert "groups have at least two members; the adjusted Rand index between bootstrap" in text
+    assert "The strip between them shows the family of each observer" in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_page_of_more_observers_than_a_tree_has_room_for_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("alikely.report.matrices.MOST_IN_TREE", 9)
+    report = al.matrix(al.load_example(), by=None).report()
+    assert report.failures == (
+        "Families. 10 observers take minutes; call al.benchmark.families(matrix)",
+    )

@@ -37,6 +37,8 @@ DESCRIPTION = (
 SAVED = ".nc"
 # Of human and model; everybody, where there are no such kinds.
 BY_KIND = "by kind"
+# Of more conditions, such as levels of a distortion, differences answer no question.
+MOST_CONDITIONS = 6
 
 
 def add_options(parser: Parser) -> None:
@@ -108,7 +110,7 @@ def run(options: argparse.Namespace) -> None:
     if all(saved):
         from alikely.report import load_saved
 
-        results: list[Tree] = [load_saved(path) for path in options.file]
+        results: list[Tree | al.benchmark.ReaderStudy] = [load_saved(path) for path in options.file]
     else:
         trials = read_trials(options, options.file)
         if options.exclude is not None:
@@ -142,8 +144,10 @@ def _left_out(every: Trials, kept: Trials, why: str) -> str:
     )
 
 
-def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -> list[Tree]:
-    """All pairs, and scores where there are humans and models."""
+def _analysed(
+    options: argparse.Namespace, trials: Trials, remarks: list[str]
+) -> list[Tree | al.benchmark.ReaderStudy]:
+    """All pairs, scores where there are humans and models, and reader studies."""
     metric = find_metric(options.metric)
     kinds = set(map(str, trials.data["kind"].values))
     both = {options.models, options.humans} <= kinds
@@ -151,7 +155,7 @@ def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -
     if pairs == BY_KIND:
         pairs = f"{options.humans}-{options.models}" if both else "all"
     own = {"n_null": options.null_draws} if metric.counts == "correctness" else {}
-    results: list[Tree] = [
+    results: list[Tree | al.benchmark.ReaderStudy] = [
         al.compare(
             trials,
             metric,
@@ -173,7 +177,35 @@ def _analysed(options: argparse.Namespace, trials: Trials, remarks: list[str]) -
                 results.append(_scores(options, trials))
         except ValueError as error:
             remarks.append(f"There are no scores, ranks and ceilings: {error}")
-    return results
+    study = _study(options, trials, remarks)
+    return results if study is None else [study, *results]
+
+
+def _study(
+    options: argparse.Namespace, trials: Trials, remarks: list[str]
+) -> al.benchmark.ReaderStudy | None:
+    """Differences between conditions, of readers with one other observer or among themselves."""
+    data = trials.data
+    n_conditions = len(set(map(str, data["condition"].values)))
+    kinds = [str(kind) for kind in data["kind"].values]
+    readers = options.humans if options.humans in kinds else kinds[0]
+    others = [n for n, kind in zip(trials.observers, kinds, strict=True) if kind != readers]
+    several = len(set(map(str, data["dataset"].values))) > 1
+    if several or len(others) > 1 or not 2 <= n_conditions <= MOST_CONDITIONS:
+        return None
+    try:
+        with step("differences between conditions"):
+            return al.benchmark.reader_study(
+                trials,
+                others[0] if others else None,
+                find_metric(options.metric),
+                readers=readers,
+                no_response=options.no_response,
+                ci_prob=options.ci_prob,
+            )
+    except ValueError as error:
+        remarks.append(f"There are no differences between conditions: {error}")
+        return None
 
 
 def _scores(options: argparse.Namespace, trials: Trials) -> Tree:

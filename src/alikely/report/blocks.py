@@ -32,6 +32,8 @@ __all__ = [
 
 # Rows of a table that stand on the page as they are; all rows follow folded, a page at a time.
 ROWS = 20
+# Columns from which on a table has a smaller font.
+DENSE = 10
 # What one table and one figure may add to the page; a page has about ten of either.
 MOST_BYTES = 900_000
 TOO_LARGE = "it takes {size:.1f} MB, more than a page has room for; draw it in Python, or of fewer"
@@ -123,6 +125,11 @@ class Table(Block):
     remarks: Mapping[str, int] = dataclasses.field(default_factory=dict)
     kind: ClassVar[str] = "table"
 
+    @property
+    def dense(self) -> bool:
+        """Whether it has so many columns that they need a smaller font."""
+        return len(self.heads) >= DENSE
+
 
 @dataclasses.dataclass(frozen=True)
 class Section:
@@ -132,10 +139,13 @@ class Section:
     ----------
     title : str
     blocks : list of Block
+    open : bool
+        Whether it is unfolded at first; on paper all are.
     """
 
     title: str
     blocks: list[Block]
+    open: bool = True
 
     @property
     def name(self) -> str:

@@ -43,6 +43,8 @@ IMAGES = {
     "condition": "For scores, a label of an item is another image in each condition.",
 }
 MOST_KINDS = 6
+# Rows of observers that are unfolded at first.
+FEW_ROWS = 8
 
 
 def summary_of(results: Sequence[Tree], trials: Trials | None) -> xr.Dataset | None:
@@ -195,7 +197,8 @@ def _tables(summary: xr.Dataset) -> list[Block]:
         frame = frame.drop(columns="kind")
     names = {"n_trials": "trials shown", "no_response": "no response", "not_shown": "not shown"}
     text = f"Observers{' in each data set' if 'dataset' in frame else ''}."
-    blocks.append(table_of(frame, text, headings=names | {"dataset": "data set"}))
+    folded = len(frame) > FEW_ROWS
+    blocks.append(table_of(frame, text, headings=names | {"dataset": "data set"}, folded=folded))
     return blocks
 
 

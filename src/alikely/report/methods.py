@@ -158,7 +158,7 @@ def methods_section(results: list[Tree]) -> Section:
     entries = [*cited(results), software()]
     blocks.append(References(entries))
     blocks.append(Code("\n\n".join(entry.bibtex for entry in entries) + "\n", "BibTeX"))
-    return Section("Methods and references", blocks)
+    return Section("Methods and references", blocks, open=False)
 
 
 class References(Block):

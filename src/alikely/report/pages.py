@@ -20,6 +20,7 @@ from alikely._base.numbers import counted
 from alikely._base.steps import step
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.drawn import DrawnScores
+from alikely.benchmark.readers import ReaderStudy
 from alikely.data import Trials
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.result import Result
@@ -29,6 +30,7 @@ from alikely.report.data import data_section, kinds_of, summary_of
 from alikely.report.matrices import matrix_findings, matrix_sections
 from alikely.report.methods import methods_section
 from alikely.report.pairs import differences_of, pair_findings, pair_sections
+from alikely.report.readers import study_findings, study_sections
 from alikely.report.scores import (
     drawn_findings,
     drawn_sections,
@@ -102,7 +104,7 @@ class Report:
 
 
 def make_report(
-    *results: Tree,
+    *results: Tree | ReaderStudy,
     trials: Trials | None = None,
     title: str | None = None,
     remarks: Sequence[str] = (),
@@ -111,7 +113,7 @@ def make_report(
 
     Parameters
     ----------
-    *results : Result, Benchmark, DrawnScores or MatrixResult
+    *results : Result, Benchmark, DrawnScores, MatrixResult or ReaderStudy
         Of one analysis, such as the pairs and the scores of the same trials. Differences are those
         of the scores, where there are scores.
     trials : Trials, optional
@@ -142,7 +144,7 @@ def make_report(
     >>> "<h2>Ranks</h2>" in page.html, page.failures
     (True, ())
     """
-    known = (Result, Benchmark, DrawnScores, MatrixResult)
+    known = (Result, Benchmark, DrawnScores, MatrixResult, ReaderStudy)
     for result in results:
         if not isinstance(result, known):
             raise TypeError(
@@ -156,20 +158,25 @@ def make_report(
     remarks = [str(remark) for remark in entries("remarks", remarks)]
     if not results:
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
+    trees = [result for result in results if not isinstance(result, ReaderStudy)]
     if trials is not None:
-        _check_observers(results, trials)
+        _check_observers(trees, trials)
     with step("laying out the report"):
         findings: list[str] = []
         sections: list[Section] = []
         scored = any(isinstance(result, Benchmark | DrawnScores) for result in results)
-        for result in results:
+        for study in results:
+            if isinstance(study, ReaderStudy):
+                findings += study_findings(study)
+                sections += study_sections(study)
+        for result in trees:
             kinds = kinds_of(summary_of([result], trials))
             said, own = _parts(result, kinds, scored)
             findings += said
             sections += own
         first = Section("Findings", [Text(text, finding=True) for text in findings])
-        read = data_section(list(results), trials)
-        sections = _named_apart([read, *sections, methods_section(list(results))])
+        read = data_section(trees, trials)
+        sections = _named_apart([read, *sections, methods_section(trees)])
         warned = warnings_of(sections) or ["There is nothing to warn of."]
         sections = [first, Section("Warnings", [Items(warned)]), *sections]
         heading = title or TITLE
@@ -220,7 +227,7 @@ def _named_apart(sections: list[Section]) -> list[Section]:
     for section in sections:
         n = seen[section.title] = seen.get(section.title, 0) + 1
         title = section.title if n == 1 else f"{section.title} ({n})"
-        named.append(Section(title, section.blocks))
+        named.append(Section(title, section.blocks, section.open))
     return named
 
 

@@ -106,7 +106,7 @@ def pair_sections(
     label, frame = result.metric.label, result.summary(columns="all")
     sections = [Section(f"Estimates: {label}", _estimates(result, frame, kinds))]
     if tests := _tests(result, frame):
-        sections.append(Section(f"Tests of independence: {label}", tests))
+        sections.append(Section(f"Tests of independence: {label}", tests, open=False))
     if blocks := _means(result, kinds, apart):
         sections.append(Section(f"Means and differences: {label}", blocks))
     return sections

@@ -54,6 +54,7 @@
 
     const box = document.createElement("div"), table = document.createElement("table");
     box.className = "wide";
+    table.className = above.classList.contains("dense") ? "dense" : "";
     const head = table.createTHead().insertRow();
     for (const cell of above.tHead.rows[0].cells) {
       const th = document.createElement("th");
