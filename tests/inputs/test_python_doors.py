@@ -913,12 +913,12 @@ CASES = [
     ),
     v(
         "summary intervals unknown",
-        "intervals must be among 'analytic', 'bootstrap', 'bca', 'posterior';",
+        "intervals must be among analytic, bootstrap, posterior, bca; got 'magic'",
         lambda: w.result().summary(intervals=["magic"]),
     ),
     v(
         "summary intervals text",
-        "intervals must be among 'analytic', 'bootstrap', 'bca', 'posterior';",
+        "'all' or a list of analytic, bootstrap, posterior, bca; got 'posterior'",
         lambda: w.result().summary(intervals="posterior"),
     ),
     v(

@@ -406,7 +406,8 @@ def test_raters_are_asked_what_tells_automatic_judges_apart() -> None:
     asked = table[(table["kind"] == "judge") | table["item"].isin(plan.table["item"])]
     weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool", people="rater")
     result = al.error_consistency(weighted, "rater-judge", n_resamples=0, n_draws=200, rng=1)
-    found = al.difference(result, {"observer_b": judges[0]}, {"observer_b": judges[1]})
+    entries = {"observer_b": judges[0]}, {"observer_b": judges[1]}
+    found = al.difference(result, *entries, intervals="all")
     assert {"analytic", "posterior"} <= set(found.index)
     with pytest.raises(ValueError, match="krippendorff_alpha has no weights yet"):
         al.compare(weighted, "krippendorff_alpha", pairs="rater-rater")

@@ -374,7 +374,7 @@ def test_intervals_are_those_of_the_front_door(
     counts = simulate.correctness_cells(p, setting[3], n_tables, 9)
     result = al.error_consistency(
         tables.from_counts(counts), n_resamples=1_000, n_draws=1_000, n_null=0, rng=10
-    ).summary()
+    ).summary(intervals="all")
     rng = np.random.default_rng(11)
     pair = operating.one_pair(p)
     for school, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):

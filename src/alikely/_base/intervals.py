@@ -76,7 +76,7 @@ def chosen_methods(
             return tuple(valid)
         raise ValueError(
             f"intervals must be None (the recommended one), 'all' or a list of {listed(known)}; "
-            f"got {intervals!r}{nearest(intervals, ['all', *known])}"
+            f"got {intervals!r}; name methods as a list, such as [{known[0]!r}]"
         )
     for name in intervals:
         if name not in known:

@@ -277,7 +277,7 @@ def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floa
         used[block.trials] = block.shown().any(axis=0)
     if cluster is not None:
         numbers = cluster_numbers(table, cluster)
-        moved, used = (np.bincount(numbers, part) for part in (moved, used))
+        moved, used = (np.bincount(numbers, part).astype(np.float64) for part in (moved, used))
     return np.asarray(moved[used > 0])
 
 
