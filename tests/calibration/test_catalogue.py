@@ -20,7 +20,7 @@ from alikely.calibration import cards, index
 from alikely.calibration.cases import CASES
 from alikely.calibration.described import HEADINGS, TO_WRITE, described, redescribe, unwritten
 from alikely.inference.chains import SamplingWarning, nuts
-from alikely.models.priors import DEFAULT_PRIOR
+from alikely.metrics.cell_priors import check_prior
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
@@ -58,7 +58,7 @@ def test_the_card_tells_the_truth(name: str, tmp_path: Path) -> None:
 
 def test_the_card_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
     card = json.loads((CARDS / "copying" / "model.json").read_text())
-    assert card["priors"] == {k: f"Beta({a:g}, {b:g})" for k, (a, b) in DEFAULT_PRIOR.items()}
+    assert card["priors"] == {k: f"Beta({a:g}, {b:g})" for k, (a, b) in check_prior(None).items()}
 
 
 @pytest.mark.parametrize("name", NAMES)

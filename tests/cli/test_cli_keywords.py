@@ -42,7 +42,8 @@ DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
 BETWEEN = {
     "spectrum": {"spectrum", "tree", "alignment", "labels", "delta", "model", "kind"},
     # The level of a test is what --ci-prob leaves; formula or simulation follow from the numbers.
-    "plan": {"result", "components", "alpha", "method", "n_draws"},
+    # A prior of posterior intervals comes with a pilot that Python reads.
+    "plan": {"result", "components", "alpha", "method", "n_draws", "prior"},
     "report": {"results", "remarks"},
 }
 # A report takes results that another verb has saved, with what is chosen there.
@@ -150,10 +151,11 @@ def test_observers_by_name(noise: Path, tmp_path: Path) -> None:
 def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = ["--resamples", "0", "--draws", "50", "--null-draws", "0", "--out", str(out)]
-    assert main(["compare", str(noise), *few, "--prior", "u=2:1, v=1:3"]) == 0
+    prior = ["--prior", "u=2:1, v=1:3"]
+    assert main(["compare", str(noise), *few, *prior, "--no-bayes-factor"]) == 0
     expected = al.error_consistency(
         al.Trials.read(noise), n_resamples=0, n_draws=50, n_null=0, rng=1,
-        prior={"u": (2, 1), "v": (1, 3)},
+        prior={"u": (2, 1), "v": (1, 3)}, bayes_factor=False,
     )  # fmt: skip
     found = al.Result.load(out / "error_consistency.nc")
     np.testing.assert_array_equal(found.draws("posterior"), expected.draws("posterior"))
@@ -166,6 +168,8 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
         (["--metric", "ma", "--null-draws", "9"], "--null-draws is of metrics of correctness"),
         (["--prior", "u=1"], "--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got 'u=1'"),
         (["--prior", "w=1:1"], "unknown name in prior"),
+        (["--prior", "1,1,1"], "prior must be four positive numbers (n11, n10, n01, n00)"),
+        (["--prior", "u=2:1"], "the Bayes factor (--no-bayes-factor omits it) needs a Dirichlet"),
         (["--pair", "human_1", "human_9"], "unknown observer 'human_9'"),
         (["--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["--cluster", "list"], "list"),

@@ -123,7 +123,7 @@ def test_same_seed_same_draws_whatever_the_workers() -> None:
         (lambda: pairwise_draws([1, 2, -3, 4]), "must not be negative, got -3"),
         (
             lambda: pairwise_draws([1, 2, 3, 4], {"copy_probability": (1, 1)}),
-            "a prior on the copy probability has no exact draws; use sampler='nuts'",
+            "a prior on the copy probability has no exact posterior; use sampler='nuts'",
         ),
         (lambda: pairwise_draws([1, 2, 3, 4], {"w": (1, 1)}), "unknown name in prior: w"),
         (

@@ -811,7 +811,7 @@ CASES = [
     ),
     v(
         "prior text",
-        "dictionary update sequence element #0 has length 1; 2 is required",
+        r"prior must be four positive numbers \(n11, n10, n01, n00\), or Beta parameters by",
         ec(prior="flat"),
     ),
     v(

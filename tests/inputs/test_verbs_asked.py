@@ -370,7 +370,7 @@ CASES = [
     ),
     v(
         "prior of another metric",
-        "--prior is of metrics of correctness, and not of MA; leave it out",
+        "--prior is of the four cells of a pair, and the posterior of misclassification_agree",
         "compare t.csv --metric ma --prior u=1:1",
     ),
     v(

@@ -267,6 +267,7 @@ THREE = operating.Setting(
     np.array([simulate.pattern_cells(3, 0, 1), simulate.pattern_cells(3, 0, 2)]),
     np.array([1.0, -1.0]),
     ERROR_CONSISTENCY,
+    np.full(8, 0.25),
 )
 
 

@@ -131,7 +131,10 @@ def scores_of(
     if DATA_SUMMARY in result.data.children:
         groups[DATA_SUMMARY] = result.data[DATA_SUMMARY].to_dataset()
     tree = xr.DataTree.from_dict(groups)
-    made = ("metric", "metric_module", "model", "sampler", "cluster", "ci_prob", "ci_kind", "seed")
+    made = (
+        "metric", "metric_module", "model", "sampler", "cluster", "prior", "ci_prob", "ci_kind",
+        "seed",
+    )  # fmt: skip
     kept = (*made, *result.metric.options)
     known = {name: result.data.attrs[name] for name in kept if name in result.data.attrs}
     tree.attrs = {
@@ -201,7 +204,7 @@ def _belong_together(result: Result, entries: pd.DataFrame) -> bool:
     if shared.duplicated().any():
         raise ValueError(
             "posterior drawn pair by pair: no joint draws of entries that share trials; use "
-            "sampler='exact' with the default prior"
+            "sampler='exact' with a prior that treats both observers alike, such as the default"
         )
     return not pd.Series(groups).duplicated().any()
 

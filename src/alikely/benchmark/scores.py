@@ -61,13 +61,14 @@ from alikely.data.trials import Trials
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
-from alikely.estimates.doors import check_numbers
+from alikely.estimates.doors import check_numbers, kept_prior, require_cells
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
 from alikely.inference.reading_draws import readings_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
+from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 from alikely.stats.distances import Groups, group_mapping
 
@@ -93,6 +94,7 @@ def benchmark_scores(
     cohort: bool = False,
     n_resamples: int = 0,
     n_draws: int = 4_000,
+    prior: Prior | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
     rng: RandomState = None,
@@ -138,6 +140,9 @@ def benchmark_scores(
         the bootstrap, which are too narrow near the ceiling. Default 0: none.
     n_draws : int
         Posterior draws. 0 disables them.
+    prior : mapping or sequence of four numbers, optional
+        Prior on the cells of each pair, as in `alikely.inference.joint_draws`; of metrics of
+        readings as in `alikely.agreement`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Intervals that `Benchmark.summary` shows by default.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -184,11 +189,8 @@ def benchmark_scores(
     require_trials(trials)
     check_interval(ci_prob, ci_kind)
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
-    estimand = _checked(metric, missing, cohort)
-    if cohort:
-        refuse_repeats(trials.data, "the cohort model")
-    if cohort and levels is not None:
-        raise ValueError("the cohort model has data sets for levels; leave out cohort or levels")
+    estimand = _checked(metric, missing, cohort, levels)
+    _check_prior(trials, estimand, prior, n_draws, cohort)
     one_person, one_image = checked_labels(trials, humans, people, items)
     as_read = data_summary(trials.data)
     if exclude is not None:
@@ -212,7 +214,9 @@ def benchmark_scores(
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
     withheld = CHOSEN.format(SPEAKS[table.attrs["population"]]) if INCLUSION in table else ""
     if n_draws and estimand.draws in DRAWN and not withheld:
-        groups["posterior"] = _posterior(table, layout, estimand, n_draws, posterior_seed, shown)
+        groups["posterior"] = _posterior(
+            table, layout, estimand, n_draws, posterior_seed, shown, prior
+        )
     if cohort:
         fitted = fit_cohort(
             trials,
@@ -237,6 +241,7 @@ def benchmark_scores(
         "levels": "dataset" if levels is None else "conditions",
         **_dependence(table, layout, estimand, one_person, shown),
         "posterior_withheld": withheld,
+        "prior": kept_prior(estimand, prior),
         "seed": str(seed.entropy),
         "alikely_version": alikely.__version__,
         **estimand.options,
@@ -288,7 +293,7 @@ def _laid_out(
     return table, layout
 
 
-def _checked(metric: str | Metric, missing: str, cohort: bool) -> Metric:
+def _checked(metric: str | Metric, missing: str, cohort: bool, levels: Groups | None) -> Metric:
     """The metric, once the options are known to fit it."""
     if missing not in ("error", "available"):
         raise ValueError(f"missing must be 'error' or 'available', got {missing!r}")
@@ -298,7 +303,28 @@ def _checked(metric: str | Metric, missing: str, cohort: bool) -> Metric:
         raise ValueError(
             f"the cohort model predicts {predicted}, not {estimand.label}; leave out cohort=True"
         )
+    if cohort and levels is not None:
+        raise ValueError("the cohort model has data sets for levels; leave out cohort or levels")
     return estimand
+
+
+def _check_prior(
+    trials: Trials, metric: Metric, prior: Prior | None, n_draws: int, cohort: bool
+) -> None:
+    """Refuse repeats of a cohort, and a prior that nothing would honor (`ValueError`)."""
+    if cohort:
+        refuse_repeats(trials.data, "the cohort model")
+    if prior is None:
+        return
+    require_cells(metric, prior)
+    if metric.draws != "readings":
+        cell_prior(prior).patterns("the joint posterior of all pairs")
+    if cohort or not n_draws or INCLUSION in trials.data:
+        given = "cohort=True" if cohort else "images chosen by a plan" if n_draws else "n_draws=0"
+        raise ValueError(
+            f"prior is of the four cells of a pair, which {given} makes no posterior of; leave out "
+            "one of them"
+        )
 
 
 def _levels(layout: Layout) -> list[str]:
@@ -447,10 +473,11 @@ def _posterior(
     n_draws: int,
     seed: np.random.SeedSequence,
     images: NDArray[np.intp],
+    prior: Prior | None,
 ) -> xr.Dataset:
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
-    drawn = DRAWN[metric.draws](table, layout, metric, N_CHAINS * per_chain, seed, images)
+    drawn = DRAWN[metric.draws](table, layout, metric, N_CHAINS * per_chain, seed, images, prior)
     scores = drawn.astype(np.float32)
     shape = (N_CHAINS, per_chain, *scores.shape[1:])
     return xr.Dataset(
@@ -466,8 +493,9 @@ def _of_cells(
     n_draws: int,
     seed: np.random.SeedSequence,
     images: NDArray[np.intp],
+    prior: Prior | None,
 ) -> Floats:
-    drawn = joint_draws(table, n_draws, [metric], seed, images)[metric.name]
+    drawn = joint_draws(table, n_draws, [metric], seed, images, prior)[metric.name]
     return by_level(layout, nested_scores(layout, drawn))
 
 
@@ -481,8 +509,10 @@ def _of_entries(draw: Callable[..., NDArray[np.floating]]) -> Callable[..., Floa
         n_draws: int,
         seed: np.random.SeedSequence,
         _images: NDArray[np.intp],
+        prior: Prior | None,
     ) -> Floats:
-        return by_level(layout, nested_scores(layout, draw(table, n_draws, metric, seed)))
+        given = {} if prior is None else {"prior": prior}
+        return by_level(layout, nested_scores(layout, draw(table, n_draws, metric, seed, **given)))
 
     return scores
 
@@ -494,6 +524,7 @@ def _of_rows(
     n_draws: int,
     seed: np.random.SeedSequence,
     _images: NDArray[np.intp],
+    _prior: Prior | None,
 ) -> Floats:
     """Scores with limits of their own: those of entries do not average."""
     if table.attrs["repeats"] == "crossed":

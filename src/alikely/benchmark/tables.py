@@ -23,6 +23,7 @@ from alikely.benchmark.decomposition import (
 )
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
+from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 from alikely.stats.intervals import interval
 from alikely.stats.variance import two_factor_variance, variance_of_defined
@@ -254,6 +255,9 @@ def prior_shift(scores: Benchmark, level: str) -> Floats:
     """
     size = scores.estimates.sizes["system"]
     if "posterior" not in scores.data.children or scores.metric.draws != "cells":
+        return np.zeros(size)
+    if scores.prior != cell_prior(None):
+        # The user chose it, and wants its effect.
         return np.zeros(size)
     drawn = scores.draws("posterior", "score", level)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -51,13 +51,14 @@ class _Method(NamedTuple):
 
     source: str
     cut: str = "eti"
-    prior: float = 0.0
+    # Added to each cell; None is the default of the package.
+    prior: float | None = 0.0
 
 
 # The default of the package first; the others as they are found in use.
 METHODS: dict[str, _Method] = {
-    "posterior": _Method("dirichlet", "eti", 0.5),
-    "posterior hdi": _Method("dirichlet", "hdi", 0.5),
+    "posterior": _Method("dirichlet", "eti", None),
+    "posterior hdi": _Method("dirichlet", "hdi", None),
     "dirichlet(1/4)": _Method("dirichlet", "eti", 0.25),
     "dirichlet(1)": _Method("dirichlet", "eti", 1.0),
     "dirichlet(1) hdi": _Method("dirichlet", "hdi", 1.0),
@@ -299,11 +300,11 @@ def _bounds(
 ) -> dict[str, Floats]:
     """Bounds (probability, data set, 2) by each method; those with the same draws share them."""
     found: dict[str, Floats] = {}
-    drawn: dict[tuple[str, float], Floats] = {}
+    drawn: dict[tuple[str, float | None], Floats] = {}
     for name in methods:
         method = METHODS[name]
         if method.source == "normal":
-            found[name] = _normal(counts + method.prior, setting, ci_probs)
+            found[name] = _normal(counts + (method.prior or 0.0), setting, ci_probs)
             continue
         key = (method.source, method.prior)
         if key not in drawn:
@@ -337,7 +338,8 @@ def _draws(
         size = (n_draws, len(counts))
         tables = rng.multinomial(n, counts / n[:, None], size=size).astype(np.float64)
     else:
-        tables = rng.standard_gamma(counts + method.prior, size=(n_draws, *counts.shape))
+        added = setting.prior if method.prior is None else method.prior
+        tables = rng.standard_gamma(counts + added, size=(n_draws, *counts.shape))
     return estimates(tables, setting)
 
 

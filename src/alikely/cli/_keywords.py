@@ -136,6 +136,8 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
         option = option_of(found[1])
         return option if option in options else found[0]
 
+    if (without := OPTIONS["bayes_factor"]) in options:
+        message = message.replace("bayes_factor=False", without)
     for pattern, change in ((_GIVEN, given), (_BARE, bare), (_FIRST, bare)):
         message = pattern.sub(change, message)
     return message.replace(" by keyword,", ",")

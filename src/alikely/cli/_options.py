@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from alikely._base.names import nearest
 
@@ -100,6 +100,36 @@ def add_kinds(parser: Parser) -> None:
         metavar="KIND",
         help="kind of what it is scored against (default human)",
     )
+
+
+def add_prior(parser: Parser) -> None:
+    """Prior on the cells of a pair."""
+    parser.add_argument(
+        "--prior",
+        metavar="NAME=A:B,...",
+        help="prior on the cells of a pair: Beta parameters, such as p_a=1:1,u=.5:.5,v=.5:.5 (the "
+        "default), or four Dirichlet parameters of n11,n10,n01,n00, such as 1,1,1,1",
+    )
+
+
+def prior_of(text: str | None) -> Any:
+    """Beta parameters by name, of ``name=a:b,...``; or four numbers."""
+    if text is None:
+        return None
+    found: dict[str, tuple[float, ...]] = {}
+    for entry in text.split(","):
+        name, equal, numbers = entry.rpartition("=")
+        try:
+            values = tuple(map(float, numbers.split(":")))
+        except ValueError:
+            values = ()
+        if len(values) != 1 + len(equal):
+            raise ValueError(
+                f"--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got {entry!r}"
+            )
+        found[name.strip() or str(len(found))] = values
+    alone = [value for (value, *rest) in found.values() if not rest]
+    return alone if len(alone) == len(found) else found
 
 
 def add_pairs(parser: Parser, text: str, default: str = "all") -> None:

@@ -15,7 +15,9 @@ from alikely.cli._options import (
     add_inference_options,
     add_kinds,
     add_output_options,
+    add_prior,
     add_recurring,
+    prior_of,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
@@ -85,6 +87,7 @@ def add_options(parser: Parser) -> None:
     add_kinds(parser)
     add_reading_options(parser)
     add_inference_options(parser, resamples=0)
+    add_prior(parser)
     add_output_options(parser)
 
 
@@ -105,6 +108,7 @@ def run(options: argparse.Namespace) -> None:
             cohort=options.cohort,
             n_resamples=options.resamples,
             n_draws=options.draws,
+            prior=prior_of(options.prior),
             ci_prob=options.ci_prob,
             ci_kind=options.ci_kind,
             rng=options.seed,

@@ -21,7 +21,9 @@ from alikely.cli._options import (
     add_intervals,
     add_output_options,
     add_pairs,
+    add_prior,
     pairs_of,
+    prior_of,
 )
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import report
@@ -35,6 +37,7 @@ from alikely.cli._tables import (
     span,
     spread,
 )
+from alikely.estimates.doors import OF_CELLS
 from alikely.estimates.readings import SENTENCE
 from alikely.metrics import find_metric, get_metric
 
@@ -49,7 +52,7 @@ CLES = "error_similarity"
 # Options that only metrics of such counts have, and their keywords.
 OF_COUNTS: dict[str, dict[str, str]] = {
     "correctness": {
-        "prior": "prior", "null_draws": "n_null", "no_bayes_factor": "bayes_factor",
+        "null_draws": "n_null", "no_bayes_factor": "bayes_factor",
     },
     "readings": {"readers": "readers"},
     "rows": {
@@ -131,11 +134,7 @@ def _add_metric_options(parser: Parser) -> None:
         metavar="GROUP,...",
         help="groups that a fit by chains keeps beside its draws, or all",
     )
-    parser.add_argument(
-        "--prior",
-        metavar="NAME=A:B,...",
-        help="Beta parameters of the copy model, such as p_a=1:1,u=.5:.5,v=.5:.5",
-    )
+    add_prior(parser)
     parser.add_argument(
         "--null-draws",
         type=int,
@@ -288,8 +287,8 @@ def _of_metric(options: argparse.Namespace, metric: Metric) -> dict[str, Any]:
             given[keyword] = value
     if "include" in given:
         given["include"] = groups_of(options.include)
-    if "prior" in given:
-        given["prior"] = _prior(options.prior)
+    if metric.draws in OF_CELLS or options.metric != "all":
+        given["prior"] = prior_of(options.prior)
     if "base" in given:
         given["base"] = math.e if options.base == "e" else float(options.base)
     if "bayes_factor" in given:
@@ -307,21 +306,6 @@ def _check_used(options: argparse.Namespace, asked: list[Metric]) -> None:
             raise ValueError(
                 f"--{one} is of metrics of {counts}, and not of {shorts}; leave it out"
             )
-
-
-def _prior(text: str) -> dict[str, tuple[float, float]]:
-    """Beta parameters by name, of ``name=a:b,...``."""
-    found: dict[str, tuple[float, float]] = {}
-    for entry in text.split(","):
-        name, _, numbers = entry.partition("=")
-        try:
-            a, b = map(float, numbers.split(":"))
-        except ValueError:
-            raise ValueError(
-                f"--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got {entry!r}"
-            ) from None
-        found[name.strip()] = a, b
-    return found
 
 
 def _report_null(result: Result, options: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from alikely._base.files import write_file
 from alikely._base.intervals import bound_names, percent
 from alikely._base.names import listed, nearest, told_apart
 from alikely._base.steps import step
-from alikely.cli._options import Parser, add_output_options
+from alikely.cli._options import Parser, add_output_options, add_prior, prior_of
 from alikely.cli._reading import add_file, add_reading_options, read_trials
 from alikely.cli._shared import save_plot
 from alikely.cli._tables import Column, Table, note_lines, number, span
@@ -83,6 +83,7 @@ def add_options(parser: Parser) -> None:
         choices=["trial"],
         help="trial takes answers to items that come back for independent (otherwise refused)",
     )
+    add_prior(parser)
     add_reading_options(parser)
     add_output_options(parser)
 
@@ -99,6 +100,7 @@ def run(options: argparse.Namespace) -> None:
         trials,
         find_metric(options.metric),
         None if options.by == "none" else options.by,
+        prior=prior_of(options.prior),
         no_response=options.no_response,
         cluster=options.cluster,
         ci_prob=options.ci_prob,

@@ -23,9 +23,10 @@ from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_rows
-from alikely.inference.conjugate import MASS, STICKS, stick_masses
+from alikely.inference.conjugate import n_pieces, prior_pieces
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
+from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.rows import Mixture
 
 __all__ = [
@@ -161,9 +162,8 @@ def process_weights(
         size = min(step, n_draws - start)
         weights = np.zeros((size, n_trials + PATTERNS))
         weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
-        pattern = n_trials + rng.integers(0, PATTERNS, (size, STICKS))
-        pieces = rng.standard_gamma(mass, size=(size, 1)) * stick_masses(rng, size, mass)
-        np.add.at(weights, (np.arange(size)[:, None], pattern), pieces)
+        pattern = n_trials + rng.integers(0, PATTERNS, (size, n_pieces(mass)))
+        np.add.at(weights, (np.arange(size)[:, None], pattern), prior_pieces(rng, size, mass))
         yield slice(start, start + size), weights
 
 
@@ -183,8 +183,10 @@ def _label_block(
         truth=np.concatenate([block.truth, np.full(PATTERNS, -1, np.int32)]),
     )
     ready = evaluator(with_prior, metric)
+    # As many trials as the prior on the cells of a pair is worth.
+    mass = float(cell_prior(None).cells("labels").sum())
     out = np.empty((n_draws, len(block.a)), dtype=np.float32)
-    for some, weights in process_weights(rng, n_draws, n_trials, MASS, ready.width):
+    for some, weights in process_weights(rng, n_draws, n_trials, mass, ready.width):
         out[some] = ready.values(weights)
     return out
 

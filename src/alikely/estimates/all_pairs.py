@@ -20,6 +20,7 @@ from alikely.data.packed import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary
 from alikely.data.tables import By
 from alikely.data.trials import Trials
+from alikely.estimates.doors import kept_prior
 from alikely.estimates.matrix_answers import answers_of, said_of
 from alikely.estimates.matrix_result import ORDERS, MatrixResult
 from alikely.estimates.matrix_rows import POSTERIOR
@@ -27,6 +28,7 @@ from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.five_cells import option_limits
 from alikely.metrics import Metric, get_metric
+from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
 from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["matrix"]
@@ -50,6 +52,7 @@ def matrix(
     by: By = "condition",
     *,
     intervals: Sequence[School] = ("analytic", "posterior"),
+    prior: Prior | None = None,
     tests: bool = True,
     no_response: Literal["error", "drop"] = "error",
     cluster: Literal["trial"] | None = None,
@@ -73,9 +76,11 @@ def matrix(
     by : {"condition", "dataset"} or None
         Trials to keep apart; None pools all. A chunked array is always pooled.
     intervals : sequence of {"analytic", "posterior"}
-        ``"posterior"`` keeps limits of the default posterior (of metrics that have them without
-        draws; of others it is left out). Analytic limits follow from the standard errors, which are
+        ``"posterior"`` keeps limits of the posterior (of metrics that have them without draws; of
+        others it is left out). Analytic limits follow from the standard errors, which are
         always there.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
         Fisher's exact test of every pair, and p-values adjusted over all entries by Benjamini and
         Hochberg.
@@ -133,6 +138,7 @@ def matrix(
         raise ValueError(
             f"cluster must be 'trial' or None, got {cluster!r}; see compare for others"
         )
+    own = _checked_prior(prior, found, intervals)
     with step("answers as bits"):
         names, parts, places = answers_of(trials, by, no_response, cluster)
         said = said_of(trials, found, by, no_response) if found.all_pairs is not None else []
@@ -148,10 +154,12 @@ def matrix(
         with step(f"estimates of {len(cells):,} pairs{of}"):
             if found.all_pairs is not None:
                 given = dict(found.all_pairs({name: v.data for name, v in said[k].items()}))
-                limits = _option_limits(given, "posterior" in intervals, ci_prob)
+                limits = _option_limits(given, "posterior" in intervals, ci_prob, own)
                 variables = _of_matrices(cells, found, given) | limits
             else:
-                variables = _of_pairs(cells, found, "posterior" in intervals, tests, ci_prob)
+                variables = _of_pairs(
+                    cells, found, own if "posterior" in intervals else None, tests, ci_prob
+                )
                 variables["own"] = ("observer", found.value(_own_cells(packed)))
         made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
@@ -171,10 +179,23 @@ def matrix(
         "ci_prob": ci_prob,
         "ci_kind": "eti",
         "no_response": no_response,
+        "prior": kept_prior(found, prior),
         "alikely_version": alikely.__version__,
         **found.options,
     }
     return MatrixResult(tree, trials if isinstance(trials, Trials) else None)
+
+
+def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[School]) -> CellPrior:
+    """The prior of all pairs, if there is a posterior for it (`ValueError` else)."""
+    own = cell_prior(prior)
+    own.cells("a matrix")
+    if prior is not None and not (metric.limits and "posterior" in intervals):
+        raise ValueError(
+            f"prior is of the posterior, and this matrix of {metric.name} has none; leave it out, "
+            "or take intervals=['posterior'] of error_consistency or kappa_p_discrete"
+        )
+    return own
 
 
 def _check_size(metric: Metric, n: int, n_places: int) -> None:
@@ -213,7 +234,9 @@ def _of_matrices(
     return variables
 
 
-def _option_limits(found: dict[str, NDArray[Any]], wanted: bool, ci_prob: float) -> dict[str, Any]:
+def _option_limits(
+    found: dict[str, NDArray[Any]], wanted: bool, ci_prob: float, prior: CellPrior
+) -> dict[str, Any]:
     """Posterior limits from what pairs chose, where the metric has such; taken out of the rest."""
     chosen, n_options = found.pop("chosen", None), found.pop("n_options", None)
     if chosen is None or n_options is None or not wanted:
@@ -222,14 +245,18 @@ def _option_limits(found: dict[str, NDArray[Any]], wanted: bool, ci_prob: float)
     limits = np.full((len(chosen), 2), np.nan)
     tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
     blocks = [np.flatnonzero(met)[s : s + FEW] for s in range(0, int(met.sum()), FEW)]
-    jobs = [(chosen[part], n_options[part], tails) for part in blocks]
+    jobs = [(chosen[part], n_options[part], tails, prior) for part in blocks]
     for part, found_here in zip(blocks, in_parallel(option_limits, jobs), strict=True):
         limits[part] = found_here
     return {name: ("pair", limits[:, k]) for k, name in enumerate(POSTERIOR)}
 
 
 def _of_pairs(
-    cells: NDArray[np.int32], metric: Metric, posterior: bool, tests: bool, ci_prob: float
+    cells: NDArray[np.int32],
+    metric: Metric,
+    posterior: CellPrior | None,
+    tests: bool,
+    ci_prob: float,
 ) -> dict[str, Any]:
     """Variables of all pairs of one place."""
     orders = 1 if metric.symmetric else len(ORDERS)
@@ -246,9 +273,9 @@ def _of_pairs(
         "estimate": (dims, value.reshape(shape)),
         "se": (dims, se.reshape(shape)),
     }
-    if posterior and metric.limits == "kappa":
+    if posterior is not None and metric.limits == "kappa":
         turns = [cells, cells[:, TURNED]][:orders]
-        limits = np.stack([posterior_limits(turned, ci_prob) for turned in turns])
+        limits = np.stack([posterior_limits(turned, ci_prob, prior=posterior) for turned in turns])
         for k, name in enumerate(POSTERIOR):
             variables[name] = (dims, limits[..., k].reshape(shape))
     if tests:

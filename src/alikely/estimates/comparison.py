@@ -20,7 +20,7 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.result import Result
 from alikely.estimates.selection import Which, entries_of
 from alikely.estimates.weighted_sums import contrast, joined
-from alikely.inference.null import log_bayes_factor
+from alikely.inference.null import bayes_factor_prior, log_bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
 
 __all__ = [
@@ -182,7 +182,8 @@ def compare_models(result: Result) -> pd.DataFrame:
     Parameters
     ----------
     result : Result
-        An analysis; its count tables are used.
+        An analysis; its count tables and its prior are used. The prior must be a Dirichlet, and
+        its margins are those of independent observers.
 
     Returns
     -------
@@ -225,8 +226,9 @@ def compare_models(result: Result) -> pd.DataFrame:
     {'copying': 13, 'neither': 5}
     """
     cells = correctness_cells(result)
-    copying, independence, se = elpd(cells)
-    p = elpd_mid_p(cells)
+    prior = result.prior
+    copying, independence, se = elpd(cells, prior)
+    p = elpd_mid_p(cells, prior)
     open_ = np.isfinite(p)
     total = np.where(open_, copying - independence, np.nan)
     n11, n10, n01, n00 = cells.T.astype(np.float64)
@@ -240,7 +242,7 @@ def compare_models(result: Result) -> pd.DataFrame:
         se_difference=np.where(open_, se, np.nan),
         mid_p=p,
         favours=np.where(open_, found, ""),
-        log_bf10=log_bayes_factor(cells),
+        log_bf10=log_bayes_factor(cells, prior=bayes_factor_prior(prior)),
         note=[_one_overlap(table) for table in cells],
     )
 

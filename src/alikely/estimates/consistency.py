@@ -22,7 +22,7 @@ from alikely.inference import null
 from alikely.inference.permutation import permutation_p
 from alikely.inference.sampling import Sampler, posterior
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
+from alikely.metrics.cell_priors import CellPrior, Prior, check_prior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ def error_consistency(
         Bootstrap replicates; 0 for none.
     n_draws : int
         Posterior draws; 0 for none: equal-tailed posterior limits then come from the counts alone
-        (`alikely.inference.posterior_limits`), under the default prior and where no item comes
+        (`alikely.inference.posterior_limits`), under a Dirichlet prior and where no item comes
         back. What needs draws, such as means and differences, has no posterior then.
     n_null : int
         Draws of the test against independent observers; 0 for none.
@@ -87,9 +87,11 @@ def error_consistency(
         Whether to compute the Bayes factor of association.
     sampler : {"auto", "exact", "nuts"}
         How to draw from the posterior, see `alikely.inference.posterior`.
-    prior : mapping, optional
-        Beta parameters, see `alikely.models.copying`. Default: Dirichlet(1/2) on the four cells,
-        whose central 95 % interval kept its promise over all accuracies tried.
+    prior : mapping or sequence of four numbers, optional
+        Prior on the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
+        only `a`, only `b`, neither), or Beta parameters by name, see `alikely.models.copying`.
+        Default: 1/2 for each cell. Differences and means need a Dirichlet with ``n10 = n01`` and
+        ``n11 n00 >= n10 n01``. The Bayes factor takes it too, and by default one of 1 for each.
     model : {"copying", "pooled_pairs"} or pymc.Model
         `alikely.models.copying`; for chains also `alikely.models.pooled_pairs`, or a model of your
         own of these pairs, with ``error_consistency`` (pair). It must hold the data, in any layout:
@@ -240,12 +242,13 @@ def _beside(
     if not recurs.all():
         # Answers to one item are not independent: neither Fisher's test nor the Bayes factor holds.
         once = np.rint(cells[~recurs]).astype(np.int64)
-        tests = {"p_fisher": null.fisher_exact}
+        tests = {"p_fisher": null.fisher_exact(once)}
         if ask.bayes_factor:
-            tests["log_bf10"] = null.log_bayes_factor
-        for name, test in tests.items():
+            own = null.bayes_factor_prior(ask.prior)
+            tests["log_bf10"] = null.log_bayes_factor(once, prior=own)
+        for name, values in tests.items():
             found[name] = np.full(len(cells), np.nan)
-            found[name][~recurs] = test(once)
+            found[name][~recurs] = values
     if middle is not None and recurs.any():
         found["p_null"] = permutation_p(table, metric, ask.n_null, unit, seed)
     elif middle is not None:
@@ -258,13 +261,15 @@ def _beside(
 
 
 def _closed(table: xr.Dataset, metric: Metric, ask: Ask) -> bool:
-    """Whether the default posterior of every pair has limits without draws."""
+    """Whether the posterior of every pair has limits without draws."""
     if "inclusion" in table:
         return False
-    asked = ask.sampler != "nuts" and ask.ci_kind == "eti" and check_prior(ask.prior)
+    exact = ask.sampler != "nuts" and ask.ci_kind == "eti"
+    beta = check_prior(ask.prior)
+    closed = "copy_probability" not in beta and CellPrior(**beta).is_dirichlet
     plain = ask.options.get("model", "copying") == "copying" and not ask.options.get("include")
     once = not np.any(_recurs(table, sampling_unit(table, ask)))
-    return bool(metric.limits and asked == DEFAULT_PRIOR and plain and once)
+    return bool(metric.limits and exact and closed and plain and once)
 
 
 def _draw(

@@ -33,9 +33,20 @@ from alikely.inference.influence import estimate
 from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import Metric
-from alikely.models.priors import Prior
+from alikely.metrics.cell_priors import Prior, check_prior, prior_text
 
-__all__ = ["Ask", "Drawn", "Found", "Kind", "analyse", "check_numbers", "model_name"]
+__all__ = [
+    "OF_CELLS",
+    "Ask",
+    "Drawn",
+    "Found",
+    "Kind",
+    "analyse",
+    "check_numbers",
+    "kept_prior",
+    "model_name",
+    "require_cells",
+]
 
 
 # Of more pairs tables take minutes, and replicates gigabytes.
@@ -49,6 +60,8 @@ NULL_COPIES = 2
 # Numbers to work out, from which on it is tried how long they take, and what an entry without any
 # counts; on how many entries it is tried, and the seconds after which the first of these suffice.
 MUCH, OF_ENTRY, TRIED, PLENTY = 50_000_000, 100, (20, 200), 2.0
+# What draws are made of whose posterior has the prior on the cells of a pair.
+OF_CELLS = ("cells", "options", "readings")
 # A model that its user gave no name.
 OWN = "own"
 
@@ -78,6 +91,7 @@ class Ask:
         check_interval(self.ci_prob, self.ci_kind)
         check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
         check_sampler(self.sampler)
+        check_prior(self.prior)
         if self.options.get("include"):
             from alikely.inference.complete import check_include
 
@@ -155,6 +169,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     seed = seed_sequence(ask.rng)
     bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
     of = metric.label.lower()
+    require_cells(metric, ask.prior)
     if (n_asked := _check_size(trials, metric, ask)) > MANY:
         warnings.warn(MATRIX.format(n_asked), stacklevel=3)
     with step(f"{of}: counts and estimates"):
@@ -191,10 +206,24 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
             told["model_reason"] = drawn.reason
     if not ask.n_draws and kind.closed(table, metric, ask):
         told["posterior_limits"] = WITHOUT_DRAWS
+    elif not ask.n_draws and ask.prior is not None:
+        raise ValueError(
+            "prior has no posterior to be of: n_draws=0 leaves equal-tailed limits of error "
+            "consistency alone, under a Dirichlet prior and for items shown once; give n_draws=4000"
+        )
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     told["cluster"] = cluster or ""
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)
+
+
+def require_cells(metric: Metric, prior: Prior | None) -> None:
+    """Refuse a prior on cells for a posterior that has none (`ValueError`)."""
+    if prior is not None and metric.draws not in OF_CELLS:
+        raise ValueError(
+            f"prior is of the four cells of a pair, and the posterior of {metric.name} has none; "
+            "leave it out"
+        )
 
 
 def _check_size(trials: Any, metric: Metric, ask: Ask) -> int:
@@ -277,6 +306,12 @@ def check_numbers(**numbers: int) -> None:
     check_total(numbers)
 
 
+def kept_prior(metric: Metric, prior: Prior | None) -> str:
+    """The prior as a result keeps it; empty where the posterior has one of another kind."""
+    own = prior is not None or metric.draws in ("cells", "options")
+    return prior_text(prior) if own else ""
+
+
 def _attributes(
     tree: xr.DataTree, metric: Metric, model: str, ask: Ask, seed: np.random.SeedSequence
 ) -> dict[str, Any]:
@@ -291,6 +326,7 @@ def _attributes(
         "ci_kind": ask.ci_kind,
         "seed": str(seed.entropy),
         "n_null": ask.n_null,
+        "prior": kept_prior(metric, ask.prior),
         "alikely_version": alikely.__version__,
         **metric.options,
     }

@@ -17,7 +17,7 @@ from alikely.estimates.readings import READINGS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import Metric, get_metric
-from alikely.models.priors import Prior
+from alikely.metrics.cell_priors import Prior
 
 __all__ = ["compare"]
 
@@ -71,8 +71,11 @@ def compare(
         As in `error_consistency`. For metrics that are not symmetric, such as
         ``"copy_probability"``, the first of a pair is the reference; pairs of one kind stand in
         both orders.
-    n_null, bayes_factor, prior, log_likelihood
+    n_null, bayes_factor, log_likelihood
         As in `error_consistency`, for metrics of correctness.
+    prior : mapping or sequence of four numbers, optional
+        As in `error_consistency`, for metrics of correctness and of options; of readings as in
+        `agreement`.
     sampler : {"auto", "exact", "nuts"}
         As in the front door of that kind of metric; of margins ``"auto"`` alone, where ``model``
         decides.
@@ -103,11 +106,10 @@ def compare(
     """
     found = get_metric(metric)
     kind = KINDS[found.counts]
-    if found.counts != "correctness" and (prior is not None or log_likelihood):
-        given = "prior" if prior is not None else "log_likelihood"
+    if found.counts != "correctness" and log_likelihood:
         raise ValueError(
-            f"{given} is for metrics of correctness, and {found.name} is one of {found.counts}; "
-            "leave it out"
+            f"log_likelihood is for metrics of correctness, and {found.name} is one of "
+            f"{found.counts}; leave it out"
         )
     of_kind = {name: value for name, value in options.items() if name in kind.options}
     of_metric = {name: value for name, value in options.items() if name not in kind.options}

@@ -77,7 +77,7 @@ def _draw(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
-    draws = option_draws(table, ask.n_draws, metric, seed)
+    draws = option_draws(table, ask.n_draws, metric, seed, ask.prior)
     return Drawn({"posterior": chained(draws, table, metric, ask.sampler)})
 
 

@@ -25,6 +25,7 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
 from alikely.estimates.result import Result
 from alikely.inference.reading_draws import readings_draws
 from alikely.metrics import Metric, consistency, get_metric
+from alikely.metrics.cell_priors import Prior
 
 __all__ = ["READINGS", "agreement", "agreement_table"]
 
@@ -61,6 +62,7 @@ def agreement(
     no_response: Literal["error", "drop"] = "drop",
     n_resamples: int = 10_000,
     n_draws: int = 4_000,
+    prior: Prior | None = None,
     cluster: str | None = None,
     ci_prob: float = 0.95,
     ci_kind: CiKind = "eti",
@@ -92,6 +94,10 @@ def agreement(
     n_draws : int
         Draws of the posterior: a Dirichlet process of what all readers say of an item, with a prior
         of the weight of two items on which two readers agree two times in three; 0 for none.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior of the table of two readers by two classes, with ``n11 = n00`` above
+        ``n10 = n01``; of more classes ``n11 + n00`` is the weight of equal readings. Default:
+        ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
 
@@ -158,6 +164,7 @@ def agreement(
         no_response=no_response,
         n_resamples=n_resamples,
         n_draws=n_draws,
+        prior=prior,
         cluster=cluster,
         ci_prob=ci_prob,
         ci_kind=ci_kind,
@@ -417,7 +424,7 @@ def _draw(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
-    draws = readings_draws(table, ask.n_draws, metric, seed)
+    draws = readings_draws(table, ask.n_draws, metric, seed, ask.prior)
     return Drawn({"posterior": chained(draws, table, metric, ask.sampler)})
 
 

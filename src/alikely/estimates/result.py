@@ -411,7 +411,9 @@ class Result(Tree):
                 "n_draws=4000, or leave 'posterior' out of intervals"
             )
         levels = [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2]
-        return quantiles_of(self.metric.limits)(self.table["cells"].values, levels)
+        return quantiles_of(self.metric.limits)(
+            self.table["cells"].values, levels, prior=self.prior
+        )
 
     def _notes(
         self, frame: pd.DataFrame, width: Floats | None, few: str, shown: Sequence[str]

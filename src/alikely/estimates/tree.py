@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -15,6 +16,7 @@ from alikely._base.files import VERSION, check_tree, read_tree, write_tree
 from alikely._base.intervals import CiKind, check_interval
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric, metrics
+from alikely.metrics.cell_priors import CellPrior, cell_prior
 
 if TYPE_CHECKING:
     from alikely.report import Report
@@ -48,6 +50,12 @@ class Tree:
         metric = get_metric(str(attrs["metric"]))
         kept = {name: np.asarray(attrs[name]).item() for name in metric.options if name in attrs}
         return get_metric(metric, **kept)
+
+    @property
+    def prior(self) -> CellPrior:
+        """The prior on the cells of a pair: the default if the analysis had none of its own."""
+        text = self.data.attrs.get("prior", "")
+        return cell_prior(json.loads(text) if text else None)
 
     @property
     def estimates(self) -> xr.Dataset:

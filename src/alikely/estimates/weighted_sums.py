@@ -43,7 +43,7 @@ PRIOR_ALONE = "the prior alone: no trial tells them apart"
 POPULATIONS = "populations"
 TOGETHER = (
     "posterior drawn pair by pair: no joint draws of entries that share trials; use "
-    "sampler='exact' with the default prior"
+    "sampler='exact' with a prior that treats both observers alike, such as the default"
 )
 # Measured: the bootstrap covers less than .92 where the prior would have a larger part of the
 # entries than this (fewer than 17 disagreements expected by chance in each).

@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,14 +24,16 @@ from alikely._base.parallel import at_most, in_parallel
 from alikely._base.quadrature import normal_nodes
 from alikely.inference.fisher import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics.cell_priors import Prior, cell_prior
 
 __all__ = ["WITHOUT_DRAWS", "posterior_limits", "posterior_quantiles", "quantiles_of"]
 
 # How results call limits that need no draws.
 WITHOUT_DRAWS = "without draws"
 
-# The expansion serves tables whose cells are all at least so large; the others are integrated.
-LEAST = 5
+# The expansion serves tables whose cells, with their prior, are all at least so large; the others
+# are integrated.
+LEAST = 5.5
 # Points of each of the three shares, in the expansion.
 NODES = 5
 # Points of the accuracy and of one share in the integral, evenly spread over so many standard
@@ -60,17 +62,28 @@ def posterior_limits(
     cells: ArrayLike,
     ci_prob: float = ...,
     *,
+    prior: Prior | None = ...,
     estimate: Literal[False] = ...,
     workers: int | None = ...,
 ) -> Floats: ...
 @overload
 def posterior_limits(
-    cells: ArrayLike, ci_prob: float = ..., *, estimate: Literal[True], workers: int | None = ...
+    cells: ArrayLike,
+    ci_prob: float = ...,
+    *,
+    prior: Prior | None = ...,
+    estimate: Literal[True],
+    workers: int | None = ...,
 ) -> tuple[Floats, Floats]: ...
 def posterior_limits(
-    cells: ArrayLike, ci_prob: float = 0.95, *, estimate: bool = False, workers: int | None = None
+    cells: ArrayLike,
+    ci_prob: float = 0.95,
+    *,
+    prior: Prior | None = None,
+    estimate: bool = False,
+    workers: int | None = None,
 ) -> Floats | tuple[Floats, Floats]:
-    """Equal-tailed posterior limits of error consistency under the default prior, without draws.
+    """Compute equal-tailed posterior limits of error consistency without draws.
 
     Parameters
     ----------
@@ -78,6 +91,8 @@ def posterior_limits(
         Counts ``n11, n10, n01, n00``.
     ci_prob : float
         Probability between the limits, in (0, 1).
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells, as in `alikely.error_consistency`.
     estimate : bool
         Whether to give the posterior mean too.
     workers : int, optional
@@ -93,21 +108,20 @@ def posterior_limits(
     Raises
     ------
     ValueError
-        If the counts are no whole numbers or negative, or not four on the last axis, or `ci_prob`
-        is out of range.
+        If the counts are no whole numbers or negative, or not four on the last axis, `ci_prob` is
+        out of range, or the prior is no Dirichlet.
 
     Notes
     -----
-    The prior is that of `pairwise_draws` and `joint_draws`: 1/2 on each of the four cells, so that
-    the accuracy and the two shares of right answers given it have Beta posteriors. For another
-    prior take draws.
+    The prior is that of `pairwise_draws` and `joint_draws`: by default 1/2 on each of the four
+    cells, so that the accuracy and the two shares of right answers given it have Beta posteriors.
 
-    Where every cell is at least 5, each share gets 5 points by a Cornish-Fisher expansion [CF38]_
-    of its logit, whose cumulants are known; four moments of Fisher's z of kappa over the 125 points
-    give its limits by the same expansion. Where a cell is below 5, and once for equal tables, the
-    posterior distribution function is integrated over two shares, with the third one's in closed
-    form, and its roots are bracketed. Tail probabilities are right to .002. Limits of a pair and
-    of the pair turned round are the same.
+    Where every cell with its prior is at least 5.5, each share gets 5 points by a Cornish-Fisher
+    expansion [CF38]_ of its logit, whose cumulants are known; four moments of Fisher's z of kappa
+    over the 125 points give its limits by the same expansion. Where a cell is smaller, and once for
+    equal tables, the posterior distribution function is integrated over two shares, with the third
+    one's in closed form, and its roots are bracketed. Tail probabilities are right to .002. Limits
+    of a pair and of the pair turned round are the same.
 
     Examples
     --------
@@ -120,14 +134,18 @@ def posterior_limits(
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    limits, mean = _quantiles(cells, levels, estimate, workers)
+    limits, mean = _quantiles(cells, levels, prior, estimate, workers)
     return (limits, mean) if estimate else limits
 
 
 def posterior_quantiles(
-    cells: ArrayLike, levels: ArrayLike, *, workers: int | None = None
+    cells: ArrayLike,
+    levels: ArrayLike,
+    *,
+    prior: Prior | None = None,
+    workers: int | None = None,
 ) -> Floats:
-    """Posterior quantiles of error consistency under the default prior, as `posterior_limits`.
+    """Compute posterior quantiles of error consistency, as `posterior_limits`.
 
     Parameters
     ----------
@@ -135,6 +153,8 @@ def posterior_quantiles(
         Counts ``n11, n10, n01, n00``.
     levels : array_like, shape (level,)
         Probabilities, in (0, 1).
+    prior : mapping or sequence of four numbers, optional
+        As in `posterior_limits`.
     workers : int, optional
         Threads; as many as there are cores if not given.
 
@@ -146,8 +166,8 @@ def posterior_quantiles(
     Raises
     ------
     ValueError
-        If the counts are no whole numbers or negative, not four on the last axis, or a level is
-        out of range.
+        If the counts are no whole numbers or negative, not four on the last axis, a level is out
+        of range, or the prior is no Dirichlet.
 
     Examples
     --------
@@ -157,18 +177,19 @@ def posterior_quantiles(
     probabilities = np.atleast_1d(np.asarray(levels, dtype=np.float64))
     if not ((probabilities > 0) & (probabilities < 1)).all():
         raise ValueError(f"levels must lie strictly between 0 and 1, got {levels!r}")
-    return _quantiles(cells, probabilities, False, workers)[0]
+    return _quantiles(cells, probabilities, prior, False, workers)[0]
 
 
-def quantiles_of(limits: str) -> Callable[[ArrayLike, ArrayLike], Floats]:
+def quantiles_of(limits: str) -> Callable[..., Floats]:
     """Quantiles without draws, by what the metric says of its limits."""
     return {"kappa": posterior_quantiles}[limits]
 
 
 def _quantiles(
-    cells: ArrayLike, levels: Floats, estimate: bool, workers: int | None
+    cells: ArrayLike, levels: Floats, prior: Prior | None, estimate: bool, workers: int | None
 ) -> tuple[Floats, Floats]:
     """Quantiles at these levels, and means if asked for (else nothing)."""
+    own = cell_prior(prior).cells("limits without draws")
     counts = whole_counts(cells)
     flat = counts.reshape(-1, 4)
     limits = np.full((len(flat), len(levels)), np.nan)
@@ -177,24 +198,28 @@ def _quantiles(
     blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
     others = []
     with at_most(workers):
-        jobs = [(flat[at], levels, loops, estimate) for at in blocks]
+        jobs = [(flat[at], own, levels, loops, estimate) for at in blocks]
         for at, (of_limits, of_means, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
             limits[at] = of_limits
             if estimate:
                 means[at] = of_means
             others.append(rest)
-        _integrate(flat, others, levels, loops, limits, means)
+        _integrate(flat, others, own, levels, loops, limits, means)
     shape = counts.shape[:-1]
     return limits.reshape(*shape, len(levels)), means.reshape(shape) if estimate else means
 
 
-def _small(block: NDArray[np.integer]) -> NDArray[np.intp]:
+def _small(block: NDArray[np.integer], prior: Floats) -> NDArray[np.intp]:
     """Rows with a cell too small for the expansion, without the empty ones."""
-    return np.flatnonzero((block.min(axis=1) < LEAST) & (block.max(axis=1) > 0))
+    return np.flatnonzero(~_large(block, prior) & (block.max(axis=1) > 0))
+
+
+def _large(block: NDArray[np.integer], prior: Floats) -> NDArray[np.bool_]:
+    return (block + prior).min(axis=1) >= LEAST
 
 
 def _expand(
-    block: NDArray[np.integer], levels: Floats, loops: bool, estimate: bool
+    block: NDArray[np.integer], prior: Floats, levels: Floats, loops: bool, estimate: bool
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Limits and means of tables with large cells, and the other distinct tables."""
     nodes, weights = normal_nodes(NODES)
@@ -205,29 +230,27 @@ def _expand(
         from alikely.inference.cell_loops import expanded
 
         every = np.ascontiguousarray(block, dtype=np.int64)
-        expanded(every, LEAST, nodes, weights, z, limits, means)
+        expanded(every, prior, LEAST, nodes, weights, z, limits, means)
     else:
-        rows = np.flatnonzero(block.min(axis=1) >= LEAST)
+        rows = np.flatnonzero(_large(block, prior) & (block.max(axis=1) > 0))
         for start in range(0, len(rows), COLUMNS):
             some = rows[start : start + COLUMNS]
-            limits[some], means[some] = _expanded(block[some], nodes, weights, z)
-    tables = _turned(block[_small(block)])
+            limits[some], means[some] = _expanded(block[some] + prior, nodes, weights, z)
+    tables = _turned(block[_small(block, prior)], prior)
     _, first = np.unique(_keys(tables, wide=True), return_index=True)
     # What is not asked for need not travel between processes.
     return limits, means if estimate else means[:0], tables[first]
 
 
-def _expanded(
-    cells: NDArray[np.integer], nodes: Floats, weights: Floats, z: Floats
-) -> tuple[Floats, Floats]:
-    """Limits and means of tables with large cells, column by column."""
-    n11, n10, n01, n00 = cells.T.astype(np.float64)
+def _expanded(cells: Floats, nodes: Floats, weights: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Limits and means of Dirichlet tables with large cells, column by column."""
+    n11, n10, n01, n00 = cells.T
     # The same table for a pair turned round, and for right and wrong exchanged.
     turn = (n10 > n01) == (n11 > n00)
     n10, n01 = np.where(turn, n01, n10), np.where(turn, n10, n01)
-    p = _logit_shares(n11 + n10 + 1, n01 + n00 + 1, nodes)[:, :, None, None]
-    u = _logit_shares(n11 + 0.5, n10 + 0.5, nodes)[:, None, :, None]
-    v = _logit_shares(n01 + 0.5, n00 + 0.5, nodes)[:, None, None, :]
+    p = _logit_shares(n11 + n10, n01 + n00, nodes)[:, :, None, None]
+    u = _logit_shares(n11, n10, nodes)[:, None, :, None]
+    v = _logit_shares(n01, n00, nodes)[:, None, None, :]
     b = p * u + (1 - p) * v
     apart = p + (1 - 2 * p) * b
     above = 2 * p * (1 - p) * (u - v)
@@ -262,21 +285,21 @@ def _cornish_fisher(z: Floats, skew: Floats, excess: Floats) -> Floats:
     return first + excess * (z**3 - 3 * z) / 24 - skew**2 * (2 * z**3 - 5 * z) / 36
 
 
-def _turned(tables: NDArray[np.integer]) -> NDArray[np.int64]:
+def _turned(tables: NDArray[Any], prior: Floats) -> NDArray[Any]:
     """Tables with the observers, or right and wrong, exchanged, so that u hardly matters.
 
-    Error consistency stays the same, and so does its posterior. Of the three shares v is integrated
-    exactly and p nearly so; u is best where it adds least to the variance.
+    Error consistency stays the same, and so does its posterior, if the prior stays. Of the three
+    shares v is integrated exactly and p nearly so; u is best where it adds least to the variance.
     """
-    counts: NDArray[np.int64] = tables.astype(np.int64)
     ways = np.array([[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 1, 2, 0]])
-    least = np.argmin([_part_of_u(counts[:, way]) for way in ways], axis=0)
-    return np.take_along_axis(counts, ways[least], axis=1)
+    ways = ways[(prior[ways] == prior).all(axis=1)]
+    least = np.argmin([_part_of_u((tables + prior)[:, way]) for way in ways], axis=0)
+    return np.take_along_axis(tables, ways[least], axis=1)
 
 
-def _part_of_u(tables: NDArray[np.integer]) -> Floats:
+def _part_of_u(tables: Floats) -> Floats:
     """What the share right of b given that a is adds to the variance of kappa, to first order."""
-    n11, n10, n01, n00 = tables.T + 0.5
+    n11, n10, n01, n00 = tables.T
     p = (n11 + n10) / (n11 + n10 + n01 + n00)
     u, v = n11 / (n11 + n10), n01 / (n01 + n00)
     apart = p + (1 - 2 * p) * (p * u + (1 - p) * v)
@@ -296,6 +319,7 @@ def _keys(tables: NDArray[np.int64], wide: bool) -> NDArray[np.generic]:
 def _integrate(
     flat: NDArray[np.integer],
     tables: list[NDArray[np.int64]],
+    prior: Floats,
     levels: Floats,
     loops: bool,
     limits: Floats,
@@ -310,13 +334,15 @@ def _integrate(
     # Neighbours in this order share margins, whose inverse functions are computed once.
     every = every[first]
     pieces = [slice(start, start + TOGETHER) for start in range(0, len(every), TOGETHER)]
-    jobs = [(every[at], levels, loops, bool(len(means))) for at in pieces]
+    # Whatever the prior, what is integrated may be turned with it.
+    turned = _turned(every + prior, np.zeros(4))
+    jobs = [(turned[at], levels, loops, bool(len(means))) for at in pieces]
     found = list(in_parallel(_integrated, jobs))
     of_limits = np.concatenate([own for own, _ in found])
     of_means = np.concatenate([mean for _, mean in found])
     for start in range(0, len(flat), BLOCK):
-        rows = _small(flat[start : start + BLOCK]) + start
-        at = np.searchsorted(keys, _keys(_turned(flat[rows]), wide))
+        rows = _small(flat[start : start + BLOCK], prior) + start
+        at = np.searchsorted(keys, _keys(_turned(flat[rows], prior), wide))
         limits[rows] = of_limits[at]
         if len(means):
             means[rows] = of_means[at]
@@ -352,13 +378,13 @@ class Shares(NamedTuple):
     width: Floats
 
 
-def _shares(tables: NDArray[np.int64]) -> Shares:
-    n11, n10, n01, n00 = tables.T.astype(np.float64)
+def _shares(tables: Floats) -> Shares:
+    n11, n10, n01, n00 = tables.T
     z_p, z_u = (np.linspace(-REACH, REACH, n) for n in (OF_P, OF_U))
     of_p, of_u = np.diff(special.ndtr(z_p)), np.exp(-(z_u**2) / 2)
-    p = _points(n11 + n10 + 1, n01 + n00 + 1, z_p)
-    u = _points(n11 + 0.5, n10 + 0.5, z_u)
-    table = _of_distinct(_distribution, n01 + 0.5, n00 + 0.5)
+    p = _points(n11 + n10, n01 + n00, z_p)
+    u = _points(n11, n10, z_u)
+    table = _of_distinct(_distribution, n01, n00)
     below, first, width = table[:, :GRID], table[:, GRID], table[:, GRID + 1]
     area = np.zeros_like(below)
     v = _share(first[:, None] + width[:, None] * np.arange(GRID))
@@ -367,14 +393,13 @@ def _shares(tables: NDArray[np.int64]) -> Shares:
 
 
 def _integrated(
-    tables: NDArray[np.int64], levels: Floats, loops: bool, estimate: bool
+    tables: Floats, levels: Floats, loops: bool, estimate: bool
 ) -> tuple[Floats, Floats]:
-    """Limits, and means where asked for, of tables of any counts."""
+    """Limits, and means where asked for, of Dirichlet tables with any parameters."""
     shares = _shares(tables)
-    # A normal law on the counts and 1/2 is near enough to begin with.
-    more = tables + 0.5
-    center, influence = ERROR_CONSISTENCY.value(more), ERROR_CONSISTENCY.influence(more)
-    se = np.maximum(np.sqrt((more * influence**2).sum(axis=1)) / more.sum(axis=1), 1e-6)
+    # A normal law is near enough to begin with.
+    center, influence = ERROR_CONSISTENCY.value(tables), ERROR_CONSISTENCY.influence(tables)
+    se = np.maximum(np.sqrt((tables * influence**2).sum(axis=1)) / tables.sum(axis=1), 1e-6)
     start = np.clip(center[:, None] + se[:, None] * special.ndtri(levels), -0.999, 0.999)
     limits = np.empty((len(tables), len(levels)))
     if loops:
@@ -498,13 +523,13 @@ def _of_rows(shares: Shares, rows: NDArray[np.intp]) -> Shares:
     )
 
 
-def _means(tables: NDArray[np.int64]) -> Floats:
-    """Posterior means of tables of any counts."""
-    n11, n10, n01, n00 = tables.T.astype(np.float64)
+def _means(tables: Floats) -> Floats:
+    """Posterior means of Dirichlet tables with any parameters."""
+    n11, n10, n01, n00 = tables.T
     nodes, weights = normal_nodes(MEAN_POINTS)
-    p = _points(n11 + n10 + 1, n01 + n00 + 1, nodes)[:, :, None, None]
-    u = _points(n11 + 0.5, n10 + 0.5, nodes)[:, None, :, None]
-    v = _points(n01 + 0.5, n00 + 0.5, nodes)[:, None, None, :]
+    p = _points(n11 + n10, n01 + n00, nodes)[:, :, None, None]
+    u = _points(n11, n10, nodes)[:, None, :, None]
+    v = _points(n01, n00, nodes)[:, None, None, :]
     b = p * u + (1 - p) * v
     kappa = 2 * p * (1 - p) * (u - v) / (p + (1 - 2 * p) * b)
     return np.asarray(np.einsum("tijk,i,j,k->t", kappa, weights, weights, weights))

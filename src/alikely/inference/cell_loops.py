@@ -23,20 +23,20 @@ STILL = 1e-3
 
 
 @compiled
-def expanded(cells, least, nodes, weights, z, limits, means):  # type: ignore[no-untyped-def]
-    """Of tables whose cells are all at least so large; the others stay as they are."""
+def expanded(cells, prior, least, nodes, weights, z, limits, means):  # type: ignore[no-untyped-def]
+    """Of tables whose cells with the prior are all so large; the others stay as they are."""
     shares = np.empty((3, len(nodes)))
     theta = np.empty(len(nodes) ** 3)
     for row in range(len(cells)):
-        n11, n10 = int(cells[row, 0]), int(cells[row, 1])
-        n01, n00 = int(cells[row, 2]), int(cells[row, 3])
-        if min(n11, n10, n01, n00) < least:
+        n11, n10 = cells[row, 0] + prior[0], cells[row, 1] + prior[1]
+        n01, n00 = cells[row, 2] + prior[2], cells[row, 3] + prior[3]
+        if min(n11, n10, n01, n00) < least or not cells[row].any():
             continue
         if (n10 > n01) == (n11 > n00):
             n10, n01 = n01, n10
-        logit_shares(n11 + n10 + 1.0, n01 + n00 + 1.0, nodes, shares[0])
-        logit_shares(n11 + 0.5, n10 + 0.5, nodes, shares[1])
-        logit_shares(n01 + 0.5, n00 + 0.5, nodes, shares[2])
+        logit_shares(n11 + n10, n01 + n00, nodes, shares[0])
+        logit_shares(n11, n10, nodes, shares[1])
+        logit_shares(n01, n00, nodes, shares[2])
         limits_of_points(shares, weights, z, theta, limits[row], means, row)
 
 

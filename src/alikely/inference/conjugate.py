@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,14 +27,21 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
 from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
-from alikely.models.priors import Prior, check_accuracy_prior, check_prior
+from alikely.metrics.cell_priors import (
+    CellPrior,
+    PatternPrior,
+    Prior,
+    cell_prior,
+    check_accuracy_priors,
+)
 
 __all__ = [
     "COPY_MODEL",
     "independence_draws",
     "joint_draws",
+    "n_pieces",
     "pairwise_draws",
-    "stick_masses",
+    "prior_pieces",
 ]
 
 FEWER = "choose fewer pairs or a smaller n_draws"
@@ -43,13 +51,6 @@ COPY_MODEL = (ERROR_CONSISTENCY, COPY_PROBABILITY)
 
 # Numbers held at a time by one worker.
 CHUNK = 4_000_000
-
-# Prior mass of the joint posterior: with uniform correctness patterns as its base it puts 1/2 on
-# each of the four cells of every pair.
-MASS = 2.0
-# Pieces of the prior's part. What is left after S - 1 pieces has mean (2/3)**(S - 1): 1e-6 here,
-# and it goes to the last piece.
-STICKS = 35
 
 
 def pairwise_draws(
@@ -65,8 +66,8 @@ def pairwise_draws(
     ----------
     cells : array_like of int, shape (pair, 4)
         Counts ``n11, n10, n01, n00``.
-    prior : mapping, optional
-        Beta parameters of ``p_a, u, v``, as in `alikely.models.copying`.
+    prior : mapping or sequence of four numbers, optional
+        Prior on the cells of a pair, as in `alikely.error_consistency`.
     n_draws : int
         Draws per pair, at least 1.
     metrics : sequence of Metric
@@ -82,8 +83,8 @@ def pairwise_draws(
     Raises
     ------
     ValueError
-        If the counts, the prior or the number of draws are not valid, or the prior is stated on
-        the copy probability, which is not conjugate.
+        If the counts, the prior or the number of draws are not valid, or the prior is one of the
+        copy probability, which is not conjugate.
 
     Examples
     --------
@@ -91,12 +92,7 @@ def pairwise_draws(
     >>> round(float(np.median(draws["error_consistency"])), 1)
     0.3
     """
-    beta = check_prior(prior)
-    if "copy_probability" in beta:
-        raise ValueError(
-            "a prior on the copy probability has no exact draws; use sampler='nuts', or state the "
-            "prior on p_a, u and v"
-        )
+    own = cell_prior(prior)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
@@ -104,7 +100,7 @@ def pairwise_draws(
     starts = range(0, len(counts), step)
     seeds = seed_sequence(rng).spawn(len(starts))
     jobs = [
-        (counts[start : start + step], beta, n_draws, metrics, seed)
+        (counts[start : start + step], own, n_draws, metrics, seed)
         for start, seed in zip(starts, seeds, strict=True)
     ]
     check_array(n_draws, len(metrics) * len(counts), "draws", FEWER)
@@ -117,7 +113,7 @@ def pairwise_draws(
 
 def _pairwise_chunk(
     counts: NDArray[np.int64],
-    beta: Prior,
+    prior: CellPrior,
     n_draws: int,
     metrics: Sequence[Metric],
     seed: np.random.SeedSequence,
@@ -125,9 +121,9 @@ def _pairwise_chunk(
     rng = np.random.default_rng(seed)
     n11, n10, n01, n00 = counts.T
     size = (n_draws, len(counts))
-    p_a = rng.beta(beta["p_a"][0] + n11 + n10, beta["p_a"][1] + n01 + n00, size)
-    u = rng.beta(beta["u"][0] + n11, beta["u"][1] + n10, size)
-    v = rng.beta(beta["v"][0] + n01, beta["v"][1] + n00, size)
+    p_a = rng.beta(prior.p_a[0] + n11 + n10, prior.p_a[1] + n01 + n00, size)
+    u = rng.beta(prior.u[0] + n11, prior.u[1] + n10, size)
+    v = rng.beta(prior.v[0] + n01, prior.v[1] + n00, size)
     cells = np.empty((*size, 4))
     cells[..., 0] = p_a * u
     cells[..., 1] = p_a - cells[..., 0]
@@ -142,13 +138,14 @@ def joint_draws(
     metrics: Sequence[Metric] = COPY_MODEL,
     rng: RandomState = None,
     images: NDArray[np.intp] | None = None,
+    prior: Prior | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Exact draws of one posterior for all pairs that share trials.
 
     The distribution of correctness patterns over all observers of a group gets a Dirichlet process
-    prior [F73]_ of mass 2 around uniform patterns. The four cells of every pair are then exactly
-    Dirichlet(n + 1/2) a posteriori, the default posterior of the copy model, and draws of
-    different pairs belong together: differences, means and ranks can be taken draw by draw.
+    prior [F73]_, by default of mass 2 around uniform patterns. The four cells of every pair are
+    then exactly Dirichlet(n + prior) a posteriori, as in `pairwise_draws`, and draws of different
+    pairs belong together: differences, means and ranks can be taken draw by draw.
 
     Parameters
     ----------
@@ -163,6 +160,9 @@ def joint_draws(
     images : ndarray of int, shape (trial,), optional
         Number of the image of each trial, for the process to be of the patterns of images over
         all groups that show some of the same. Every trial is another image if not given.
+    prior : mapping or sequence of four numbers, optional
+        Prior on the cells of a pair, as in `alikely.error_consistency`: a Dirichlet with
+        ``n10 = n01`` and ``n11 n00 >= n10 n01``.
 
     Returns
     -------
@@ -172,14 +172,14 @@ def joint_draws(
     Raises
     ------
     ValueError
-        If `n_draws` is below 1.
+        If `n_draws` is below 1, or no process has the prior.
 
     Notes
     -----
     The posterior is again a Dirichlet process, with a point of mass 1 at each trial's pattern, or
     at each item's, where items came back: all shares of right answers to it.
     The masses of the trials and of the prior part are Dirichlet(1, .., 1, 2); the prior part is
-    broken like a stick [S94]_ into 35 pieces with patterns of their own.
+    broken like a stick [S94]_ into at least 35 pieces with patterns of their own.
 
     Examples
     --------
@@ -191,6 +191,7 @@ def joint_draws(
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     refuse_inclusion(table, "the posterior of all trials")
+    base = cell_prior(prior).patterns("the joint posterior of all pairs")
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
     check_array(n_draws, len(metrics) * table.sizes["pair"], "draws", FEWER)
@@ -203,7 +204,7 @@ def joint_draws(
     for numbers in together:
         own = [groups[number] for number in numbers]
         unit = None if images is None else [images[block.trials] for block in own]
-        jobs.append((own, unit, n_draws, metrics, seeds[numbers[0]]))
+        jobs.append((own, unit, n_draws, metrics, base, seeds[numbers[0]]))
     for numbers, found in zip(together, in_parallel(_joint_blocks, jobs), strict=True):
         for number, drawn in zip(numbers, found, strict=True):
             for name, values in drawn.items():
@@ -216,11 +217,12 @@ def _joint_blocks(
     images: list[NDArray[np.intp]] | None,
     n_draws: int,
     metrics: Sequence[Metric],
+    prior: PatternPrior,
     seed: np.random.SeedSequence,
 ) -> list[dict[str, NDArray[np.float32]]]:
     """Draws of groups whose images hang together."""
     if images is None or (len(own) == 1 and len(np.unique(images[0])) == len(images[0])):
-        return [_joint_block(own[0], n_draws, metrics, seed)]
+        return [_joint_block(own[0], n_draws, metrics, prior, seed)]
     used, every = np.unique(np.concatenate(images), return_inverse=True)
     members = np.split(every, np.cumsum([len(unit) for unit in images])[:-1])
     rng = np.random.default_rng(seed)
@@ -236,12 +238,12 @@ def _joint_blocks(
         size = min(step, n_draws - start)
         weights = rng.standard_gamma(1.0, size=(size, len(used)))
         # Images that nobody was shown bear one mass in all groups, with patterns of each.
-        pieces = _prior_pieces(rng, size)
+        pieces = prior_pieces(rng, size, prior.mass)
         for block, share, member, known, drawn in zip(
             own, shares, members, common, out, strict=True
         ):
             cells = weighted_cells(weights[:, member], share)
-            cells += _prior_cells(rng, pieces, len(block.correct), block.a, block.b)
+            cells += _prior_cells(rng, prior, pieces, block)
             for metric in metrics:
                 values = metric.value(cells)
                 drawn[metric.name][start : start + size][:, known] = values[:, known]
@@ -249,7 +251,11 @@ def _joint_blocks(
 
 
 def _joint_block(
-    block: Block, n_draws: int, metrics: Sequence[Metric], seed: np.random.SeedSequence
+    block: Block,
+    n_draws: int,
+    metrics: Sequence[Metric],
+    prior: PatternPrior,
+    seed: np.random.SeedSequence,
 ) -> dict[str, NDArray[np.float32]]:
     if not block.correct.shape[1]:
         nothing = np.full((n_draws, len(block.a)), np.nan, dtype=np.float32)
@@ -260,7 +266,7 @@ def _joint_block(
     shares = block._replace(correct=patterns).shares()
     n_pairs, n_observers = len(shares), len(patterns)
     out = {m.name: np.empty((n_draws, n_pairs), dtype=np.float32) for m in metrics}
-    width = len(counts) + 8 * n_pairs + n_observers * (n_observers + STICKS)
+    width = len(counts) + 8 * n_pairs + n_observers * (n_observers + n_pieces(prior.mass))
     step = max(1, CHUNK // width)
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
@@ -268,7 +274,7 @@ def _joint_block(
         # precision, because masses of rare patterns decide near the ceiling.
         weights = rng.standard_gamma(counts, size=(size, len(counts)))
         cells = weighted_cells(weights, shares)
-        cells += _prior_cells(rng, _prior_pieces(rng, size), n_observers, block.a, block.b)
+        cells += _prior_cells(rng, prior, prior_pieces(rng, size, prior.mass), block)
         for metric in metrics:
             out[metric.name][start : start + size] = metric.value(cells)
     common = shares.any(axis=(1, 2))
@@ -278,8 +284,13 @@ def _joint_block(
     return out
 
 
-def stick_masses(rng: np.random.Generator, size: int, mass: float = MASS) -> NDArray[np.float64]:
-    """Shares of the pieces that the prior's part is broken into [S94]_.
+def n_pieces(mass: float) -> int:
+    """Pieces of a broken stick whose last has a millionth of the mass on average: at least 35."""
+    return max(35, 1 + round(math.log(1e-6) / math.log(mass / (mass + 1))))
+
+
+def prior_pieces(rng: np.random.Generator, size: int, mass: float) -> NDArray[np.float64]:
+    """Draw the masses of the prior's part of a Dirichlet process, broken like a stick [S94]_.
 
     Parameters
     ----------
@@ -288,40 +299,32 @@ def stick_masses(rng: np.random.Generator, size: int, mass: float = MASS) -> NDA
     size : int
         Number of draws.
     mass : float
-        Of the prior, above 0.
+        Trials that the prior is worth, above 0.
 
     Returns
     -------
-    ndarray, shape (size, STICKS)
-        Each row sums to 1.
+    ndarray, shape (size, piece)
+        Each row sums to a Gamma(mass) variable.
 
     Examples
     --------
-    >>> stick_masses(np.random.default_rng(1), 2).sum(axis=1).round(12).tolist()
-    [1.0, 1.0]
+    >>> prior_pieces(np.random.default_rng(1), 2, 2.0).shape
+    (2, 35)
     """
-    shares = rng.beta(1.0, mass, size=(size, STICKS))
+    total = rng.standard_gamma(mass, size=(size, 1))
+    shares = rng.beta(1.0, mass, size=(size, n_pieces(mass)))
     shares[:, -1] = 1.0
-    remaining = np.cumprod(1 - shares[:, :-1], axis=1)
-    shares[:, 1:] *= remaining
-    return shares
-
-
-def _prior_pieces(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """Pieces of the prior's part of the process: (size, STICKS), of mass Gamma(2) together."""
-    return np.asarray(rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size))
+    shares[:, 1:] *= np.cumprod(1 - shares[:, :-1], axis=1)
+    return np.asarray(total * shares)
 
 
 def _prior_cells(
-    rng: np.random.Generator,
-    pieces: NDArray[np.float64],
-    n_observers: int,
-    a: NDArray[np.intp],
-    b: NDArray[np.intp],
+    rng: np.random.Generator, prior: PatternPrior, pieces: NDArray[np.float64], block: Block
 ) -> NDArray[np.float64]:
-    """Cells of these pieces, each of a pattern of its own: (size, pair, 4)."""
-    shape = (len(pieces), n_observers, STICKS)
-    right = rng.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64)
+    """Cells of these pieces, each with its own pattern: (size, pair, 4)."""
+    a, b = block.a, block.b
+    shape = (len(pieces), len(block.correct), pieces.shape[1])
+    right = prior.correct(rng, shape).astype(np.float64)
     both = (right * pieces[:, None, :]) @ right.transpose(0, 2, 1)
     alone = np.diagonal(both, axis1=1, axis2=2)
     n11 = both[:, a, b]
@@ -336,7 +339,7 @@ def independence_draws(
     cells: ArrayLike,
     n_draws: int = 4_000,
     rng: RandomState = None,
-    prior: Mapping[str, Any] | None = None,
+    priors: Mapping[str, Any] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Exact draws of both accuracies of independent observers.
 
@@ -348,8 +351,8 @@ def independence_draws(
         Draws per pair, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    prior : mapping, optional
-        Beta parameters of ``p_a, p_b``, such as ``{"p_a": (2, 1)}``; uniform where not given.
+    priors : mapping, optional
+        Beta parameters of ``p_a, p_b``, such as ``{"p_a": (2, 1)}``. Default: uniform.
 
     Returns
     -------
@@ -359,7 +362,7 @@ def independence_draws(
     Raises
     ------
     ValueError
-        If the counts, the prior or the number of draws are not valid.
+        If the counts, the priors or the number of draws are not valid.
 
     Examples
     --------
@@ -369,7 +372,7 @@ def independence_draws(
     """
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
-    beta = check_accuracy_prior(prior)
+    beta = check_accuracy_priors(priors)
     counts = np.atleast_2d(check_counts(cells))
     n11, n10, n01, n00 = counts.T
     generator = np.random.default_rng(seed_sequence(rng))

@@ -16,6 +16,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.quadrature import normal_nodes
+from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.options import chance_agreement
 
 __all__ = ["FIVE_CELLS", "option_limits"]
@@ -33,7 +34,10 @@ CHUNK = 20_000
 
 
 def option_limits(
-    cells: ArrayLike, n_options: ArrayLike, probabilities: Sequence[float] = (0.025, 0.5, 0.975)
+    cells: ArrayLike,
+    n_options: ArrayLike,
+    probabilities: Sequence[float] = (0.025, 0.5, 0.975),
+    prior: Prior | None = None,
 ) -> Floats:
     """Quantiles of the posterior of `kappa_p` of answers, by expansion about its moments.
 
@@ -53,6 +57,9 @@ def option_limits(
         ``1 / (options - 1)``.
     probabilities : sequence of float
         Of the quantiles, in (0, 1).
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`; its part
+        with both wrong is split as chance does.
 
     Returns
     -------
@@ -61,8 +68,8 @@ def option_limits(
     Raises
     ------
     ValueError
-        If there are not five counts each, one is negative, there are fewer than two options, or
-        joint errors differ where there is one wrong option.
+        If there are not five counts each, one is negative, there are fewer than two options, joint
+        errors differ where there is one wrong option, or the prior is no Dirichlet.
 
     Notes
     -----
@@ -85,6 +92,7 @@ def option_limits(
         raise ValueError(f"n_options must be at least 2, got {options.min():g}")
     if ((options == 2) & (counts[..., 4] > 0)).any():
         raise ValueError("with two options joint errors are the same; got different ones")
+    own = cell_prior(prior).cells("limits without draws")
     deviates = special.ndtri(np.asarray(probabilities, dtype=np.float64))
     flat, of = counts.reshape(-1, 5), 1 / (options.reshape(-1) - 1)
     out = np.empty((len(flat), len(deviates)))
@@ -92,21 +100,29 @@ def option_limits(
     many = np.flatnonzero(~few)
     for start in range(0, len(many), CHUNK):
         part = many[start : start + CHUNK]
-        out[part] = _quantiles(flat[part], of[part], deviates)
+        out[part] = _quantiles(flat[part] + _five(own, of[part]), of[part], deviates)
     tables, again = np.unique(np.column_stack([flat, of])[few], axis=0, return_inverse=True)
-    drawn = [_by_draws(table[:5], table[5], probabilities) for table in tables]
+    drawn = [
+        _by_draws(table[:5] + _five(own, table[5]), table[5], probabilities) for table in tables
+    ]
     if drawn:
         out[few] = np.stack(drawn)[again]
     return out.reshape(*counts.shape[:-1], len(deviates))
 
 
-def _quantiles(counts: Floats, f: Floats, deviates: Floats) -> Floats:
-    both, first, second, same, different = counts.T
+def _five(prior: Floats, f: Floats) -> Floats:
+    """Parameters of the prior of five cells: (..., 5)."""
+    n11, n10, n01, n00 = (np.broadcast_to(own, np.shape(f)) for own in prior)
+    return np.stack([n11, n10, n01, n00 * f, n00 * (1 - f)], axis=-1)
+
+
+def _quantiles(cells: Floats, f: Floats, deviates: Floats) -> Floats:
+    both, first, second, same, different = cells.T
     # Of two options joint errors are always the same.
-    other = np.where(f < 1, different + (1 - f) / 2, 1.0)
+    other = np.where(f < 1, different, 1.0)
     parameters = (
-        (both + first + 1, second + same + different + 1), (both + 0.5, first + 0.5),
-        (second + 0.5, same + different + 0.5), (same + f / 2, other),
+        (both + first, second + same + different), (both, first), (second, same + different),
+        (same, other),
     )  # fmt: skip
     rules = [normal_nodes(number) for number in NODES]
     p, u, v, s = (_beta_nodes(*ab, nodes) for ab, (nodes, _) in zip(parameters, rules, strict=True))
@@ -117,7 +133,7 @@ def _quantiles(counts: Floats, f: Floats, deviates: Floats) -> Floats:
     # Disagreement, seen and by chance, as sums: kappa is 1 less their ratio, and z its arctanh.
     seen = pn * (1 - un) + (1 - pn) * (vn + (1 - vn) * (1 - sn))
     by_chance = pn * (1 - of_b) + (1 - pn) * (of_b + (1 - of_b) * others)
-    z = (np.log(2 * by_chance - seen) - np.log(seen)).reshape(len(counts), -1) / 2
+    z = (np.log(2 * by_chance - seen) - np.log(seen)).reshape(len(cells), -1) / 2
     weight = np.einsum("i,j,k,l->ijkl", *(w for _, w in rules)).ravel()
     mean = z @ weight
     z -= mean[:, None]
@@ -129,11 +145,10 @@ def _quantiles(counts: Floats, f: Floats, deviates: Floats) -> Floats:
     )
 
 
-def _by_draws(counts: Floats, f: float, probabilities: Sequence[float]) -> Floats:
+def _by_draws(cells: Floats, f: float, probabilities: Sequence[float]) -> Floats:
     """Quantiles of draws, the same for the same table."""
     rng = np.random.default_rng(N_DRAWS)
-    prior = np.array([0.5, 0.5, 0.5, f / 2, (1 - f) / 2])
-    x = rng.standard_gamma(counts + prior, size=(N_DRAWS, 5))
+    x = rng.standard_gamma(cells, size=(N_DRAWS, 5))
     both, first, second, _, other = (x / x.sum(axis=1, keepdims=True)).T
     a, b = both + first, both + second
     kappa = 1 - (first + second + other) / (1 - chance_agreement(a, b, np.asarray(f)))

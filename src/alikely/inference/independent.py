@@ -28,8 +28,8 @@ from alikely.inference.conjugate import independence_draws
 from alikely.inference.null import independent_cells
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cell_priors import check_accuracy_priors
 from alikely.models._coords import pair_coords
-from alikely.models.priors import check_accuracy_prior
 
 __all__ = ["independent_posterior", "null_bootstrap"]
 
@@ -182,7 +182,7 @@ def _exact(
         "posterior": xr.Dataset({"p_a": (DIMS, p_a), "p_b": (DIMS, p_b)}),
         "posterior_predictive": xr.Dataset({"observed_cells": ((*DIMS, "cell"), tables)}),
     }
-    beta = check_accuracy_prior(priors)
+    beta = check_accuracy_priors(priors)
     return groups, {name: f"Beta({a:.6g}, {b:.6g})" for name, (a, b) in beta.items()}
 
 

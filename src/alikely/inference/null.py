@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -31,9 +32,16 @@ from alikely._base.size import check_array
 from alikely.data.tables import check_counts
 from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
+from alikely.metrics.cell_priors import (
+    Prior,
+    cell_prior,
+    check_accuracy_priors,
+    check_prior,
+)
 
 __all__ = [
     "bayes_factor",
+    "bayes_factor_prior",
     "fisher_exact",
     "independent_cells",
     "log_bayes_factor",
@@ -89,10 +97,11 @@ def null_draws(
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
+    priors = check_accuracy_priors(None)
     starts = range(0, len(counts), CHUNK)
     seeds = seed_sequence(rng).spawn(len(starts))
     jobs = [
-        (counts[start : start + CHUNK], n_draws, metric, seed)
+        (counts[start : start + CHUNK], n_draws, metric, priors, seed)
         for start, seed in zip(starts, seeds, strict=True)
     ]
     check_array(n_draws, len(counts), "null draws", FEWER)
@@ -103,15 +112,20 @@ def null_draws(
 
 
 def _null_chunk(
-    counts: NDArray[np.int64], n_draws: int, metric: Metric, seed: np.random.SeedSequence
+    counts: NDArray[np.int64],
+    n_draws: int,
+    metric: Metric,
+    priors: Mapping[str, tuple[float, float]],
+    seed: np.random.SeedSequence,
 ) -> NDArray[np.float32]:
     rng = np.random.default_rng(seed)
     total = counts.sum(axis=-1)
     right_a = counts[:, 0] + counts[:, 1]
     right_b = counts[:, 0] + counts[:, 2]
     shape = (n_draws, len(counts))
-    accuracy_a = rng.beta(right_a + 1, total - right_a + 1, size=shape)
-    accuracy_b = rng.beta(right_b + 1, total - right_b + 1, size=shape)
+    (a, b), (c, d) = priors["p_a"], priors["p_b"]
+    accuracy_a = rng.beta(right_a + a, total - right_a + b, size=shape)
+    accuracy_b = rng.beta(right_b + c, total - right_b + d, size=shape)
     return metric.value(independent_cells(total, accuracy_a, accuracy_b, rng)).astype(np.float32)
 
 
@@ -208,7 +222,7 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
 def log_bayes_factor(
     cells: ArrayLike,
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
-    prior: float = 1.0,
+    prior: Prior | float = 1.0,
 ) -> NDArray[np.float64]:
     """Log Bayes factor of association against independence, joint-multinomial sampling [GD74]_.
 
@@ -218,9 +232,10 @@ def log_bayes_factor(
         Counts ``n11, n10, n01, n00``.
     alternative : {"two-sided", "greater", "less"}
         ``"greater"``: the error consistency is positive; by the share of the posterior on that
-        side against its prior share, one half.
-    prior : float
-        Dirichlet parameter of each cell, above 0.5; 1 is uniform over tables.
+        side against its prior share.
+    prior : float, mapping or sequence of four numbers
+        Dirichlet parameter of each cell, above 0.5, or a Dirichlet prior on the cells as in
+        `alikely.error_consistency` whose margins exceed 1. Default 1, uniform over tables.
 
     Returns
     -------
@@ -241,13 +256,17 @@ def log_bayes_factor(
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
         )
-    if not prior > 0.5:
-        raise ValueError(f"prior must be above 0.5, or the margins have no prior, got {prior}")
-    y = check_counts(cells).reshape(*np.shape(cells)[:-1], 2, 2)
-    a = np.full((2, 2), float(prior))
-    rows, columns = y.sum(axis=-1), y.sum(axis=-2)
+    own = cell_prior([prior] * 4 if isinstance(prior, int | float) else prior)
+    a = own.cells("the Bayes factor (bayes_factor=False omits it)").reshape(2, 2)
     # The margins' parameters under independence: their sums less the other margin's freedom.
-    margin = a.sum(axis=0) - 1
+    row, column = a.sum(axis=1) - 1, a.sum(axis=0) - 1
+    if not min(row.min(), column.min()) > 0:
+        raise ValueError(
+            f"the Bayes factor needs prior margins above 1 (each cell above 0.5), or independence "
+            f"has no prior; got {own}; give another prior, or bayes_factor=False"
+        )
+    y = check_counts(cells).reshape(*np.shape(cells)[:-1], 2, 2)
+    rows, columns = y.sum(axis=-1), y.sum(axis=-2)
 
     def log_d(parameters: NDArray[np.float64], dims: int) -> NDArray[np.float64]:
         axes = tuple(range(-dims, 0))
@@ -257,23 +276,49 @@ def log_bayes_factor(
     log_bf = (
         log_d(y + a, 2)
         - log_d(a, 2)
-        + log_d(margin, 1)
-        - log_d(rows + margin, 1)
-        + log_d(margin, 1)
-        - log_d(columns + margin, 1)
+        + log_d(row, 1)
+        - log_d(rows + row, 1)
+        + log_d(column, 1)
+        - log_d(columns + column, 1)
     )
     if alternative == "two-sided":
         return np.asarray(log_bf)
-    parameters = np.moveaxis(y.reshape(*y.shape[:-2], 4) + a.ravel(), -1, 0)
-    if alternative == "less":
-        parameters = parameters[[1, 0, 3, 2]]
-    return np.asarray(log_bf + _log_probability_beyond(parameters) - np.log(0.5))
+    order = [1, 0, 3, 2] if alternative == "less" else [0, 1, 2, 3]
+    before = a.ravel()[order]
+    after = np.moveaxis((y.reshape(*y.shape[:-2], 4) + a.ravel())[..., order], -1, 0)
+    shift = _log_probability_beyond(after) - _log_probability_beyond(before)
+    return np.asarray(log_bf + shift)
+
+
+def bayes_factor_prior(prior: Prior | None) -> Prior | float:
+    """Choose the prior of the Bayes factor beside a posterior.
+
+    The same; but under the default independence has no prior, and the Bayes factor is of tables
+    that are all equally probable.
+
+    Parameters
+    ----------
+    prior : mapping, sequence of four numbers or None
+        Of the posterior.
+
+    Returns
+    -------
+    CellPrior or float
+    """
+    if "copy_probability" in check_prior(prior):
+        raise ValueError(
+            "the Bayes factor needs a Dirichlet prior on the four cells, got one of the copy "
+            "probability; give bayes_factor=False, or such as prior=[1, 1, 1, 1]"
+        )
+    own, default = cell_prior(prior), cell_prior(None)
+    margins = np.array(list(default.accuracies("the Bayes factor").values()))
+    return 1.0 if own == default and margins.min() <= 1 else own
 
 
 def bayes_factor(
     cells: ArrayLike,
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
-    prior: float = 1.0,
+    prior: Prior | float = 1.0,
 ) -> NDArray[np.float64]:
     """Bayes factor of association against independence: `log_bayes_factor`, not as a logarithm.
 

@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -16,9 +18,10 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import Block
 from alikely.inference.by_block import draws_by_block
-from alikely.inference.conjugate import MASS, STICKS, stick_masses
+from alikely.inference.conjugate import n_pieces, prior_pieces
 from alikely.inference.options import chosen
 from alikely.metrics import Metric
+from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
 from alikely.metrics.options import OptionSums
 
 __all__ = ["option_draws"]
@@ -28,18 +31,21 @@ CHUNK = 8_000_000
 
 
 def option_draws(
-    table: xr.Dataset, n_draws: int, metric: Metric, rng: RandomState = None
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    rng: RandomState = None,
+    prior: Prior | None = None,
 ) -> NDArray[np.float32]:
     """Exact draws of one posterior of what all systems choose, for all entries of a table.
 
-    What all systems choose on a question gets a Dirichlet process prior [F73]_ of mass 2, around
-    systems that are right half of the time, each on its own, and else take any wrong option. Of
-    probabilities, these are as far from equal ones as those that the system gives. The four cells
-    of correctness of a pair then have the prior that they have in error consistency, a Dirichlet of
-    1/2 each, and its both-wrong part is split between the same and different answers as chance
-    does: of answers with a constant number of options the posterior of a pair is the Dirichlet of
-    five cells. Draws of different entries belong together, so that differences and means can be
-    taken draw by draw.
+    What all systems choose on a question gets a Dirichlet process prior [F73]_, by default of mass
+    2, around systems that are right half of the time, each on its own, and else take any wrong
+    option. Of probabilities, these are as far from equal ones as those that the system gives. The
+    four cells of correctness of a pair then have the prior that they have in error consistency, and
+    its both-wrong part is split between the same and different answers as chance does: of answers
+    with a constant number of options the posterior of a pair is the Dirichlet of five cells. Draws
+    of different entries belong together, so that differences and means can be taken draw by draw.
 
     Parameters
     ----------
@@ -51,6 +57,8 @@ def option_draws(
         An estimand of options or of their probabilities.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same draws on any number of workers.
+    prior : mapping or sequence of four numbers, optional
+        Prior on the cells of correctness, as in `alikely.inference.joint_draws`.
 
     Returns
     -------
@@ -70,37 +78,47 @@ def option_draws(
     >>> option_draws(table, 1000, al.metrics.KAPPA_P_DISCRETE, rng=1).shape
     (1000, 6)
     """
-    return draws_by_block(table, n_draws, metric, rng, _block_draws)
+    base = cell_prior(prior).patterns("the posterior of options")
+    draw = functools.partial(_block_draws, prior=base)
+    return draws_by_block(table, n_draws, metric, rng, draw)
 
 
 def _block_draws(
-    block: Block, n_draws: int, metric: Metric, seed: np.random.SeedSequence
+    block: Block,
+    n_draws: int,
+    metric: Metric,
+    seed: np.random.SeedSequence,
+    prior: PatternPrior,
 ) -> NDArray[np.float32]:
     rng = np.random.default_rng(seed)
     ready = chosen(block, metric.counts == "probabilities")
     n_sums, n_pairs, n_trials = ready.each.shape
-    step = max(1, CHUNK // (n_trials + n_pairs * (n_sums + STICKS)))
+    step = max(1, CHUNK // (n_trials + n_pairs * (n_sums + n_pieces(prior.mass))))
     out = np.empty((n_draws, n_pairs), dtype=np.float32)
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
         data = ready.sums(rng.standard_exponential((size, n_trials)))
-        prior = _prior(rng, size, block, ready.sharpness)
+        more = _prior(rng, size, block, ready.sharpness, prior)
         out[start : start + size] = metric.value(
-            OptionSums(*(x + y for x, y in zip(data, prior, strict=True)))
+            OptionSums(*(x + y for x, y in zip(data, more, strict=True)))
         )
     # Without a common question the prior alone would speak.
     out[:, ready.each[0].sum(axis=1) == 0] = np.nan
     return out
 
 
-def _prior(rng: np.random.Generator, size: int, block: Block, sharpness: Floats) -> OptionSums:
+def _prior(
+    rng: np.random.Generator, size: int, block: Block, sharpness: Floats, prior: PatternPrior
+) -> OptionSums:
     """Sums over the pieces of the prior's part, each a question that everybody answers."""
-    pieces = rng.standard_gamma(MASS, size=(size, 1)) * stick_masses(rng, size)
-    n_options = rng.choice(block.n_options, (size, 1, STICKS))
-    shape = (size, len(block.response), STICKS)
+    pieces = prior_pieces(rng, size, prior.mass)
+    each = (size, 1, pieces.shape[1])
+    n_options = rng.choice(block.n_options, each)
+    chances = prior.chances(rng, each)
+    shape = (size, len(block.response), pieces.shape[1])
     # Option 0 is the right one.
     wrong = 1 + np.floor(rng.random(shape) * (n_options - 1)).astype(np.int64)
-    taken = np.where(rng.random(shape) < 0.5, 0, wrong)
+    taken = np.where(rng.random(shape) < chances, 0, wrong)
     # Of sharp probabilities an option has all, of others a share of each is spread over all.
     a, b = taken[:, block.a], taken[:, block.b]
     of_a, of_b = (sharpness[side, None] for side in (block.a, block.b))

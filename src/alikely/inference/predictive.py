@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.arrays import Floats
 from alikely.data.tables import check_counts
 from alikely.inference.fisher import log_table_mass
+from alikely.metrics.cell_priors import Prior, cell_prior
 
 __all__ = ["elpd", "elpd_mid_p"]
 
@@ -27,33 +28,42 @@ TIE = 1e-9
 CHUNK = 1_000_000
 
 
-def _elpd_of_trials(cells: ArrayLike) -> Floats:
+def _elpd_of_trials(cells: ArrayLike, prior: Prior | None) -> Floats:
     """Log predictive density of a left-out trial of each cell by either model: (2, ..., 4).
 
-    Both are conjugate under their default priors, so that the density of a left-out trial [VGG17]_
-    is a ratio of counts: no draws, and no importance sampling, which fails where a cell holds a
-    single trial. 0 for cells without trials.
+    Both are conjugate, so that the density of a left-out trial [VGG17]_ is a ratio of counts: no
+    draws, and no importance sampling, which fails where a cell holds a single trial. 0 for cells
+    without trials.
     """
+    own = cell_prior(prior)
+    a, accuracies = own.cells("model comparison"), own.accuracies("model comparison")
     counts = np.asarray(cells, dtype=np.float64)
     n = counts.sum(axis=-1, keepdims=True)
     # The trial left out of each cell: what remains, plus the prior's share.
-    copying = np.log(np.maximum(counts - 1, 0) + 0.5) - np.log(n - 1 + 2)
+    total = np.log(np.maximum(n - 1, 0) + a.sum())
+    copying = np.log(np.maximum(counts - 1, 0) + a) - total
     product = np.ones_like(counts)
-    for other, is_right in ((1, [True, True, False, False]), (2, [True, False, True, False])):
+    for other, is_right, (right_too, wrong_too) in (
+        (1, [True, True, False, False], accuracies["p_a"]),
+        (2, [True, False, True, False], accuracies["p_b"]),
+    ):
         right = counts[..., [0]] + counts[..., [other]] - is_right
-        product *= np.where(is_right, right + 1, n - 1 - right + 1)
+        product *= np.where(is_right, right + right_too, n - 1 - right + wrong_too)
     occupied = counts > 0
-    independence = np.log(np.where(occupied, product, 1.0)) - 2 * np.log(n - 1 + 2)
+    independence = np.log(np.where(occupied, product, 1.0)) - 2 * total
     return np.where(occupied, np.stack([copying, independence]), 0.0)
 
 
-def elpd(cells: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, Floats]:
     """Expected log predictive density of copying and of independence, and what tells them apart.
 
     Parameters
     ----------
     cells : array_like of int, shape (..., 4)
         Counts ``n11, n10, n01, n00``.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells, as in `alikely.error_consistency`; the accuracies of
+        independent observers have its margins.
 
     Returns
     -------
@@ -69,7 +79,7 @@ def elpd(cells: ArrayLike) -> tuple[Floats, Floats, Floats]:
     (7.16, 4.14)
     """
     counts = np.asarray(cells, dtype=np.float64)
-    copying, independence = _elpd_of_trials(counts)
+    copying, independence = _elpd_of_trials(counts, prior)
     gain = copying - independence
     n = np.maximum(counts.sum(axis=-1), 1)
     mean = (counts * gain).sum(axis=-1) / n
@@ -79,7 +89,7 @@ def elpd(cells: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return totals[0], totals[1], np.sqrt(spread)
 
 
-def elpd_mid_p(cells: ArrayLike) -> Floats:
+def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
     """How often independent observers of these accuracies favour copying as much, exactly.
 
     Given both numbers of right answers, the difference of expected log predictive densities hangs
@@ -89,6 +99,8 @@ def elpd_mid_p(cells: ArrayLike) -> Floats:
     ----------
     cells : array_like of int, shape (..., 4)
         Counts ``n11, n10, n01, n00``.
+    prior : mapping or sequence of four numbers, optional
+        As in `elpd`.
 
     Returns
     -------
@@ -99,7 +111,7 @@ def elpd_mid_p(cells: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If the counts are not whole and non-negative.
+        If the counts are not whole and non-negative, or the prior is no Dirichlet.
 
     Examples
     --------
@@ -118,20 +130,23 @@ def elpd_mid_p(cells: ArrayLike) -> Floats:
     while start < len(varied):
         last = int(np.searchsorted(ends, ends[start] - lengths[start] + CHUNK, side="right"))
         part = slice(start, max(last, start + 1))
-        p[varied[part]] = _mid_p(flat[varied[part]], lowest[varied[part]], lengths[part])
+        p[varied[part]] = _mid_p(flat[varied[part]], lowest[varied[part]], lengths[part], prior)
         start = part.stop
     return p[which.ravel()].reshape(counts.shape[:-1])
 
 
 def _mid_p(
-    tables: NDArray[np.int64], lowest: NDArray[np.int64], lengths: NDArray[np.int64]
+    tables: NDArray[np.int64],
+    lowest: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    prior: Prior | None,
 ) -> Floats:
     """Mid-p of some tables, from all tables that have their margins, one after the other."""
     owner = np.repeat(np.arange(len(tables)), lengths)
     first = np.cumsum(lengths) - lengths
     step = np.arange(lengths.sum()) - (first + lowest)[owner]
     every = tables[owner] + step[:, None] * np.array([1, -1, -1, 1])
-    copying, independence, _ = elpd(every)
+    copying, independence, _ = elpd(every, prior)
     away = copying - independence
     own = away[first + lowest]
     away -= own[owner]

@@ -9,7 +9,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,7 +23,7 @@ from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.complete import check_include, extended, labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.models.priors import DEFAULT_PRIOR, Prior, check_prior
+from alikely.metrics.cell_priors import Prior, cell_prior, check_prior
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -82,11 +82,12 @@ def posterior(
     table : xarray.Dataset
         As from `alikely.data.joint_correctness`.
     sampler : {"auto", "exact", "nuts"}
-        ``"exact"``: under the default prior the joint posterior of all pairs, under other priors
-        on ``p_a, u, v`` draws pair by pair. ``"nuts"``: Markov chains [HG14]_, pair by pair.
-        ``"auto"``: exact where that exists; also for another `model`.
-    prior : mapping, optional
-        As in `alikely.models.copying`.
+        ``"exact"``: the joint posterior of all pairs under a prior as in
+        `alikely.inference.joint_draws`, such as the default; under other priors on ``p_a, u, v``
+        draws pair by pair. ``"nuts"``: Markov chains [HG14]_, pair by pair. ``"auto"``: exact
+        where that exists; also for another `model`.
+    prior : mapping or sequence of four numbers, optional
+        As in `alikely.error_consistency`.
     n_draws : int
         Total number of draws over 4 chains; at least 4, rounded up to a multiple of 4.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -142,12 +143,12 @@ def posterior(
         raise ValueError(f"{given} is for chains, and sampler is 'exact': use sampler='nuts'")
     other = model != "copying" or "copy_probability" in beta
     by_chains = sampler == "nuts" or (sampler == "auto" and bool(other or include))
-    joint = beta == DEFAULT_PRIOR
+    joint = _is_joint(prior)
     if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
         raise ValueError(
-            "items came back, and chains, a prior of your own and log_likelihood take one answer "
-            "to each item; leave them out, or give cluster='trial' to take all answers for "
-            "independent"
+            "items came back, and chains, log_likelihood and a prior that does not treat both "
+            "observers alike take one answer to each item; leave them out, or give cluster='trial' "
+            "to take all answers for independent"
         )
     if by_chains:
         return _by_chains(
@@ -157,10 +158,10 @@ def posterior(
     metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
     if joint:
         units = None if cluster is None else cluster_numbers(table, cluster)
-        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng, units)
+        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng, units, prior)
     else:
         cells = table["cells"].values
-        drawn = pairwise_draws(cells, beta, per_chain * CHAINS, metrics, rng)
+        drawn = pairwise_draws(cells, prior, per_chain * CHAINS, metrics, rng)
         for values in drawn.values():
             values[:, cells.sum(axis=1) == 0] = np.nan
     shape = (CHAINS, per_chain, table.sizes["pair"])
@@ -179,6 +180,15 @@ def posterior(
     if log_likelihood:
         groups["log_likelihood"] = trial_log_likelihood(table, np.stack(log_cells, axis=-1))
     return xr.DataTree.from_dict(groups)
+
+
+def _is_joint(prior: Prior | None) -> bool:
+    """Whether one posterior of all pairs has the prior."""
+    try:
+        cell_prior(prior).patterns("")
+    except ValueError:
+        return False
+    return True
 
 
 def trial_log_likelihood(table: xr.Dataset, log_cells: NDArray[np.floating]) -> xr.Dataset:
@@ -235,7 +245,7 @@ def _refuse_size(counts: NDArray[np.integer], n_draws: int) -> None:
         )
 
 
-def _cells_of_nuts(draws: xr.Dataset, beta: Prior) -> NDArray[np.float64]:
+def _cells_of_nuts(draws: xr.Dataset, beta: Collection[str]) -> NDArray[np.float64]:
     """Probabilities of the four cells: shape (chain, draw, pair, 4)."""
     p_a = draws["p_a"].values
     if "copy_probability" in beta:
@@ -262,9 +272,9 @@ def _by_chains(
     from alikely.models.copies import copying
     from alikely.models.pairs import pooled_pairs
 
-    beta = check_prior(prior)
+    beta, default = check_prior(prior), check_prior(None)
     cells, pairs = table["cells"].values, table["pair"].values
-    of_pairs = {name: pair for name, pair in beta.items() if DEFAULT_PRIOR.get(name) != pair}
+    of_pairs = {name: pair for name, pair in beta.items() if default.get(name) != pair}
     builders = {
         # Without labels: made ready for any pairs, if so many.
         "copying": lambda: copying(cells, priors=of_pairs),
@@ -272,7 +282,7 @@ def _by_chains(
     }
     named = is_named(model, list(builders))
     plain = named and model == "copying"
-    if not plain and prior:
+    if not plain and prior is not None:
         raise ValueError(
             "prior is of the model 'copying'; for another take priors= of its constructor"
         )
@@ -309,7 +319,7 @@ def _by_chains(
 
 
 def _log_likelihood(
-    model: pm.Model, tree: xr.DataTree, table: xr.Dataset, beta: Prior | None
+    model: pm.Model, tree: xr.DataTree, table: xr.Dataset, beta: Collection[str] | None
 ) -> xr.Dataset:
     """Log likelihood of each trial; of the observed values of a model without counts of cells."""
     draws = tree["posterior"].to_dataset()

@@ -24,10 +24,11 @@ from alikely.data.blocks import Block, blocks
 from alikely.inference.evaluation import weighted_cells
 from alikely.inference.weighted import Population
 from alikely.metrics import Metric
+from alikely.metrics.cell_priors import PatternPrior, cell_prior
 
 __all__ = ["masses_of_strata", "right_in_strata", "strata_draws", "stratum_shares"]
 
-# Pieces of the prior's mass of 1 in a stratum: the last has 2e-4 of it on average.
+# Pieces of the prior's mass in a stratum: the last has 2e-4 of it on average.
 PIECES = 12
 # Numbers held at a time.
 CHUNK = 8_000_000
@@ -94,7 +95,8 @@ def right_in_strata(
     >>> right_in_strata(*one, 3, "pool", np.random.default_rng(1)).ravel().tolist()
     [0.75, 0.75, 0.75]
     """
-    theta = rng.beta(right + 0.5, shown - right + 0.5, size=(n_draws, len(held)))
+    a, b = cell_prior(None).u
+    theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))
     if population == "images":
         return theta
     return np.asarray((right + rng.binomial(held - shown, theta)) / held)
@@ -159,7 +161,8 @@ def _cells(
     """Draws of the cells of all pairs: (draw, pair, 4)."""
     population: Population = "pool" if block.population == "pool" else "images"
     share = stratum_shares(held, n_draws, population, rng)
-    tosses = rng.integers(0, 2, size=(n_draws, len(block.correct), len(held), PIECES))
+    prior = _prior()
+    tosses = prior.correct(rng, (n_draws, len(block.correct), len(held), PIECES))
     for g in range(len(held)):
         tosses[:, settled, g] = block.correct[settled][:, number == g][:, :1]
     shares, shown = block.shares(), block.shown()
@@ -187,6 +190,12 @@ def _cells(
     return out
 
 
+def _prior() -> PatternPrior:
+    """In each stratum: as much as the default prior knows of `b` where `a` is correct."""
+    right, wrong = cell_prior(None).u
+    return PatternPrior(right + wrong, right / (right + wrong), 0.0)
+
+
 def masses_of_strata(
     number: NDArray[np.intp],
     held: NDArray[np.intp],
@@ -212,13 +221,13 @@ def masses_of_strata(
     ndarray, shape (draw, image), ndarray, shape (draw, stratum, piece)
         They sum to 1 in every draw.
     """
-    n_draws = len(share)
+    n_draws, mass = len(share), _prior().mass
     atoms, pieces = np.zeros((n_draws, len(number))), np.zeros((n_draws, len(held), PIECES))
     for g, count in enumerate(held):
         own = np.flatnonzero(number == g)
-        masses = rng.standard_exponential((n_draws, len(own) + 1))
+        masses = rng.standard_gamma([*np.ones(len(own)), mass], (n_draws, len(own) + 1))
         masses /= masses.sum(axis=1, keepdims=True)
-        broken = rng.random((n_draws, PIECES))
+        broken = 1 - (1 - rng.random((n_draws, PIECES))) ** (1 / mass)
         broken[:, -1] = 1
         left = np.cumprod(1 - broken[:, :-1], axis=1)
         sticks = broken * np.concatenate([np.ones((n_draws, 1)), left], axis=1)

@@ -20,10 +20,10 @@ from pymc.logprob.transforms import Transform
 
 from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts
+from alikely.metrics.cell_priors import check_prior
 from alikely.models._coords import pair_coords
 from alikely.models._given_priors import Priors, check_priors, with_priors
 from alikely.models._ranges import tensor_within
-from alikely.models.priors import DEFAULT_PRIOR, check_prior
 
 __all__ = ["copying"]
 
@@ -81,10 +81,10 @@ def copying(
     """
     cells = np.atleast_2d(check_counts(counts))
     stated, given = _parted(priors)
-    beta = check_prior(stated)
+    beta, default = check_prior(stated), check_prior(None)
     with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
-        p_a = pm.Beta("p_a", *DEFAULT_PRIOR["p_a"], dims="pair")
+        p_a = pm.Beta("p_a", *default["p_a"], dims="pair")
         if "copy_probability" in beta:
             model.add_coord("given", ["right", "wrong"])
             uv = pm.CustomDist(
@@ -102,8 +102,8 @@ def copying(
             )
             u, v = uv[..., 0], uv[..., 1]
         else:
-            u = pm.Beta("u", *DEFAULT_PRIOR["u"], dims="pair")
-            v = pm.Beta("v", *DEFAULT_PRIOR["v"], dims="pair")
+            u = pm.Beta("u", *default["u"], dims="pair")
+            v = pm.Beta("v", *default["v"], dims="pair")
         difference = pm.Deterministic("copy_probability", u - v, dims="pair")
         own, _ = _alone(u, v)
         pm.Deterministic("own_accuracy", own, dims="pair")

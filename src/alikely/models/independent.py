@@ -17,6 +17,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
 from alikely.data.tables import check_counts
+from alikely.metrics.cell_priors import check_accuracy_priors
 from alikely.models._coords import pair_coords
 from alikely.models._given_priors import Priors, with_priors
 
@@ -57,10 +58,10 @@ def independence(
     ['p_a', 'p_b']
     """
     cells = np.atleast_2d(check_counts(counts))
+    default = check_accuracy_priors(None)
     with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
-        p_a = pm.Beta("p_a", 1, 1, dims="pair")
-        p_b = pm.Beta("p_b", 1, 1, dims="pair")
+        p_a, p_b = (pm.Beta(name, *beta, dims="pair") for name, beta in default.items())
         probabilities = pt.stack(
             [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1
         )

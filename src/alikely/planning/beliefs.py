@@ -24,6 +24,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
 from alikely.metrics import bounds
+from alikely.metrics.cell_priors import Prior
 from alikely.planning.operating import Setting, estimates, intervals, one_pair, unit_variance
 from alikely.planning.widths import check_accuracies, check_trials, check_width
 from alikely.simulate import cell_probabilities
@@ -70,6 +71,7 @@ def assurance(
     ci_prob: float = 0.95,
     n_datasets: int = 2_000,
     n_draws: int = 1_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """What a number of trials may be expected to show, averaged over what is believed [OSC05]_.
@@ -96,6 +98,9 @@ def assurance(
         In (0, 1).
     n_datasets, n_draws : int
         Simulated studies for each number of trials, and posterior draws for each; at least 100.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells that the analysis is to have, as in
+        `alikely.error_consistency`; not what is believed here of the truth.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same truths serve for all numbers of trials.
 
@@ -129,7 +134,7 @@ def assurance(
     priors, studies = seed_sequence(rng).spawn(2)
     beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
     truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
-    setting = one_pair(cell_probabilities(*truths))
+    setting = one_pair(cell_probabilities(*truths), prior=prior)
     nothing = np.zeros(4, dtype=np.int64)
     table = _studied(setting, nothing, n_trials, goals, studies)
     return table.assign(impossible_share=impossible)
@@ -157,8 +162,8 @@ def plan_from(
     Parameters
     ----------
     result : Result
-        The pilot, of any metric. For metrics of correctness counts whole studies are simulated;
-        for others the pilot's posterior draws and standard error stand for them.
+        The pilot, of any metric. For metrics of correctness counts whole studies are simulated,
+        under its prior; for others the pilot's posterior draws and standard error stand for them.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. If not given, the one at which `width` has the
         `assurance`.
@@ -376,8 +381,10 @@ def _from_counts(
             "items with keep_pilot=False, or more answers with al.planning.further_repeats"
         )
     drawing, studying = seed.spawn(2)
-    truths = np.random.default_rng(drawing).dirichlet(counts + 0.5, size=n_datasets)
-    setting = one_pair(truths, result.metric)
+    prior = result.prior
+    known = counts + prior.cells("planning")
+    truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
+    setting = one_pair(truths, result.metric, prior)
     kept = counts if keep_pilot else np.zeros_like(counts)
     note = "of single answers: see further_repeats" if counts.dtype.kind == "f" else ""
     return _studied(setting, kept, n_trials, goals, studying).assign(note=note)

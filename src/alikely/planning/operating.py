@@ -23,6 +23,7 @@ from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
+from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.stats.intervals import defined_quantiles
 from alikely.stats.variance import mean_of_defined, variance_of_defined
 
@@ -53,8 +54,6 @@ __all__ = [
 
 Method = Literal["auto", "analytic", "simulated"]
 SCHOOLS = ("analytic", "bootstrap", "posterior")
-# Prior mass over all patterns; on a pair's four cells it is 1/2 each.
-PRIOR_MASS = 2.0
 METHODS = ("auto", "analytic", "simulated")
 # Measured over 800 settings: with at least so many trials expected in every cell, the analytic
 # width is within 3 % of the simulated one; with 5 to 8 it is off by up to 4 %, with fewer by half.
@@ -83,12 +82,15 @@ class Setting(NamedTuple):
         The estimand is the weighted sum of the metric over pairs.
     metric : str or Metric
         Of correctness counts.
+    prior : ndarray, shape (pattern,)
+        Dirichlet parameters of the patterns, of posterior intervals.
     """
 
     probabilities: Floats
     cells: Floats
     weights: Floats
     metric: Metric
+    prior: Floats
 
     def row(self, index: int) -> Setting:
         """One of several truths."""
@@ -105,7 +107,11 @@ class Study(NamedTuple):
     n_draws: int = N_DRAWS
 
 
-def one_pair(probabilities: Floats, metric: str | Metric = ERROR_CONSISTENCY) -> Setting:
+def one_pair(
+    probabilities: Floats,
+    metric: str | Metric = ERROR_CONSISTENCY,
+    prior: Prior | None = None,
+) -> Setting:
     """One pair of observers, whose patterns are the four cells.
 
     Parameters
@@ -114,6 +120,8 @@ def one_pair(probabilities: Floats, metric: str | Metric = ERROR_CONSISTENCY) ->
         Of ``n11, n10, n01, n00``.
     metric : str or Metric
         Of correctness counts.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells, as in `alikely.error_consistency`.
 
     Returns
     -------
@@ -122,7 +130,7 @@ def one_pair(probabilities: Floats, metric: str | Metric = ERROR_CONSISTENCY) ->
     Raises
     ------
     ValueError
-        If the metric is not a function of correctness counts.
+        If the metric is not a function of correctness counts, or the prior is no Dirichlet.
 
     Examples
     --------
@@ -137,7 +145,8 @@ def one_pair(probabilities: Floats, metric: str | Metric = ERROR_CONSISTENCY) ->
             f"planning from accuracies is for metrics of correctness counts; {found.name} is one "
             f"of {found.counts}: plan it from a pilot with plan_from"
         )
-    return Setting(np.asarray(probabilities), np.eye(4)[None], np.ones(1), found)
+    own = cell_prior(prior).cells("planning")
+    return Setting(np.asarray(probabilities), np.eye(4)[None], np.ones(1), found, own)
 
 
 def estimates(counts: NDArray[np.number], setting: Setting) -> Floats:
@@ -392,7 +401,7 @@ def intervals(
             total = part.sum(axis=1)
             drawn = rng.multinomial(total, part / total[:, None], size=size).astype(np.float64)
         else:
-            drawn = rng.standard_gamma(part + PRIOR_MASS / n_patterns, size=(*size, n_patterns))
+            drawn = rng.standard_gamma(part + setting.prior, size=(*size, n_patterns))
         bounds[start : start + step] = defined_quantiles(estimates(drawn, setting), tails)
     return bounds[which]
 
@@ -448,14 +457,21 @@ def interval_study(
     return found
 
 
-def check_options(method: str, n_datasets: int, n_coverage: int) -> None:
-    """Refuse an unknown method and too few simulated data sets (`ValueError`)."""
+def check_options(
+    method: str, n_datasets: int, n_coverage: int, prior: Prior | None = None
+) -> None:
+    """Refuse an unknown method, too few data sets, or a prior without use (`ValueError`)."""
     if method not in METHODS:
         raise ValueError(f"method must be 'auto', 'analytic' or 'simulated', got {method!r}")
     if n_datasets < 100 or n_coverage < 0:
         raise ValueError(
             "n_datasets must be at least 100 and n_coverage at least 0, got "
             f"{n_datasets} and {n_coverage}"
+        )
+    if prior is not None and not n_coverage:
+        raise ValueError(
+            "prior is of posterior intervals, and this plan has none; leave it out, or give "
+            "n_coverage=1000"
         )
 
 

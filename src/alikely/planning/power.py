@@ -23,6 +23,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
 from alikely.metrics import ERROR_CONSISTENCY, consistency
+from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.planning.exact import Alternative, power_of_fisher
 from alikely.planning.operating import (
     Method,
@@ -68,6 +69,7 @@ def trials_for_power(
     method: Method = "auto",
     n_datasets: int = 20_000,
     n_coverage: int = 1_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Number of trials at which error consistency is found to differ from a value [C96]_.
@@ -94,7 +96,7 @@ def trials_for_power(
         drawing data sets, of Fisher's test by drawing numbers of right answers and summing over
         all overlaps. ``"auto"`` draws where fewer than 10 trials are expected in a cell of the
         table, for Fisher's test 100.
-    n_datasets, n_coverage, rng
+    n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
     Returns
@@ -120,8 +122,8 @@ def trials_for_power(
     >>> al.trials_for_power(0.97, 0.97, 0.3, n_coverage=0, rng=1)[["n_trials", "test"]].values[0]
     array([319, "Fisher's exact"], dtype=object)
     """
-    rows, setting = stated_pairs(ERROR_CONSISTENCY, accuracy_a, accuracy_b, ec, target=power)
-    check_options(method, n_datasets, n_coverage)
+    rows, setting = stated_pairs(ERROR_CONSISTENCY, accuracy_a, accuracy_b, ec, prior, target=power)
+    check_options(method, n_datasets, n_coverage, prior)
     check_level(alpha)
     check_power(rows["target"])
     _check_above_level(rows["target"], alpha)
@@ -148,6 +150,7 @@ def trials_for_difference(
     method: Method = "auto",
     n_datasets: int = 20_000,
     n_coverage: int = 1_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Number of trials at which two models' error consistencies with the same humans differ.
@@ -176,6 +179,8 @@ def trials_for_difference(
         Two-sided level, in (0, 1).
     method, n_datasets, n_coverage, rng
         As in `alikely.trials_for_power`.
+    prior : mapping or sequence of four numbers, optional
+        As in `alikely.inference.joint_draws`.
 
     Returns
     -------
@@ -201,7 +206,7 @@ def trials_for_difference(
     >>> plan["n_trials"].tolist()
     [278, 183]
     """
-    check_options(method, n_datasets, n_coverage)
+    check_options(method, n_datasets, n_coverage, prior)
     check_level(alpha)
     check_power(power)
     _check_above_level(power, alpha)
@@ -234,7 +239,7 @@ def trials_for_difference(
         check_accuracies(rows[name].to_numpy(), name)
     rows.insert(len(stated) - 1, "n_humans", n_humans)
     rows.insert(len(stated), "difference", rows["ec_a"] - rows["ec_b"])
-    setting = _two_models(rows, n_humans)
+    setting = _two_models(rows, n_humans, prior)
     test = _Test(alpha, 0.0, "two-sided", INTERVAL)
     study = Study(1 - alpha, n_datasets, n_coverage)
     return _plan(rows, setting, unit_variance(setting), test, method, study, rng)
@@ -309,10 +314,11 @@ def _null_tables(counts: NDArray[np.int64], against: float) -> NDArray[np.float6
     return within(tables)
 
 
-def _two_models(rows: pd.DataFrame, n_humans: int) -> Setting:
+def _two_models(rows: pd.DataFrame, n_humans: int, prior: Prior | None) -> Setting:
     """Humans first, then both models; the difference of their means over humans."""
     n = n_humans + 2
     a, b = n - 2, n - 1
+    parameters = cell_prior(prior).patterns("planning of a difference").parameters(n)
     probabilities = []
     for _, row in rows.iterrows():
         ec = np.full((n, n), row["ec_humans"])
@@ -323,7 +329,7 @@ def _two_models(rows: pd.DataFrame, n_humans: int) -> Setting:
     pairs = [(h, model) for model in (a, b) for h in range(n_humans)]
     cells = np.array([pattern_cells(n, *pair) for pair in pairs])
     weights = np.repeat([1.0, -1.0], n_humans) / n_humans
-    return Setting(np.array(probabilities), cells, weights, ERROR_CONSISTENCY)
+    return Setting(np.array(probabilities), cells, weights, ERROR_CONSISTENCY, parameters)
 
 
 def _plan(

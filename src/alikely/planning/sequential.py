@@ -18,6 +18,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
+from alikely.metrics.cell_priors import Prior
 from alikely.planning.operating import (
     Setting,
     estimates,
@@ -41,6 +42,7 @@ def posterior_by_batch(
     ci_prob: float = 0.95,
     metric: str | Metric = ERROR_CONSISTENCY,
     n_draws: int = 4_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Posterior interval after each batch of trials, and whether it is narrow enough to stop.
@@ -59,6 +61,8 @@ def posterior_by_batch(
         Of correctness counts.
     n_draws : int
         Posterior draws at each look, at least 100.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells of posterior intervals, as in `alikely.error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -96,7 +100,7 @@ def posterior_by_batch(
     cell = (3 - 2 * a - b).astype(np.intp)
     ends = np.unique([*range(batch, len(a) + 1, batch), len(a)])
     counts = (cell[:, None] == np.arange(4)).cumsum(axis=0)[ends - 1]
-    setting = one_pair(np.full(4, 0.25), metric)
+    setting = one_pair(np.full(4, 0.25), metric, prior)
     generator = np.random.default_rng(seed_sequence(rng))
     lower, upper = intervals(counts, setting, "posterior", n_draws, ci_prob, generator).T
     accuracy_a, accuracy_b = consistency.accuracies(counts)
@@ -126,6 +130,7 @@ def sequential_design(
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 2_000,
     n_draws: int = 1_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """What stopping when the posterior interval is narrow enough does, by simulation.
@@ -150,6 +155,8 @@ def sequential_design(
         Of correctness counts.
     n_datasets, n_draws : int
         Simulated studies, and posterior draws at each look; at least 100.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells of posterior intervals, as in `alikely.error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -174,7 +181,7 @@ def sequential_design(
     >>> bool(350 < plan["expected_trials"][0] < 450)
     True
     """
-    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, target=width)
+    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
     check_trials([batch])
     for goal in rows["target"]:
         _check(goal, ci_prob, n_draws)

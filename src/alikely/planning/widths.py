@@ -24,6 +24,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cell_priors import Prior
 from alikely.planning.operating import (
     N_DRAWS_FOR_WIDTH,
     SCHOOLS,
@@ -73,6 +74,7 @@ def interval_width(
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 20_000,
     n_coverage: int = 0,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Width of the interval of error consistency that a number of trials gives [K25]_.
@@ -97,6 +99,8 @@ def interval_width(
         Simulated data sets, at least 100.
     n_coverage : int
         Data sets in which the intervals of every school are computed too; 0 for none.
+    prior : mapping or sequence of four numbers, optional
+        Dirichlet prior on the cells of posterior intervals, as in `alikely.error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same numbers on any number of workers.
 
@@ -120,8 +124,8 @@ def interval_width(
     >>> al.planning.interval_width([0.75, 0.9], [0.75, 0.9], 0.5, 400)["width"].round(2).tolist()
     [0.2, 0.28]
     """
-    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, n_trials=n_trials)
-    check_options(method, n_datasets, n_coverage)
+    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, n_trials=n_trials)
+    check_options(method, n_datasets, n_coverage, prior)
     check_interval(ci_prob, "eti")
     check_trials(rows["n_trials"])
     n = rows.pop("n_trials").to_numpy(dtype=np.int64)
@@ -142,6 +146,7 @@ def trials_for_width(
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 20_000,
     n_coverage: int = 1_000,
+    prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Number of trials that gives an interval of a width.
@@ -161,7 +166,7 @@ def trials_for_width(
         Share of experiments whose interval is to be no wider, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
         Whose interval that is.
-    method, ci_prob, metric, n_datasets, n_coverage, rng
+    method, ci_prob, metric, n_datasets, n_coverage, prior, rng
         As in `interval_width`; `method` of the expected width.
 
     Returns
@@ -186,8 +191,9 @@ def trials_for_width(
     >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)["n_trials"][0]
     np.int64(403)
     """
-    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, target=width)
-    check_options(method, n_datasets, n_coverage)
+    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
+    assured = assurance is not None and interval == "posterior"
+    check_options(method, n_datasets, n_coverage, None if assured else prior)
     check_interval(ci_prob, "eti")
     check_width(rows["target"])
     _check_assurance(assurance, interval)
@@ -262,6 +268,7 @@ def stated_pairs(
     accuracy_a: ArrayLike,
     accuracy_b: ArrayLike,
     ec: ArrayLike,
+    prior: Prior | None = None,
     **other: ArrayLike,
 ) -> tuple[pd.DataFrame, Setting]:
     """One row for each combination of the broadcast inputs, and what they describe."""
@@ -271,7 +278,8 @@ def stated_pairs(
     for name in STATED[:2]:
         check_accuracies(rows[name].to_numpy(), name)
     check_stated(rows["ec"], "ec")
-    return rows, one_pair(cell_probabilities(*(rows[name].to_numpy() for name in STATED)), metric)
+    probabilities = cell_probabilities(*(rows[name].to_numpy() for name in STATED))
+    return rows, one_pair(probabilities, metric, prior)
 
 
 def _check_assurance(assurance: float | None, interval: str) -> None:

@@ -1,0 +1,93 @@
+"""The prior on the cells of a pair, against its closed forms."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from alikely.metrics.cell_priors import CellPrior, cell_prior, check_prior, prior_text
+from alikely.simulate import pattern_cells
+
+# Correlated, uncorrelated, worth many trials.
+SYMMETRIC = [(3, 1, 1, 2), (8, 2, 2, 0.5), (0.5, 0.5, 0.5, 0.5), (60, 4, 4, 12)]
+
+
+def test_the_default_is_one_half_for_each_cell() -> None:
+    assert cell_prior(None).cells("this").tolist() == [0.5, 0.5, 0.5, 0.5]
+    assert cell_prior(None) == cell_prior([0.5] * 4) == cell_prior({"p_a": (1, 1)})
+
+
+@pytest.mark.parametrize("cells", [(1, 2, 3, 4), (0.1, 0.2, 0.3, 0.7)])
+def test_a_dirichlet_is_three_betas(cells: tuple[float, ...]) -> None:
+    prior = cell_prior(cells)
+    assert prior.is_dirichlet
+    assert prior.cells("this") == pytest.approx(cells)
+    assert cell_prior(check_prior(cells)) == prior  # type: ignore[arg-type]
+    assert cell_prior(json.loads(prior_text(prior))) == prior
+    n11, n10, n01, n00 = cells
+    margins = np.array(list(prior.accuracies("this").values()))
+    assert margins == pytest.approx(np.array([[n11 + n10, n01 + n00], [n11 + n01, n10 + n00]]))
+    assert not cell_prior({"u": (1, 1)}).is_dirichlet
+
+
+@pytest.mark.parametrize("cells", SYMMETRIC)
+@pytest.mark.parametrize("n_observers", [2, 3, 5])
+def test_patterns_give_every_pair_the_prior(cells: tuple[float, ...], n_observers: int) -> None:
+    """Sums over patterns of a Dirichlet are a Dirichlet again."""
+    parameters = cell_prior(cells).patterns("this").parameters(n_observers)
+    for first, second in [(0, 1), (1, n_observers - 1)]:
+        if first != second:
+            of_pair = parameters @ pattern_cells(n_observers, first, second)
+            assert of_pair == pytest.approx(cells, rel=1e-12)
+
+
+@pytest.mark.parametrize("cells", SYMMETRIC)
+def test_drawn_patterns_have_its_moments(cells: tuple[float, ...]) -> None:
+    base, n = cell_prior(cells).patterns("this"), 20_000
+    first, second = base.correct(np.random.default_rng(1), (n, 2, 1))[..., 0].T
+    share = np.array([np.mean(first & second), np.mean(first > second), np.mean(first < second)])
+    expected = np.array(cells[:3]) / sum(cells)
+    assert np.all(np.abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / n))
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ((1, 1, 1), r"four positive numbers \(n11, n10, n01, n00\).*, got \(1, 1, 1\)"),
+        ([1, 1, 1, 1, 1], "four positive numbers"),
+        ((1, 0, 1, 1), "four positive numbers"),
+        ((1, np.nan, 1, 1), "four positive numbers"),
+        ("flat", "four positive numbers"),
+        (2, "four positive numbers"),
+        ({"u": (1, -1)}, r"prior of u must be two positive Beta parameters, got \(1, -1\)"),
+        ({"v": (1, np.inf)}, "prior of v must be two positive"),
+        ({"u": (1, 1, 1)}, "prior of u must be two positive"),
+        ({"w": (1, 1)}, "unknown name in prior: w; give Beta parameters"),
+        ({"copy_probability": (1, 1)}, "copy probability has no exact posterior"),
+    ],
+)
+def test_other_priors_are_refused(prior: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        cell_prior(prior)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ({"u": (1, 1)}, r"joint draws needs a Dirichlet prior on the four cells, got p_a ~ Beta"),
+        ((1, 2, 1, 1), "joint draws needs a Dirichlet prior with n10 = n01"),
+        ((1, 2, 2, 1), r"n11 n00 >= n10 n01, got .*; give such parameters, as prior="),
+    ],
+)
+def test_priors_of_one_order_have_no_process(prior: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cell_prior(prior).patterns("joint draws")
+
+
+def test_a_prior_says_its_parameters() -> None:
+    text = "p_a ~ Beta(3, 7), u ~ Beta(1, 2), v ~ Beta(3, 4)"
+    assert str(CellPrior.of_cells(1, 2, 3, 4)) == text

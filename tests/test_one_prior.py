@@ -1,0 +1,229 @@
+"""One prior: what it moves, where it is kept, and where it is refused."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import house
+import numpy as np
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.data import from_counts
+from alikely.metrics import cell_priors
+from alikely.metrics.cell_priors import cell_prior
+
+# Correct in two thirds, error consistency of .63, and worth fifty trials.
+STRONG = (30.0, 4.0, 4.0, 12.0)
+CELLS = np.array([[60, 12, 14, 14], [30, 2, 1, 0]])
+NOISE = al.load_example().select(condition="noise", kind="human")
+OPTIONS = NOISE.with_options("classes")
+FEW: dict[str, Any] = {"n_resamples": 0, "n_null": 0, "rng": 1}
+ALL: dict[str, Any] = {"intervals": ["posterior"]}
+
+
+def result(prior: Any, **options: Any) -> al.Result:
+    return al.error_consistency(NOISE, prior=prior, **{**FEW, "n_draws": 400, **options})
+
+
+def two(prior: Any) -> tuple[al.Result, list[str]]:
+    found = result(prior)
+    return found, found.table["pair"].values.tolist()[:2]
+
+
+def posterior(table: Any) -> np.ndarray:
+    return table[[name for name in table if "posterior" in str(name)]].to_numpy(np.float64)
+
+
+ACCURACIES = 0.75, 0.75
+SIMULATED: dict[str, Any] = {"n_datasets": 100, "rng": 1}
+# Every public function whose posterior is of the cells of a pair: what its posterior says.
+MOVED: dict[str, Callable[[Any], Any]] = {
+    "error_consistency": lambda p: posterior(result(p).summary(**ALL)),
+    "compare": lambda p: al.compare(NOISE, "copy_probability", prior=p, **FEW).draws("posterior"),
+    "agreement": lambda p: al.agreement(
+        NOISE, prior=p and (20, 1, 1, 20), n_resamples=0, rng=1
+    ).draws("posterior"),
+    "agreement_table": lambda p: posterior(
+        al.estimates.agreement_table(
+            NOISE, ["pabak"], prior=p and (20, 1, 1, 20), n_resamples=0, rng=1
+        )
+    ),
+    "matrix": lambda p: al.matrix(NOISE, prior=p).estimates["posterior_lower"].values,
+    "benchmark_scores": lambda p: al.benchmark_scores(
+        al.load_example().select(condition="noise"), n_resamples=0, prior=p, rng=1
+    ).draws("posterior", "score"),
+    "group_scores": lambda p: al.benchmark.group_scores(
+        al.load_example().select(condition="noise"), prior=p, **FEW
+    ).result.draws("posterior"),
+    "difference": lambda p: al.difference(two(p)[0], *two(p)[1], **ALL)["se"].to_numpy(float),
+    "mean": lambda p: al.mean(result(p), **ALL)["estimate"].to_numpy(float),
+    "contrast": lambda p: al.contrast(result(p), np.full(6, 1 / 6), **ALL)["estimate"].to_numpy(
+        float
+    ),
+    "compare_models": lambda p: al.compare_models(result(p))["elpd_copying"].to_numpy(),
+    "scores_of": lambda p: al.benchmark.scores_of(result(p), ["human_1"]).draws(),
+    "plan_from": lambda p: al.planning.plan_from(result(p), [100], **SIMULATED)["expected_width"],
+    "assurance": lambda p: al.planning.assurance(*ACCURACIES, 0.4, [100], prior=p, **SIMULATED)[
+        "expected_width"
+    ],
+    "interval_width": lambda p: al.planning.interval_width(
+        *ACCURACIES, 0.4, 100, n_coverage=100, prior=p, rng=1
+    )["posterior_width"],
+    "trials_for_width": lambda p: al.trials_for_width(
+        *ACCURACIES, 0.4, 0.3, n_coverage=100, prior=p, rng=1
+    )["posterior_width"],
+    "trials_for_power": lambda p: al.trials_for_power(
+        *ACCURACIES, 0.4, n_coverage=100, prior=p, rng=1
+    )["posterior_width"],
+    "trials_for_difference": lambda p: al.planning.trials_for_difference(
+        0.75, *ACCURACIES, 0.5, 0.3, n_coverage=100, prior=p, rng=1
+    )["posterior_width"],
+    "posterior_by_batch": lambda p: al.planning.posterior_by_batch(
+        [1, 0] * 50, [1, 0, 1, 1] * 25, 50, 0.2, prior=p, rng=1
+    )["width"],
+    "sequential_design": lambda p: al.planning.sequential_design(
+        *ACCURACIES, 0.4, 0.3, prior=p, **SIMULATED
+    )["expected_trials"],
+    "posterior": lambda p: (
+        al.inference.posterior(from_counts(CELLS[0]), prior=p, rng=1)["posterior"][
+            "error_consistency"
+        ].values
+    ),
+    "pairwise_draws": lambda p: al.inference.pairwise_draws(CELLS, p, rng=1)["error_consistency"],
+    "joint_draws": lambda p: al.inference.joint_draws(from_counts(CELLS[0]), prior=p, rng=1)[
+        "error_consistency"
+    ],
+    "posterior_limits": lambda p: al.inference.posterior_limits(CELLS, prior=p),
+    "option_limits": lambda p: al.inference.option_limits([60, 10, 12, 15, 9], 4, prior=p),
+    "log_bayes_factor": lambda p: al.inference.log_bayes_factor(CELLS, prior=p or 1.0),
+    "bayes_factor": lambda p: al.inference.bayes_factor(CELLS, prior=p or 1.0),
+    "elpd": lambda p: al.inference.elpd(CELLS, p)[0],
+    "elpd_mid_p": lambda p: al.inference.elpd_mid_p([[60, 12, 14, 14]], p and (0.5, 9, 9, 0.5)),
+}
+# A wide posterior grows narrower under a strong prior; the middle of the others rises.
+NARROWER = {
+    "difference", "plan_from", "assurance", "interval_width", "trials_for_width",
+    "trials_for_power", "trials_for_difference", "posterior_by_batch", "sequential_design",
+}  # fmt: skip
+EITHER_WAY = {
+    "benchmark_scores", "scores_of", "group_scores", "compare", "compare_models", "elpd",
+    "elpd_mid_p", "log_bayes_factor", "bayes_factor", "option_limits",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_prior_moves_every_posterior(name: str) -> None:
+    default, strong = (np.asarray(MOVED[name](prior), float) for prior in (None, STRONG))
+    if name in EITHER_WAY:
+        assert not np.allclose(default, strong, equal_nan=True)
+    elif name in NARROWER:
+        assert np.nanmean(strong) < np.nanmean(default)
+    else:
+        assert np.nanmean(strong) > np.nanmean(default)
+
+
+def test_every_public_function_with_a_prior_is_covered() -> None:
+    """No function takes a prior on cells without being listed here."""
+    rooms = [al, *(importlib.import_module(f"alikely.{name}") for name in house.subjects())]
+    every = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    taking = {
+        name
+        for name, found in every.items()
+        if inspect.isfunction(found) and "prior" in inspect.signature(found).parameters
+    }
+    assert taking <= set(MOVED)
+    for name, found in every.items():
+        if inspect.isfunction(found):
+            assert not {"prior", "priors"} <= set(inspect.signature(found).parameters), name
+
+
+@pytest.mark.parametrize("name", sorted(set(MOVED) - {"log_bayes_factor", "bayes_factor"}))
+def test_the_one_default_moves_them_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = np.asarray(MOVED[name](None), float)
+    monkeypatch.setattr(cell_priors, "DEFAULT_PRIOR", cell_prior(STRONG))
+    assert not np.allclose(before, np.asarray(MOVED[name](None), float), equal_nan=True)
+
+
+@pytest.mark.parametrize("prior", [(0.5, 0.5, 0.5, 0.5), (2.5, 0.5, 1.5, 0.7)])
+def test_limits_are_those_of_a_table_with_pseudocounts(prior: tuple[float, ...]) -> None:
+    rng, shift = np.random.default_rng(1), np.array([3, 1, 1, 2])
+    tables = np.concatenate([rng.multinomial(n, [0.7, 0.1, 0.1, 0.1], 300) for n in (30, 400)])
+    for some in (tables, tables[:9]):
+        moved = al.inference.posterior_limits(some, prior=np.array(prior) + shift)
+        more = al.inference.posterior_limits(some + shift, prior=prior)
+        np.testing.assert_allclose(moved, more, atol=1e-9)
+
+
+def test_joint_draws_have_the_limits_of_their_pairs() -> None:
+    table = al.data.joint_correctness(NOISE)
+    n = 8_000
+    drawn = al.inference.joint_draws(table, n, prior=STRONG, rng=1)["error_consistency"]
+    limits = al.inference.posterior_limits(table["cells"].values, prior=STRONG)
+    below = (drawn < limits[:, 0]).mean(axis=0)
+    above = (drawn > limits[:, 1]).mean(axis=0)
+    # Six errors of a share of .025, and what the limits are right to.
+    assert np.abs(np.stack([below, above]) - 0.025).max() < 6 * np.sqrt(0.025 / n) + 0.002
+
+
+def test_readings_of_two_classes_are_beta() -> None:
+    codes = np.random.default_rng(2).integers(0, 2, (2, 60)).astype(str)
+    trials = al.Trials.from_arrays(codes.tolist(), codes[0].tolist())
+    drawn = al.agreement(trials, "raw_agreement", prior=(9, 3, 3, 9), n_resamples=0, rng=1)
+    equal = int((codes[0] == codes[1]).sum())
+    found = stats.kstest(drawn.draws("posterior")[:, 0], stats.beta(equal + 18, 66 - equal).cdf)
+    assert found.pvalue > 1e-4
+
+
+def test_files_keep_the_prior(tmp_path: Path) -> None:
+    found, pair = two(STRONG)
+    found.save(tmp_path / "r.nc")
+    loaded = al.Result.load(tmp_path / "r.nc")
+    assert loaded.prior == cell_prior(STRONG)
+    for ask in (al.compare_models, lambda r: al.difference(r, *pair, **ALL)):
+        assert ask(loaded).equals(ask(found))
+    bare = result(STRONG, n_draws=0)
+    limits = al.inference.posterior_limits(bare.table["cells"].values, prior=STRONG)
+    table = posterior(bare.summary(**ALL))
+    assert np.abs(table[:, 1:] - limits).max() < 1e-9
+
+
+BETAS = {"u": (1, 1), "v": (1, 1)}
+MODEL = {"copy_probability": (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: result(BETAS), "the Bayes factor .* needs a Dirichlet prior"),
+        (lambda: result(MODEL), "the Bayes factor needs a Dirichlet prior"),
+        (lambda: result((0.2, 0.2, 0.2, 0.2)), "needs prior margins above 1"),
+        (lambda: result(BETAS, bayes_factor=False, n_draws=0), "prior has no posterior to be of"),
+        (lambda: result(MODEL, bayes_factor=False, sampler="exact"), "use sampler='nuts'"),
+        (lambda: al.matrix(NOISE, prior=BETAS), "a matrix needs a Dirichlet prior"),
+        (lambda: al.matrix(NOISE, intervals=[], prior=STRONG), "this matrix of .* has none"),
+        (lambda: al.benchmark_scores(al.load_example(), prior=(1, 2, 1, 1)), "n10 = n01"),
+        (lambda: al.benchmark_scores(al.load_example(), prior=STRONG, n_draws=0), "n_draws=0"),
+        (lambda: al.compare(NOISE, "MA", prior=STRONG), "misclassification_agreement has none"),
+        (lambda: al.agreement(NOISE, prior=(1, 2, 2, 1)), "n11 = n00 above n10 = n01"),
+        (lambda: al.trials_for_width(*ACCURACIES, 0.4, 0.3, prior=BETAS), "planning needs a Diri"),
+        (
+            lambda: al.trials_for_width(*ACCURACIES, 0.4, 0.3, prior=STRONG, n_coverage=0),
+            "this plan has none",
+        ),
+        (lambda: al.compare_models(result(BETAS, bayes_factor=False)), "model comparison needs"),
+        (lambda: al.planning.plan_from(result(BETAS, bayes_factor=False), [99]), "planning needs"),
+        (lambda: result((1, 1, 1)), "prior must be four positive numbers"),
+    ],
+)
+def test_priors_that_cannot_be_honored_are_refused(
+    call: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        call()
+    assert "\n" not in str(error.value)
