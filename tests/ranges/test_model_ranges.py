@@ -83,7 +83,7 @@ def test_own_accuracy_of_the_copy_model(rng: np.random.Generator) -> None:
 def _strata(mu: Any, accuracy: Any, log_odds_ratio: Any, share: Any) -> Any:
     followed = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio)) / mu
     alone = _joint_probability(1 - mu, accuracy, pt.exp(-log_odds_ratio)) / (1 - mu)
-    return followed, alone, alone * (1 - share) + followed * share
+    return followed, alone, alone + (followed - alone) * share
 
 
 @given(rng=SEEDS)

@@ -208,11 +208,10 @@ def _copiers(
     followed = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio)) / mu
     # Not less the joint probability, of which rounding may leave less than nothing.
     alone = _joint_probability(1 - mu, accuracy, pt.exp(-log_odds_ratio)) / (1 - mu)
-    pm.Deterministic("right_alone", alone, dims="entry")
+    alone = pm.Deterministic("right_alone", alone, dims="entry")
     copying = pm.Deterministic("copy_probability", followed - alone, dims="entry")
     pm.Deterministic("error_consistency", humans.consistency(at, copying, accuracy), dims="entry")
-    share = humans.expected[layout["stratum_of_row"]]
-    return alone[entry] * (1 - share) + followed[entry] * share
+    return alone[entry] + copying[entry] * humans.expected[layout["stratum_of_row"]]
 
 
 def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
