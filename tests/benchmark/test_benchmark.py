@@ -416,11 +416,11 @@ def test_few_humans_are_refused_or_flagged() -> None:
     crossed = three.summary("crossed", intervals=["analytic"], columns=["df"])
     assert crossed["se"].notna().all()
     assert (crossed["df"] >= 2).all()
-    assert (crossed["note"] == "only 3 humans: rough, and too few to draw from").all()
+    assert crossed["note"].str.startswith("only 3 humans: rough, and too few to draw from").all()
     two = al.benchmark_scores(drop_humans(trials, 2), n_resamples=0, n_draws=0)
     found = two.summary("crossed", intervals=["analytic"])
     assert found["se"].isna().all()
-    assert (found["note"] == "only 2 humans: no statement about new ones").all()
+    assert found["note"].str.startswith("only 2 humans: no statement about new ones").all()
     assert two.summary("images")["se"].notna().all()
     four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed")
     assert four["note"].str.startswith("only 4 humans: rough").all()
@@ -435,11 +435,11 @@ def test_few_humans_are_refused_or_flagged() -> None:
         ),
         (
             lambda t: al.benchmark_scores(t.select(kind="human")),
-            "no observer is of kind 'model'; kinds are human; say which",
+            "no observer is of kind 'model'; kinds are human; .*name the kind with",
         ),
         (
             lambda t: al.benchmark_scores(t, models="net"),
-            "no observer is of kind 'net'; kinds are human, model; say which",
+            "no observer is of kind 'net'; kinds are human, model; .*name the kind with",
         ),
         (
             lambda t: al.benchmark_scores(t, missing="drop"),

@@ -85,7 +85,7 @@ def test_each_school_speaks_for_its_population(scores: Benchmark) -> None:
         "estimate", "se", "hdi95_lb", "hdi95_ub", "p_value", "p_positive", "rope_mass",
         "undefined_share", "note",
     ]  # fmt: skip
-    assert (table["note"] == "only 4 humans: rough").all()
+    assert table["note"].str.startswith("only 4 humans: rough").all()
 
 
 def test_columns_are_those_of_a_contrast_of_entries(scores: Benchmark) -> None:
@@ -163,7 +163,7 @@ def test_identical_machines_have_no_error() -> None:
     row = scores.contrast("model_1", "twin", population="images").loc["analytic"]
     assert row["estimate"] == 0
     assert np.isnan(row["se"])
-    assert row["note"] == "identical answers: the difference has no variance"
+    assert row["note"].startswith("identical answers: the difference has no variance")
 
 
 def test_overall_is_the_name_of_the_mean_over_data_sets(scores: Benchmark) -> None:

@@ -68,7 +68,7 @@ def test_refusals() -> None:
     judge = al.benchmark.judge_agreement
     with pytest.raises(ValueError, match="did you mean 'observer_0'"):
         judge(matrix, {"observer_00": scores})
-    with pytest.raises(ValueError, match="finite numbers; not so: observer_2"):
+    with pytest.raises(ValueError, match=r"finite numbers, got observer_2 \(nan\)"):
         judge(matrix, {"observer_0": scores | {"observer_2": float("nan")}})
     with pytest.raises(ValueError, match="at least 6 candidates"):
         judge(matrix, {"observer_0": {"observer_1": 1.0}})
@@ -114,3 +114,27 @@ def test_intervals_hold(
     figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
     # At least .92, but for 4 Monte-Carlo errors.
     assert found >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)
+
+
+def test_scores_may_be_a_table_with_a_column_for_each_judge() -> None:
+    judged = al.simulate.judged_candidates(8, 300, 1.0, rng=1)
+    matrix = _matrix(judged)
+    names = [f"observer_{k + 1}" for k in range(8)]
+    of_one = pd.Series(judged.scores, index=names)
+    table = pd.DataFrame({"observer_0": of_one, "observer_1": of_one[1:]})
+    judge = al.benchmark.judge_agreement
+    expected = judge(matrix, {"observer_0": of_one.to_dict(), "observer_1": of_one[1:].to_dict()})
+    # A judge's missing score of itself is no score.
+    pd.testing.assert_frame_equal(
+        judge(matrix, table).drop(columns="note"), expected.drop(columns="note")
+    )
+    twice = pd.concat([table, table.iloc[:1]])
+    with pytest.raises(ValueError, match="scores have 'observer_1' twice"):
+        judge(matrix, twice)
+    with pytest.raises(ValueError, match="scores have 'observer_0' twice"):
+        judge(matrix, pd.concat([table, table], axis=1))
+    with pytest.raises(ValueError, match=r"must be finite numbers, got observer_2 \(nan\)"):
+        judge(matrix, table.assign(observer_0=of_one.drop("observer_2")))
+    for wrong in (of_one, [of_one], {"observer_0": judged.scores}):
+        with pytest.raises(TypeError, match="a column for each judge and a row for each candidate"):
+            judge(matrix, wrong)  # type: ignore[arg-type]

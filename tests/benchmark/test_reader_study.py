@@ -422,7 +422,9 @@ def test_bad_input() -> None:
     trials, _ = readers(3, 30, rng=1)
     with pytest.raises(ValueError, match=r"ai must be an observer .*got 'ai'; did you mean 'AI'"):
         reader_study(trials, "ai")
-    with pytest.raises(ValueError, match="at least 2 readers of kind 'robot'"):
+    with pytest.raises(
+        ValueError, match=r"no observer is of kind 'robot'; .* name the kind with readers="
+    ):
         reader_study(trials, "AI", readers="robot")
     with pytest.raises(ValueError, match="at least 3 readers of kind 'human', got 2"):
         reader_study(trials.select(observer=["reader_0", "reader_1", "AI"]))

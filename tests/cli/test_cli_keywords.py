@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import alikely as al
 from alikely.cli import VERBS, _shared, full_parser, main
 from alikely.cli._keywords import IN_PYTHON, OPTIONS, option_of, worded
 from alikely.cli.margins import MARGIN_ROLES
+from alikely.data.reading import ROLES
 
 COMPARED = (
     al.compare, al.error_consistency, al.error_similarity, al.misclassification_agreement,
@@ -101,12 +103,45 @@ def test_the_tables_name_nothing_else() -> None:
             "column 'na_values' is empty, file my",
         ),
         ("a prior_of nothing=1", "a prior_of nothing=1"),
+        ("see al.matrix(trials, classes=[...]) for it", "see alikely matrix for it"),
+        (
+            "count with joint_correctness(..., classes=['a'])",
+            "count with joint_correctness(..., classes=['a']) in Python",
+        ),
+        ("use Trials.from_table", "use Trials.from_table in Python"),
+        ("file trials.select.csv", "file trials.select.csv"),
+        ("choose a level with level=None", "choose a level with --level none"),
+        ("plan with wide=False", "plan with no --wide"),
     ],
 )
 def test_messages_speak_of_options(message: str, expected: str) -> None:
     names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--resamples", "--pairs",
              "--level", "--ci-prob"]  # fmt: skip
     assert expected in worded(message, names, ["truth", "condition"])
+
+
+def test_no_message_tells_a_shell_to_select_trials_in_python() -> None:
+    """Every advice of the sources, in the words of every subcommand."""
+    source = "".join(path.read_text() for path in Path(al.__file__).parent.rglob("*.py"))
+    advice = set(re.findall(r"(?:with |such as |: |or )?trials\.select\([^()\n]*\)", source))
+    assert len(advice) > 5
+    for verb in DOORS:
+        for text in advice:
+            told = worded(f"choose one {text}, or another", full_parser().verb(verb).names(), ROLES)
+            assert re.fullmatch(
+                r"choose one( or| :)? by choosing rows of FILE( by column \w+)?, or another", told
+            ), told
+
+
+def test_repeats_are_refused_in_words_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = al.load_example().select(condition="noise", kind="human").to_table()
+    twice = pd.concat([once.assign(repeat=0), once.assign(repeat=1)])
+    twice.to_csv(tmp_path / "trials.csv", index=False)
+    assert main(["compare", str(tmp_path / "trials.csv"), "--metric", "gwet_ac1"]) == 2
+    told = capsys.readouterr().err
+    assert "by choosing rows of FILE by column repeat, or give --cluster trial" in told
 
 
 @pytest.fixture

@@ -5,12 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import xarray as xr
 
+import alikely as al
 from alikely.data.trials import NO_RESPONSE, Trials
 
 ROWS = [
@@ -306,7 +311,9 @@ def test_bad_folders(
 def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no file fits '.*\*\.csv'; looked in"):
         Trials.read(str(tmp_path / "*.csv"))
-    with pytest.raises(TypeError, match="path must be a path or a list of paths, got int"):
+    with pytest.raises(
+        TypeError, match=r"path must be a path, a pandas, polars or pyarrow table, .* got int"
+    ):
         Trials.read(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no file was given"):
         Trials.read([])
@@ -385,3 +392,40 @@ def test_json_keeps_numbers_and_texts_apart(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(ValueError, match="column 'item' mixes text and numbers"):
         Trials.read(tmp_path / "t.jsonl")
+
+
+@pytest.mark.parametrize("made", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas])
+@pytest.mark.parametrize("several", [False, True])
+def test_tables_are_read_as_by_their_own_functions(
+    made: Callable[[pd.DataFrame], Any], several: bool
+) -> None:
+    table = al.load_example().to_table()
+    expected = Trials.from_table(table).data
+    parts = [made(table[:100]), made(table[100:].reset_index(drop=True))]
+    read = Trials.read(parts if several else made(table))
+    xr.testing.assert_identical(read.data, expected)
+    wide = pd.DataFrame({"truth": ["x", "y"], "a": ["x", "x"], "b": ["x", "y"]})
+    xr.testing.assert_identical(
+        Trials.read(made(wide), wide=["a", "b"], kind={"a": "human", "b": "model"}).data,
+        Trials.from_wide(wide, observers=["a", "b"], kind={"a": "human", "b": "model"}).data,
+    )
+
+
+def test_tables_take_no_options_of_files() -> None:
+    table = al.load_example().to_table()
+    for option in ({"sep": ";"}, {"pattern": "{observer}.csv"}, {"format": "inspect"}):
+        (name,) = option
+        with pytest.raises(ValueError, match=f"{name} is for files, and a table was given"):
+            Trials.read(table, **option)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="or a list of paths or of tables; got DataFrame"):
+        Trials.read([table, "trials.csv"])
+
+
+@pytest.mark.parametrize("opened", [Trials.read, Trials.from_table, Trials.from_wide])
+def test_columns_of_one_name_are_refused(opened: Callable[[Any], Trials]) -> None:
+    """Also of columns that nothing asks for: a wide table would make observers of them."""
+    table = pd.DataFrame([["x", "x", "y"], ["y", "x", "y"]], columns=["truth", "a", "a"])
+    arrow = pa.table([["x", "y"], ["x", "x"], ["y", "y"]], names=["truth", "a", "a"])
+    for twice in (table, arrow, table.set_axis(["truth", "1", 1], axis=1)):
+        with pytest.raises(ValueError, match=r"column '(a|1)' stands twice in the table"):
+            opened(twice)

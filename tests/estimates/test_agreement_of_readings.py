@@ -172,7 +172,7 @@ def test_without_an_item_in_common(readers: str) -> None:
     assert frame["note"][0].startswith("no item with two readings")
     assert frame["n_missing"][0] == 40
     kept = al.compare(trials, "gwet_ac1", **FEW).summary()
-    assert "40 missing readings are a class of their own" in kept["note"][0]
+    assert "40 of 80 responses are missing and count as a class" in kept["note"][0]
     nobody = al.Trials.from_arrays([first, second, [None] * 40], truth)
     note = al.agreement(nobody, readers="all", n_resamples=0, n_draws=0).summary()["note"][0]
     assert "without a reading: observer_2" in note

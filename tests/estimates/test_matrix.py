@@ -249,7 +249,7 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     row = matrix.to_frame().iloc[-1]
     assert (row["observer_a"], row["observer_b"]) == tuple(apart.observers[:2])
     assert np.isnan(row["estimate"])
-    assert (row["n_trials"], row["note"]) == (0, "no common trials")
+    assert (row["n_trials"], row["note"].split("; ")[0]) == (0, "no common trials")
     assert row.get("n_joint_errors", 0) == 0
     assert "1 entry undefined" in repr(matrix)
     mean = matrix.mean(apart.observers)
@@ -356,9 +356,11 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
     array = correct.where(correct != -1, 0).chunk(trial=100)
-    pd.testing.assert_frame_equal(
-        al.matrix(array).to_frame(), al.matrix(trials, by=None).to_frame()
+    of_trials = al.matrix(trials, by=None).to_frame()
+    of_trials["note"] = of_trials["note"].str.replace(
+        r"(; )?\d+ of .* are missing .*", "", regex=True
     )
+    pd.testing.assert_frame_equal(al.matrix(array).to_frame(), of_trials)
     with pytest.raises(ValueError, match="got 7"):
         al.matrix(array + 6)
     with pytest.raises(ValueError, match="dims"):

@@ -611,13 +611,13 @@ CASES = [
     ),
     v(
         "benchmark without machines",
-        "no observer is of kind 'model'; kinds are human; say which with",
+        "no observer is of kind 'model'; kinds are human; .*name the kind with",
         "benchmark t.csv " + Q,
         {"t.csv": w.text(P[P.kind != "model"])},
     ),
     v(
         "benchmark without people",
-        "no observer is of kind 'human'; kinds are model; say which with",
+        "no observer is of kind 'human'; kinds are model; .*name the kind with",
         "benchmark t.csv " + Q,
         {"t.csv": w.text(P[P.kind == "model"])},
     ),
@@ -635,13 +635,13 @@ CASES = [
     ),
     v(
         "benchmark without kinds",
-        "no observer is of kind 'human'; kinds are observer; say which with",
+        "no observer is of kind 'human'; kinds are observer; .*name the kind with",
         "benchmark t.csv " + Q,
         {"t.csv": w.text(P.drop(columns="kind"))},
     ),
     v(
         "benchmark of unknown kind",
-        "no observer is of kind 'network'; kinds are human, model; say which",
+        "no observer is of kind 'network'; kinds are human, model; .*name the kind with",
         "benchmark t.csv --models network",
     ),
     v("benchmark no schools", WORKS, "benchmark t.csv --resamples 0 --draws 0 --quiet --out o"),

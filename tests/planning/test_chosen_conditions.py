@@ -79,8 +79,8 @@ def test_a_choice_among_equals_does_not_hold_up() -> None:
         ({"n_conditions": 9}, "n_conditions must be 1 to 3, got 9"),
         ({"n_conditions": 1.5}, "n_conditions must be a whole number"),
         ({"n_splits": 2.5}, "n_splits must be a whole number"),
-        ({"models": "robot"}, "at least two observers of kind 'robot', got 0"),
-        ({"humans": "robot"}, r"must have at least 2 people who saw all and 8 images, got 0"),
+        ({"models": "robot"}, "no observer is of kind 'robot'; .* with models="),
+        ({"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:

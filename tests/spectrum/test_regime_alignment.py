@@ -548,7 +548,7 @@ KINDS = ["human", "human", "model"]
         ({"metrics": [EC, EC]}, "each once; got"),
         ({"metrics": []}, "metrics must name at least one metric"),
         ({"n_resamples": -1}, "n_resamples must be at least 0, got -1"),
-        ({"humans": "robot"}, "needs at least 2 observers of kind 'robot' .*'all:all' has 0"),
+        ({"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
         ({"models": "robot"}, "no observer is of kind 'robot'"),
         ({"metrics": MA}, "hold correctness only"),
         ({"metrics": EC, "no_response": "skip"}, "no_response must be one of"),

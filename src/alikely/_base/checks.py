@@ -7,7 +7,7 @@ from typing import Any
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["entries", "of_type", "one_of"]
+__all__ = ["entries", "known_kind", "of_type", "one_of"]
 
 
 def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
@@ -36,6 +36,39 @@ def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}; {way_out}")
     return value
+
+
+def known_kind(option: str, kind: str, kinds: Iterable[str], rest: str = "") -> None:
+    """Raise an error that names the option if no observer is of a kind.
+
+    Parameters
+    ----------
+    option : str
+        Name of the parameter that chooses the kind.
+    kind : str
+        As given.
+    kinds : iterable of str
+        Those of all observers.
+    rest : str
+        What else to do, as the end of the message.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is not among them.
+
+    Examples
+    --------
+    >>> known_kind("readers", "human", ["reader", "model"])
+    Traceback (most recent call last):
+    ValueError: no observer is of kind 'human'; kinds are model, reader; name the kind with readers=
+    """
+    known = sorted({str(entry) for entry in kinds})
+    if kind not in known:
+        raise ValueError(
+            f"no observer is of kind {kind!r}; kinds are {listed(known)}{nearest(kind, known)}; "
+            f"name the kind with {option}={rest}"
+        )
 
 
 def entries(name: str, values: Any, example: str = "['a', 'b']") -> list[Any]:

@@ -12,7 +12,16 @@ import pandas as pd
 
 from alikely._base.names import listed, nearest
 
-__all__ = ["As", "Columns", "Sort", "given_as", "known_columns", "ordered", "with_columns"]
+__all__ = [
+    "As",
+    "Columns",
+    "Sort",
+    "given_as",
+    "known_columns",
+    "ordered",
+    "with_columns",
+    "with_notes",
+]
 
 As = Literal["pandas", "polars", "pyarrow"]
 Sort = str | Sequence[str] | None
@@ -177,3 +186,25 @@ def _parts(text: object) -> list[str | int]:
     """Text and numbers by turns, so that like is compared with like."""
     parts = DIGITS.split(str(text))
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def with_notes(table: pd.DataFrame, note: str) -> pd.DataFrame:
+    """Add a note to those that each row of a table has.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        With a column ``note``.
+    note : str
+        Empty for none.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> with_notes(pd.DataFrame({"note": ["", "few errors"]}), "wide")["note"].tolist()
+    ['wide', 'few errors; wide']
+    """
+    return table.assign(note=["; ".join(filter(None, [own, note])) for own in table["note"]])

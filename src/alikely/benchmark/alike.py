@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.checks import of_type
+from alikely._base.checks import known_kind, of_type
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.repeats import presented
 from alikely.data.tables import MAKE, correctness
@@ -65,6 +65,7 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     [4, 4, 4]
     """
     data, items = trials.data, presented(trials.data)
+    known_kind("humans", humans, data["kind"].values)
     answers = data["correct"].values[data["kind"].values == humans]
     right: NDArray[Any] = correctness(answers, "error")
     if items is not None:
@@ -100,7 +101,9 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
             }
         )
     if not rows:
-        raise ValueError(f"no condition has two observers of kind {humans!r}")
+        raise ValueError(
+            f"no condition has two observers of kind {humans!r}; name another kind with humans="
+        )
     return pd.DataFrame(rows)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns
+from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns, with_notes
 from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import listed
 from alikely._base.numbers import counted
@@ -503,7 +503,7 @@ class Benchmark(Tree):
         scores = contrasts.machine_scores(self, population, level, groups)
         expected, (low, high) = self.metric.differences, self.metric.bounds
         table = contrasts.difference_table(*scores, population, expected, prob, high - low)
-        return table, prob
+        return with_notes(table, self.missing_note), prob
 
     def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
         """Do data sets order the machines alike? Correlations of all pairs of data sets.
@@ -589,6 +589,7 @@ class Benchmark(Tree):
         models, parts = self.models, self.decomposition()
         if len(models) < 2:
             raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
+        contrasts.machine_scores(self, population, OVERALL)  # or the reason why there are none
         machines = only(parts, range(len(models)))
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
         matrix = joint_covariance(machines, population)

@@ -17,9 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from alikely._base.checks import known_kind
 from alikely.benchmark.layout import OVERALL
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.repeats import presented
+from alikely.data.summaries import missing_note_of
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
@@ -121,6 +123,7 @@ def consensus_ceilings(
     True
     """
     data, items = trials.data, presented(trials.data)
+    known_kind("humans", humans, data["kind"].values)
     answers = data["correct"].values[data["kind"].values == humans]
     correct: NDArray[Any] = correctness(answers, no_response)
     if items is not None:
@@ -157,7 +160,8 @@ def consensus_ceilings(
     for name in ("lower", "upper"):
         overall[name] = frame[name].mean()
         overall[f"{name}_se"] = float(np.sqrt((frame[f"{name}_se"] ** 2).sum()) / len(frame))
-    return pd.concat([frame, pd.DataFrame([overall])], ignore_index=True)
+    table = pd.concat([frame, pd.DataFrame([overall])], ignore_index=True)
+    return table.assign(note=missing_note_of(trials.data, no_response, humans))
 
 
 def _with_consensus(

@@ -27,6 +27,7 @@ from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of
 from alikely.data.cohorts import cohort_counts
 from alikely.data.covariates import covariate_tables, covariates_dataset
+from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import with_constants
@@ -215,6 +216,8 @@ def fit_cohort(
         instead = True if saturated or covariates else "drawn"
         note = note_on_alike(trials, humans, instead)
     form = "drawn" if drawn else int(human_effects)
+    missing = missing_note_of(trials.data, no_response, models, humans)
+    note = "; ".join(filter(None, [note, missing]))
     tree.attrs |= {"human_effects": form, "saturated": int(saturated), "note": note}
     return tree
 
@@ -309,7 +312,8 @@ def cohort_scores(
         ``error_consistency``, ``ceiled`` and, where there are two, of those with these humans.
         ``humans`` tells with whom the first ones are: ``"new"`` humans of a population of unlike
         people, ``"alike"`` (new ones, if all are as accurate as each other), or ``"these"``.
-        ``note`` is empty, or says that Cochran's Q contradicts the model.
+        ``note`` gives the number of missing responses, and whether Cochran's Q contradicts the
+        model.
 
     Raises
     ------

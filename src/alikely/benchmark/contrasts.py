@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_columns, bound_names
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -38,6 +39,7 @@ from alikely.benchmark.tables import (
     one_of,
     prior_shift,
     schools_of,
+    too_few_humans,
     weighted_draws,
 )
 from alikely.stats.intervals import describe_draws
@@ -86,7 +88,8 @@ def machine_scores(
     known = [systems[s] for s in here]
     if len(known) < 2:
         raise ValueError(
-            f"differences need two machines with a score and its error, got {len(known)} at "
+            too_few_humans(scores, population, level)
+            or f"differences need two machines with a score and its error, got {len(known)} at "
             f"level {level!r} for population {population!r}"
         )
     values = scores.estimates["estimate"].sel(level=level, system=known).values
@@ -510,7 +513,7 @@ def score_contrast(
     frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
     shared = human_notes(scores, population, level)
     notes = ["; ".join(filter(None, [*shared, own])) for own in frame["note"].fillna("")]
-    return frame.assign(note=notes)
+    return with_notes(frame.assign(note=notes), scores.missing_note)
 
 
 def _away(

@@ -147,7 +147,7 @@ class DrawnScores(Tree):
                 **(bound_columns("posterior", kind, prob, bounds) if shown else {}),
                 "p_positive": np.where(defined, (draws > 0).mean(axis=0), np.nan),
                 "n_entries": known["n_entries"].values,
-                "note": known["reason"].values,
+                "note": [reason or self.missing_note for reason in known["reason"].values],
             }
             frame = pd.DataFrame(found)
             frames.append(frame[(frame["n_entries"] > 0) | (frame["note"] != "")])

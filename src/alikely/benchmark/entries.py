@@ -141,6 +141,7 @@ def scores_of(
         **known,
         "reference": listed(names),
         "joint": int(joint),
+        "missing_note": result.missing_note,
         "alikely_version": alikely.__version__,
     }
     return DrawnScores(tree)

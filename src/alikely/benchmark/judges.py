@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ MOST_NOISE = 0.5
 
 def judge_agreement(
     matrix: MatrixResult,
-    scores: Mapping[str, Mapping[str, float]],
+    scores: Mapping[str, Mapping[str, float]] | pd.DataFrame,
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
@@ -51,8 +52,9 @@ def judge_agreement(
     ----------
     matrix : MatrixResult
         As from `alikely.matrix`, of a symmetric metric; holds judges and candidates.
-    scores : mapping of str to (mapping of str to float)
-        Judge to its score of each candidate, any scale, of other work than these questions: scores
+    scores : mapping of str to (mapping of str to float), or pandas.DataFrame
+        Judge to its score of each candidate (a column for each judge, a row for each candidate),
+        any scale, of other work than these questions: scores
         of the same answers share their noise, which is then taken out wrongly. A judge's score of
         itself is left out, and counted in `note`.
     ci_prob : float, optional
@@ -68,9 +70,11 @@ def judge_agreement(
 
     Raises
     ------
+    TypeError
+        If `scores` are neither.
     ValueError
-        If a judge or candidate is not in the matrix, scores are not finite, there are fewer than 6
-        candidates, or the metric is directed.
+        If a judge or candidate is not in the matrix or named twice, scores are not finite numbers,
+        there are fewer than 6 candidates, or the metric is directed.
 
     Notes
     -----
@@ -99,15 +103,30 @@ def judge_agreement(
             "is directed; take error_consistency"
         )
     prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
-    if not all(hasattr(given, "items") for given in [scores, *getattr(scores, "values", list)()]):
-        raise TypeError(
-            "scores must map judges to scores of candidates, such as {'judge': {'model': 0.5}}; "
-            f"got {type(scores).__name__}"
-        )
-    rows = [_of_judge(matrix, judge, dict(given), prob) for judge, given in scores.items()]
+    of_judges = _by_judge(scores)
+    rows = [_of_judge(matrix, judge, given, prob) for judge, given in of_judges.items()]
     if not rows:
         raise ValueError("scores must have at least one judge, got none")
-    return pd.DataFrame(rows, index=pd.Index(list(scores), name="judge"))
+    return pd.DataFrame(rows, index=pd.Index(list(of_judges), name="judge"))
+
+
+def _by_judge(scores: Any) -> dict[str, dict[str, float]]:
+    """Scores of candidates of each judge, of a mapping or of a table with a column for each."""
+    found = {}
+    entries = scores.items() if isinstance(scores, Mapping | pd.DataFrame) else [("", None)]
+    for judge, given in entries:
+        if not isinstance(given, Mapping | pd.Series):
+            raise TypeError(
+                "scores must map judges to scores of candidates, such as {'judge': {'model': "
+                "0.5}}, or be a pandas table with a column for each judge and a row for each "
+                f"candidate; got {type(scores if given is None else given).__name__}"
+            )
+        names = [str(name) for name in given.keys()]  # noqa: SIM118
+        twice = [name for name in names if names.count(name) > 1]
+        if twice or judge in found:
+            raise ValueError(f"scores have {(twice or [judge])[0]!r} twice; give it once")
+        found[str(judge)] = dict(zip(names, (value for _, value in given.items()), strict=True))
+    return found
 
 
 def _of_judge(
@@ -118,11 +137,13 @@ def _of_judge(
         if name not in names:
             raise ValueError(f"no observer {name!r} in this matrix{nearest(name, names)}")
     candidates = [name for name in scores if name != judge]
-    score = np.array([float(scores[name]) for name in candidates])
-    if bad := [
-        name for name, value in zip(candidates, score, strict=True) if not np.isfinite(value)
-    ]:
-        raise ValueError(f"scores by {judge!r} must be finite numbers; not so: {listed(bad)}")
+    score = pd.to_numeric(pd.Series([scores[n] for n in candidates]), errors="coerce").to_numpy()
+    if not np.isfinite(score).all():
+        bad = [f"{n} ({scores[n]!r})" for n in np.array(candidates)[~np.isfinite(score)]]
+        raise ValueError(
+            f"scores by {judge!r} must be finite numbers, got {listed(bad)}; leave these "
+            "candidates out"
+        )
     if len(candidates) < FEWEST:
         raise ValueError(
             f"a partial correlation needs at least {FEWEST} candidates, and {judge!r} scored "

@@ -15,8 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.checks import of_type
-from alikely._base.names import listed, nearest
+from alikely._base.checks import known_kind, of_type
 from alikely.data.blocks import linked
 from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import By, Repeats, joint_correctness
@@ -159,13 +158,10 @@ def laid_out(
         If a part has fewer than two humans, or as in `alikely.data.joint_correctness`.
     """
     known = of_type(trials, Trials, "make them with Trials.from_table").data["kind"].values
-    for kind in (humans, *(() if models is None else (models,))):
-        if kind not in known:
-            raise ValueError(
-                f"no observer is of kind {kind!r}; kinds are {listed(sorted(set(known.tolist())))}"
-                f"{nearest(kind, known)}; say which with models= and humans=, or "
-                "compare kinds without a reference by al.benchmark.group_scores"
-            )
+    alone = ", or compare kinds without a reference by al.benchmark.group_scores"
+    for option, asked in (("humans", humans), ("models", models)):
+        if asked is not None:
+            known_kind(option, asked, known, alone)
     kinds = [f"{humans}-{humans}"] + ([] if models is None else [f"{humans}-{models}"])
     table = joint_correctness(trials, kinds, grouping, no_response, labels=labels, repeats=repeats)
     kind = kinds_of_observers(trials)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import known_kind
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -28,6 +29,7 @@ from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import Block, blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
+from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
@@ -41,7 +43,7 @@ FEWEST_READERS = 6
 # Numbers held at a time, about 32 MB.
 CHUNK = 4_000_000
 FEW = (
-    "Only {} readers: the interval is approximate, and too narrow if a few readers differ strongly."
+    "Only {} readers: the interval is approximate, and too narrow if a few readers differ strongly"
 )
 
 
@@ -76,7 +78,7 @@ def reader_study(
     metric: str | Metric = "error_consistency",
     *,
     readers: str = "human",
-    no_response: Literal["error", "drop"] = "error",
+    no_response: Literal["error", "drop"] = "drop",
     n_resamples: int = 0,
     ci_prob: float = 0.95,
     rng: RandomState = None,
@@ -99,7 +101,8 @@ def reader_study(
     readers : str
         Kind of the readers.
     no_response : {"error", "drop"}
-        As in `alikely.compare`.
+        Count missing readings as errors, or exclude them, as `alikely.agreement` does. Default
+        ``"drop"``: a case that was not read says nothing about the reader.
     n_resamples : int
         Replicates, of readers and cases drawn anew; 0 for none.
     ci_prob : float
@@ -161,13 +164,15 @@ def reader_study(
     )  # fmt: skip
     refuse_inclusion(table, "a study of readers")
     found = _influences(table, estimand, alone=ai is not None)
+    compared = list(itertools.chain(*pairs))
+    missing = missing_note_of(trials.data, no_response, observers=compared)
     drawn = _replicates(table, estimand, found, n_resamples, rng)
     names = list(found)
-    single = [_row(found, {name: 1.0}, ci_prob, drawn) for name in names]
+    single = [_row(found, {name: 1.0}, ci_prob, drawn, missing) for name in names]
     modalities = pd.DataFrame([{"modality": n, **r} for n, r in zip(names, single, strict=True)])
     rows = []
     for one, other in itertools.combinations(names, 2):
-        row = _row(found, {one: 1.0, other: -1.0}, ci_prob, drawn)
+        row = _row(found, {one: 1.0, other: -1.0}, ci_prob, drawn, missing)
         t = row["estimate"] / row["se"] if row["se"] else np.nan
         p = 2 * special.stdtr(row["df"], -abs(t))
         rows.append({"modality": one, "other": other, **row, "p_value": float(p)})
@@ -192,13 +197,15 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
             f"ai must be an observer ({listed(names)}), got {ai!r}{nearest(ai, names)}"
         )
     kinds = trials.data["kind"].values
+    known_kind("readers", readers, kinds)
     chosen = [n for n, kind in zip(names, kinds, strict=True) if kind == readers and n != ai]
     fewest = 3 if ai is None else 2
     if len(chosen) < fewest:
         beside = "" if ai is None else f" beside {ai!r}"
         raise ValueError(
             f"there must be at least {fewest} readers of kind {readers!r}{beside}, got "
-            f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}"
+            f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}; name another kind "
+            "with readers="
         )
     return list(itertools.combinations(chosen, 2)) if ai is None else [(n, ai) for n in chosen]
 
@@ -366,6 +373,7 @@ def _row(
     weights: dict[str, float],
     ci_prob: float,
     drawn: dict[str, Floats],
+    missing: str,
 ) -> dict[str, Any]:
     """Weighted sum of means of modalities, for new readers and new cases."""
     people = list(dict.fromkeys(r for name in weights for r in found[name].readers))
@@ -403,6 +411,7 @@ def _row(
     lost = sum(found[name].undefined for name in weights)
     notes = [FEW.format(n_readers)] if n_readers < FEWEST_READERS else []
     notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
+    notes += [missing] if missing else []
     replicates: dict[str, Any] = {}
     if drawn:
         draws = sum(weight * drawn[name] for name, weight in weights.items())

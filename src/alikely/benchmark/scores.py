@@ -56,7 +56,7 @@ from alikely.benchmark.tables import CONSENSUS
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
-from alikely.data.summaries import DATA_SUMMARY, data_summary
+from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.trials import Trials
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
@@ -234,7 +234,7 @@ def benchmark_scores(
         "ci_prob": ci_prob,
         "ci_kind": ci_kind,
         "exclude": str(exclude or ""),
-        "no_response": no_response,
+        **_missing(trials, no_response, models, humans),
         "humans": humans,
         "people": one_person,
         "items": one_image,
@@ -247,6 +247,12 @@ def benchmark_scores(
         **estimand.options,
     }
     return Benchmark(tree)
+
+
+def _missing(trials: Trials, no_response: str, *kinds: str) -> dict[str, str]:
+    """How missing responses are treated, and how many of these kinds are missing."""
+    note = missing_note_of(trials.data, no_response, *kinds)
+    return {"no_response": no_response, "missing_note": note}
 
 
 def _dependence(

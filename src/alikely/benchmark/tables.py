@@ -23,6 +23,7 @@ from alikely.benchmark.decomposition import (
 )
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
+from alikely.benchmark.spoken import in_kinds
 from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 from alikely.stats.intervals import interval
@@ -48,6 +49,7 @@ __all__ = [
     "one_of",
     "prior_shift",
     "schools_of",
+    "too_few_humans",
     "weighted_draws",
 ]
 
@@ -412,6 +414,8 @@ def _notes(
         shared.append("posterior takes an image of several conditions for several")
     if withheld := scores.data.attrs.get("posterior_withheld"):
         shared.append(withheld)
+    if scores.missing_note:
+        shared.append(scores.missing_note)
     systems = scores.estimates["system"].values.tolist()
     notes = []
     columns = (ceiled[:, 0], undefined, allowed, outside)
@@ -454,12 +458,28 @@ def human_notes(
     alone : bool
         Count also humans of data sets without machines, for scores among themselves.
     """
-    # A mean over data sets has the humans of all of them, but each must have enough.
     own = [] if alone or level != OVERALL else levels_met(scores)
-    parts = scores.estimates.sel(level=own or [level])
     n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
-    fewest = int(parts["fewest_humans"].min())
+    fewest = _fewest_humans(scores, own or [level])
     return [] if population == "images" else few_notes(fewest, n_humans)
+
+
+def _fewest_humans(scores: Benchmark, levels: Sequence[str]) -> int:
+    """A mean over data sets has the humans of all of them, but each must have enough."""
+    return int(scores.estimates["fewest_humans"].sel(level=list(levels)).min())
+
+
+def too_few_humans(scores: Benchmark, population: Population, level: str) -> str:
+    """Why scores have no variance for new humans, and what to do; empty if they have one."""
+    levels = levels_met(scores) if level == OVERALL else []
+    fewest = _fewest_humans(scores, levels or [level])
+    if population == "images" or fewest >= FEWEST_PEOPLE:
+        return ""
+    return in_kinds(
+        f"only {fewest} humans: results for new humans need at least {FEWEST_PEOPLE} humans in "
+        "each data set; pass population='images' to treat these humans as fixed",
+        scores.humans,
+    )
 
 
 def few_notes(fewest: int, n_humans: int) -> list[str]:

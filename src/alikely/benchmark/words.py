@@ -15,7 +15,7 @@ from alikely._base.names import listed
 from alikely._base.numbers import MISSING, counted, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.selection import is_plug_in, methods_shown
-from alikely.benchmark.tables import Population, levels_met, schools_of
+from alikely.benchmark.tables import Population, levels_met, schools_of, too_few_humans
 from alikely.benchmark.verdicts import EqualityTest
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.sentences import (
@@ -99,12 +99,14 @@ def benchmark_sentence(
         ground += " in a condition on average"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
-    if school:
+    # Of new humans two of them tell nothing: there are no intervals to speak of.
+    few = too_few_humans(scores, population, level)
+    if school and not few:
         method = _method(scores, school, population, kind)
         if school == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
             method += " about scores with a little added to the counts of each pair"
         parts.append(say.speaks(method, ground, SPEAKS[population]))
-    if not is_plug_in(scores.metric) and machines["estimate"].notna().sum() > 1:
+    if not is_plug_in(scores.metric) and machines["estimate"].notna().sum() > 1 and not few:
         p = scores.differences(population, level, ci_prob=prob)["p_value_simultaneous"].dropna()
         parts.append(_told(int((p < 1 - prob).sum()), len(p), prob))
     parts.append(cautions(machines["note"], "machines"))

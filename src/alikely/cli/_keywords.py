@@ -85,9 +85,26 @@ def groups_of(text: str | None) -> tuple[str, ...] | str:
     return "all" if groups == ("all",) else groups
 
 
+# Functions of Python that a subcommand calls.
+COMMANDS = {
+    "al.benchmark_scores": "alikely benchmark",
+    "al.compare": "alikely compare",
+    "al.decision_margin_consistency": "alikely margins",
+    "al.error_consistency": "alikely compare",
+    "al.matrix": "alikely matrix",
+}
+# A choice of trials with the words before it, options of a question, and other Python.
+_SELECT = re.compile(r"(?:with |such as |: )?\btrials\.select\(([a-z]*)[^()]*\)")
+_WITH_OPTIONS = re.compile(r"\b(?:trials\.)?with_options\('?(\w+)'?\)")
+_PYTHON = re.compile(
+    r"((?<![-\w.'/])(?:(?:al|alikely)\.[a-z][\w.]*\w(?:\((?:[^()]|\([^()]*\))*\))?"
+    r"|Trials\.(?:from|read|with)\w*|(?:trials|alignment|profiles)\.\w+\([^()]*\)"
+    r"|\.?\w+\([^()]*=[^()]*\)))"
+)
 # A keyword with its value, such as classes=[...], people='label', wide=True, sep= or n_draws=0.
 _GIVEN = re.compile(
-    r"(?<![-\w.{])([a-z]\w*)=(\[\.\.\.\]|\[[^][()]*\]|'[^']*'|\"[^\"]*\"|True|-?\d[\w.]*|(?=[\s);,.]|$))"
+    r"(?<![-\w.{])([a-z]\w*)=(\[\.\.\.\]|\[\(a, b\), \.\.\.\]|\[[^][()]*\]|'[^']*'|\"[^\"]*\""
+    r"|True|False|None|\.\.\.|-?\d[\w.]*|(?=[\s);,.]|$))"
 )
 # A name that can only be a keyword, and one that a message begins with.
 _BARE = re.compile(r"(?<![-\w./'\"])([a-z]+(?:_[a-z]+)+)(?![\w=('\"])")
@@ -122,29 +139,52 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
     def given(found: re.Match[str]) -> str:
         keyword, value = found[1], _value(found[2])
         # A role with a value may also be one of the data, unless it is an example.
-        example = not value or message[: found.start()].endswith("such as ")
+        example = not value or found.string[: found.start()].endswith("such as ")
         if keyword in roles and "--columns" in options and example:
             return f"--columns {keyword}={value or 'NAME'}"
         option = option_of(keyword)
+        if keyword == "pairs" and found[2].startswith("["):
+            return "--pair A B" if "--pair" in options else found[0]
         if option not in options:
             return found[0]
         if found[2] == "[]":
             return f"{option}="
-        return option if value in ("", "True") else f"{option} {value}"
+        if value == "False":
+            return f"no {option}"
+        return option if value in ("", "True") else f"{option} {value.replace('None', 'none')}"
 
     def bare(found: re.Match[str]) -> str:
         option = option_of(found[1])
         return option if option in options else found[0]
 
+    def rows(found: re.Match[str]) -> str:
+        column = f" by column {found[1]}" if found[1] else ""
+        return f"{': ' * found[0].startswith(':')}by choosing rows of FILE{column}"
+
+    def python(text: str) -> str:
+        name = text.partition("(")[0].replace("alikely.", "al.")
+        return COMMANDS.get(name, text if "in Python" in message else f"{text} in Python")
+
     if (without := OPTIONS["bayes_factor"]) in options:
         message = message.replace("bayes_factor=False", without)
-    for pattern, change in ((_GIVEN, given), (_BARE, bare), (_FIRST, bare)):
-        message = pattern.sub(change, message)
-    return message.replace(" by keyword,", ",")
+    message = _SELECT.sub(rows, message)
+    if "--n-options" in options:
+        message = _WITH_OPTIONS.sub(r"--n-options \1", message)
+    # What is in a call is no option.
+    parts = _PYTHON.split(message)
+    for i, part in enumerate(parts):
+        if i % 2:
+            parts[i] = python(part)
+            continue
+        part = _BARE.sub(bare, _GIVEN.sub(given, part))
+        parts[i] = part if i else _FIRST.sub(bare, part)
+    return "".join(parts).replace(" by keyword,", ",")
 
 
 def _value(text: str) -> str:
     """``['a', 'b']`` as ``a,b``."""
+    if text == "...":
+        return "VALUE"
     if text == "[...]":
         return "NAME,..."
     names = [name.strip().strip("'\"") for name in text.strip("[]").split(",")]

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.cells import cell_len
 
 from alikely._base.names import shorten, told_apart, visible
+from alikely.cli._keywords import worded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -266,6 +267,10 @@ def cut_lines(n_rows: int, of: str, all_in: str = "--out DIR keeps all of them")
     ]
 
 
+# Options that notes of tables name.
+NAMED = ("--no-response", "--population", "--cluster")
+
+
 def note_lines(notes: pd.Series) -> list[str]:
     """Notes of rows, each once, with the number of rows that it is of."""
     told = notes[notes != ""].str.split("; ").explode()
@@ -273,7 +278,10 @@ def note_lines(notes: pd.Series) -> list[str]:
     alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
     several = told.groupby(alike).transform("nunique") > 1
     counts = told.where(~several, alike).value_counts()
-    lines = [f"! {note} ({count} row{'s' * (count > 1)})" for note, count in counts.items()]
+    lines = [
+        f"! {worded(note, NAMED)} ({count} row{'s' * (count > 1)})"
+        for note, count in counts.items()
+    ]
     return [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines]
 
 

@@ -102,6 +102,7 @@ def run(options: argparse.Namespace) -> None:
         no_response=options.no_response,
         correction=options.correction,
     )
+    options.notes = [*filter(None, [*options.notes, spectrum.attrs["missing_note"]])]
     with step("regimes of difficulty"):
         found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
     interval = {"ci_prob": options.ci_prob, "ci_kind": options.ci_kind}

@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.checks import of_type
-from alikely._base.names import listed, nearest
+from alikely._base.checks import known_kind, of_type
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import nested_labels
 from alikely.data.inclusion import refuse_inclusion
@@ -71,12 +70,8 @@ def cohort_counts(
     refuse_repeats(data, "the cohort model")
     refuse_inclusion(data, "the cohort model")
     kind = data["kind"].values
-    for name in (humans, models):
-        if name not in kind:
-            raise ValueError(
-                f"no observer is of kind {name!r}; kinds are {listed(sorted(set(kind)))}"
-                f"{nearest(name, kind)}"
-            )
+    for option, name in (("humans", humans), ("models", models)):
+        known_kind(option, name, kind)
     correct = correctness(data["correct"].values, no_response)
     people, machines = correct[kind == humans], correct[kind == models]
     group, labels = groups_of_trials(data, "condition")

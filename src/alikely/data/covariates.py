@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
-from alikely.data.ingest import label
+from alikely.data.ingest import frame_of, label
 
 __all__ = ["Covariates", "covariate_tables", "covariates_dataset", "is_number"]
 
@@ -119,7 +118,7 @@ def _frame(kind: str, given: Any) -> pd.DataFrame:
     if isinstance(given, pd.DataFrame):
         _refuse_names(kind, given)
     try:
-        frame = nw.from_native(given, eager_only=True).to_pandas()
+        frame = frame_of(given).to_pandas()
     except TypeError:
         raise ValueError(
             f"covariates of {kind} must be a pandas, polars or pyarrow table, got "

@@ -244,11 +244,14 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
         If there is no such file, or none of a known kind.
     """
     notes: list[str] = []
-    if path == "":
+    if isinstance(path, str) and not path:
         raise ValueError("path is empty; give the name of a file, or '.' for this folder")
     if not isinstance(path, str | Path):
         if not isinstance(path, Iterable) or isinstance(path, bytes) or hasattr(path, "columns"):
-            raise TypeError(f"path must be a path or a list of paths, got {type(path).__name__}")
+            raise TypeError(
+                "path must be a path, a pandas, polars or pyarrow table, or a list of paths or of "
+                f"tables; got {type(path).__name__}"
+            )
         entries = list(path)
         if not entries:
             raise ValueError("no file was given")

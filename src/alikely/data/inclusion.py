@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.checks import known_kind
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES
 from alikely.data.ingest import label, open_tables
@@ -162,11 +163,7 @@ def _refuse_outside(
 ) -> None:
     """People may have seen images of the plan only: of others nobody knows the probability."""
     kind = data["kind"].values
-    if people not in kind:
-        raise ValueError(
-            f"no observer is of kind {people!r}; kinds are {listed(sorted(set(kind.tolist())))}"
-            f"{nearest(people, kind)}; say whom the plan was made for with people="
-        )
+    known_kind("people", people, kind, ", for whom the plan was made")
     shown = data["correct"].values != NOT_SHOWN
     beyond = shown & ~inside & (kind == people)[:, None]
     if beyond.any():

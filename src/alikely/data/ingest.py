@@ -19,12 +19,11 @@ from alikely._base.names import listed, nearest
 from alikely.data.parquet import PIECE, ParquetTable
 
 __all__ = [
-    "Column", "Encoded", "OddError", "Source", "floats_meant", "label", "named_once",
-    "note_missing", "open_tables",
+    "Column", "Encoded", "OddError", "Source", "floats_meant", "frame_of", "label", "note_missing",
+    "open_tables",
 ]  # fmt: skip
 
 
-TWICE = "twice"
 # How a column of another name is named, in messages.
 EXAMPLES = {
     "observer": "observer='subject'", "item": "item='stimulus'", "truth": "truth='label'",
@@ -104,11 +103,7 @@ class Source:
 
     def has(self, name: str) -> bool:
         """Whether every table has the column; an error if only some do."""
-        twice = f"{name} ({TWICE}, 1 of"
-        present = [
-            name in frame.columns or any(str(c).startswith(twice) for c in frame.columns)
-            for frame in self._frames
-        ]
+        present = [name in frame.columns for frame in self._frames]
         if any(present) and not all(present):
             lacks, has = present.index(False), present.index(True)
             if self._names is None:
@@ -263,10 +258,6 @@ class Source:
     def _arrays(self, name: str) -> Iterator[pa.Array]:
         """One column, table by table."""
         for number, frame in enumerate(self._frames):
-            if any(str(c).startswith(f"{name} ({TWICE}, 1 of") for c in frame.columns):
-                raise ValueError(
-                    f"column {name!r} stands twice in the table; give each a name of its own"
-                )
             if name not in frame.columns:
                 other = (
                     ""
@@ -325,19 +316,9 @@ def open_tables(
     TypeError
         If something is no table.
     ValueError
-        If there is none, or no row in any.
+        If there is none, no row in any, or two columns of one have the same name.
     """
-    frames: list[nw.DataFrame[Any] | ParquetTable] = []
-    for table in tables:
-        if isinstance(table, ParquetTable):
-            frames.append(table)
-            continue
-        try:
-            frames.append(nw.from_native(named_once(table), eager_only=True))
-        except TypeError:
-            raise TypeError(
-                f"expected a pandas, polars or pyarrow table, got {type(table).__name__}; {instead}"
-            ) from None
+    frames = [t if isinstance(t, ParquetTable) else frame_of(t, instead) for t in tables]
     source = Source(frames, names, missing)
     if not frames:
         raise ValueError("no table was given")
@@ -347,22 +328,29 @@ def open_tables(
     return source
 
 
-def named_once(table: Any) -> Any:
-    """A table of pandas whose columns have different names, which are text.
+def frame_of(table: Any, instead: str = "") -> nw.DataFrame[Any]:
+    """A pandas, polars or pyarrow table whose columns have different names, which are text.
 
-    Names that stand twice are told by position, so that only who asks for one of them is refused.
+    Raises
+    ------
+    TypeError
+        If it is no table, with the advice what to do `instead`.
+    ValueError
+        If two columns have the same name.
     """
-    if not isinstance(table, pd.DataFrame):
-        return table
-    names = [name if isinstance(name, str) else str(name) for name in table.columns]
-    many = {name: n for name, n in Counter(names).items() if n > 1}
-    if many:
-        seen: Counter[str] = Counter()
-        for i, name in enumerate(names):
-            seen[name] += 1
-            if name in many:
-                names[i] = f"{name} ({TWICE}, {seen[name]} of {many[name]})"
-    return table.set_axis(names, axis=1) if names != table.columns.tolist() else table
+    names = table.columns if isinstance(table, pd.DataFrame) else getattr(table, "column_names", ())
+    names = [name if isinstance(name, str) else str(name) for name in names]
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise ValueError(
+            f"column {twice[0]!r} stands twice in the table; give each a name of its own"
+        )
+    if isinstance(table, pd.DataFrame) and names != table.columns.tolist():
+        table = table.set_axis(names, axis=1)
+    try:
+        return nw.from_native(table, eager_only=True)
+    except TypeError:
+        what = f"expected a pandas, polars or pyarrow table, got {type(table).__name__}"
+        raise TypeError(f"{what}; {instead}" if instead else what) from None
 
 
 def _spells_numbers(text: pa.Array) -> bool:

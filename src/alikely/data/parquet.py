@@ -112,8 +112,7 @@ def open_table(
         names = footer.schema.to_arrow_schema().names
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError):
         names = []
-    # What is no parquet file is refused there; who asks for a name that stands twice is told so by
-    # the table itself.
+    # What is no parquet file is refused there, and names that stand twice by who opens the table.
     if not names or len(set(names)) < len(names):
         return read_table(file, notes, sep, encoding)
     return ParquetTable(file, footer)

@@ -15,7 +15,7 @@ from alikely._base.names import listed, nearest
 from alikely.data.aligned import table_aligned
 from alikely.data.columns import NOTES
 from alikely.data.files import File, Paths, find_files, read_table
-from alikely.data.ingest import Source, open_tables
+from alikely.data.ingest import Source, frame_of, open_tables
 from alikely.data.parquet import ParquetTable, open_table
 from alikely.data.patterns import fields_of_names
 from alikely.data.probabilities import with_probabilities
@@ -49,6 +49,17 @@ def read_trials(
     columns: dict[str, Any],
 ) -> xr.Dataset:
     """Data of `Trials.read`."""
+    if (tables := _tables(path)) is not None:
+        known = None if format in ("auto", "table") else format
+        of_files = {"format": known, "pattern": pattern, "na_values": na_values, "sep": sep}
+        of_files |= {"encoding": encoding, "score": score, "filter": filter}
+        if unfit := [name for name, value in of_files.items() if value is not None]:
+            raise ValueError(f"{unfit[0]} is for files, and a table was given; leave it out")
+        if wide is False:
+            return _aligned(open_tables(tables), columns)
+        kind = columns.pop("kind", None)
+        observers = None if wide is True else wide
+        return wide_trials(tables, columns=columns, observers=observers, kind=kind)
     files, notes = find_files(path)
     reader = _reader(format, files)
     if isinstance(na_values, str):
@@ -61,7 +72,7 @@ def read_trials(
             raise ValueError("score and filter choose among the scores of logs; a table has none")
         # Wide tables are taken apart as they are.
         opened = open_table if wide is False else read_table
-        tables: list[Any] = _read_all(opened, files, notes, sep, encoding)
+        tables = _read_all(opened, files, notes, sep, encoding)
         names = [file.name for file in files]
         missing = NA_VALUES if na_values is None else na_values
     else:
@@ -93,6 +104,17 @@ def read_trials(
     if reader is not None and log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
+
+
+def _tables(path: Any) -> list[Any] | None:
+    """Tables in place of paths, one or several; None of paths."""
+    tables = list(path) if isinstance(path, list | tuple) else [path]
+    for table in tables:
+        try:
+            frame_of(table)
+        except TypeError:
+            return None
+    return tables or None
 
 
 def _log(reader: Reader, files: Sequence[File], choice: Choice) -> Log:

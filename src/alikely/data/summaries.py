@@ -12,10 +12,84 @@ from alikely._base.html import ROWS, html_of
 from alikely._base.numbers import number
 from alikely.data.columns import NO_RESPONSE, NOT_SHOWN, NOTES
 
-__all__ = ["DATA_SUMMARY", "data_summary", "html_summary", "long_table_of", "summary_table"]
+__all__ = [
+    "DATA_SUMMARY",
+    "data_summary",
+    "html_summary",
+    "long_table_of",
+    "missing_note",
+    "missing_note_of",
+    "summary_table",
+]
 
 # The group of results that holds it.
 DATA_SUMMARY = "data_summary"
+
+
+# How missing responses, and a single one, are treated, and what else can be done.
+TREATED = {
+    "error": (
+        'are missing and count as errors. Pass no_response="drop" to exclude them',
+        'is missing and counts as an error. Pass no_response="drop" to exclude it',
+    ),
+    "class": (
+        'are missing and count as a class. Pass no_response="drop" to exclude them',
+        'is missing and counts as a class. Pass no_response="drop" to exclude it',
+    ),
+    "drop": ("are missing and are excluded", "is missing and is excluded"),
+}
+
+
+def missing_note(n_missing: int, n_responses: int, no_response: str) -> str:
+    """Say how many responses are missing and how they are treated; empty if none is.
+
+    Parameters
+    ----------
+    n_missing, n_responses : int
+        Trials that were shown to an observer without a response, and all that were shown.
+    no_response : {"error", "class", "drop"}
+        How they are treated: as errors, as a class of readings, or excluded.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> missing_note(55, 1920, "drop")
+    '55 of 1,920 responses are missing and are excluded'
+    """
+    treated = TREATED[no_response][n_missing == 1]
+    return f"{n_missing:,} of {n_responses:,} responses {treated}" if n_missing else ""
+
+
+def missing_note_of(
+    data: xr.Dataset, no_response: str, *kinds: str, observers: Sequence[str] | None = None
+) -> str:
+    """Say how many responses of some observers are missing, as `missing_note` does.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        `alikely.Trials.data`.
+    no_response : {"error", "class", "drop"}
+        How missing responses are treated, as in `missing_note`.
+    *kinds : str
+        Kinds of the observers. Default: all.
+    observers : sequence of str, optional
+        Their names. Default: all.
+
+    Returns
+    -------
+    str
+    """
+    own = np.isin(data["kind"].values, kinds) if kinds else np.ones(data.sizes["observer"], bool)
+    if observers is not None:
+        own &= np.isin(data["observer"].values.astype(str), observers)
+    correct = data["correct"].values[own]
+    return missing_note(
+        int((correct == NO_RESPONSE).sum()), int((correct != NOT_SHOWN).sum()), no_response
+    )
 
 
 def data_summary(data: xr.Dataset) -> xr.Dataset:

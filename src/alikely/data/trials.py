@@ -133,7 +133,7 @@ class Trials:
     @classmethod
     def read(
         cls,
-        path: Paths,
+        path: Paths | Any,
         *,
         format: str = "auto",  # noqa: A002
         pattern: str | None = None,
@@ -152,8 +152,8 @@ class Trials:
         path : str, path or sequence of these
             A file, a glob, a folder, a zip archive or several: ``.csv, .tsv`` (parted by commas,
             semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also ``.gz``. In text
-            labels stay as printed (``0.10`` is not ``0.1``), unless a column holds whole numbers
-            printed as floats (``1.0``).
+            labels stay as printed (``0.10`` is not ``0.1``), but of whole numbers printed as floats
+            (``1.0``). Tables, one or several, are read as by `from_table`.
         format : str
             ``"auto"`` recognises logs by their names and fields; ``"table"``; or
             ``"every-eval-ever", "helm", "inspect", "jspsych", "leaderboard", "lighteval",

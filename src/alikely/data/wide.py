@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from alikely._base.names import listed, nearest
-from alikely.data.ingest import named_once
+from alikely.data.ingest import frame_of
 
 __all__ = ["Long", "long_tables"]
 
@@ -68,12 +68,7 @@ def long_tables(
     made, places, found = [], [], dict[str, None]()
     notes: list[str] = []
     for number, table in enumerate(tables):
-        try:
-            frame = nw.from_native(named_once(table), eager_only=True)
-        except TypeError:
-            raise TypeError(
-                f"expected a pandas, polars or pyarrow table, got {type(table).__name__}"
-            ) from None
+        frame = frame_of(table)
         of = dict(roles)
         if item == "item" and "item" not in frame.columns and "image" in frame.columns:
             of["item"] = "image"

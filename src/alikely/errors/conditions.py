@@ -18,10 +18,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import known_kind
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
+from alikely.data.summaries import missing_note_of
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.metrics import errors
@@ -97,6 +99,7 @@ def condition_divergences(
     (0.099, 0.1)
     """
     data = trials.data
+    known_kind("kind", kind, data["kind"].values)
     every, number = condition_labels(data)
     data = trials.select(kind=kind).data
     _refuse_unseen(trials, every, number, kind)
@@ -144,7 +147,12 @@ def condition_divergences(
             "condition_other": names,
             "dataset": ("condition", of_dataset[np.unique(condition, return_index=True)[1]]),
         },
-        attrs={"kind": kind, "no_response": no_response, **options},
+        attrs={
+            "kind": kind,
+            "no_response": no_response,
+            "missing_note": missing_note_of(data, no_response),
+            **options,
+        },
     )
 
 

@@ -17,7 +17,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.size import check_memory
 from alikely._base.steps import step
 from alikely.data.packed import Packed, all_cells
-from alikely.data.summaries import DATA_SUMMARY, data_summary
+from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.estimates.doors import kept_prior
@@ -170,7 +170,9 @@ def matrix(
         shape = estimates["log10_p"].shape
         estimates["p_adjusted"] = (estimates["log10_p"].dims, p.reshape(shape))
     groups = {"estimates": estimates, "answers": _as_bits(parts, names, places)}
+    missing = ""
     if isinstance(trials, Trials):
+        missing = missing_note_of(trials.data, no_response)
         groups[DATA_SUMMARY] = data_summary(trials.data)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
@@ -180,6 +182,7 @@ def matrix(
         "ci_kind": "eti",
         "no_response": no_response,
         "prior": kept_prior(found, prior),
+        "missing_note": missing,
         "alikely_version": alikely.__version__,
         **found.options,
     }

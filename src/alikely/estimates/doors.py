@@ -24,7 +24,7 @@ from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import LOG, LONG, duration, is_silent, step
 from alikely.data.pairs import Pairs
 from alikely.data.sizes import n_entries
-from alikely.data.summaries import DATA_SUMMARY, data_summary
+from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.estimates.result import Result, fit_groups
@@ -180,8 +180,10 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
         found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
+    told: dict[str, str] = {}
     if isinstance(trials, Trials):
         groups[DATA_SUMMARY] = data_summary(trials.data)
+        told["missing_note"] = _missing_note(trials, table, metric, ask)
     estimates = estimates.assign(found.variables)
     if ask.n_resamples:
         with step(f"{of}: {ask.n_resamples:,} bootstrap replicates"):
@@ -189,7 +191,6 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
                 table, metric, ask.n_resamples, cluster=cluster, rng=bootstrap_seed
             )
         groups["bootstrap"] = replicates.to_dataset()
-    told: dict[str, str] = {}
     if ask.n_draws and metric.draws:
         with step(f"{of}: {ask.n_draws:,} posterior draws"):
             drawn = kind.draw(table, metric, estimates, ask, posterior_seed)
@@ -224,6 +225,15 @@ def require_cells(metric: Metric, prior: Prior | None) -> None:
             f"prior is of the four cells of a pair, and the posterior of {metric.name} has none; "
             "leave it out"
         )
+
+
+def _missing_note(trials: Trials, table: xr.Dataset, metric: Metric, ask: Ask) -> str:
+    """Of missing responses of those who are compared; of all, where rows are of groups."""
+    compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
+    named = compared.tolist() if np.isin(compared, trials.observers).all() else None
+    as_class = ask.no_response == "error" and metric.counts == "readings"
+    treated = "class" if as_class else ask.no_response
+    return missing_note_of(trials.data, treated, observers=named)
 
 
 def _check_size(trials: Any, metric: Metric, ask: Ask) -> int:

@@ -52,9 +52,8 @@ def answers_of(
         again = presented(data) is not None or (by != "condition" and recurring(data).shared)
         if again:
             raise ValueError(
-                "items came back, and their answers are not independent: al.compare (alikely "
-                "compare) takes items as units; cluster='trial' takes every answer for a trial of "
-                "its own"
+                "items came back, and their answers are not independent: al.compare treats items "
+                "as units; cluster='trial' treats every answer as a trial"
             )
     group, labels = groups_of_trials(data, by)
     parts = [pack(correct[:, group == g]) for g in range(len(labels))]

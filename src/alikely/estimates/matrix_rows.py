@@ -117,6 +117,7 @@ def rows_of(
             cautions(metric, counts, defined),
             wide(bounds[:, 1] - bounds[:, 0]),
             _left_out(estimates, flat, frame["n_trials"].to_numpy()),
+            result.missing_notes(frame),
         ]
     )
     return frame

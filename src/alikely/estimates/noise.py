@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import with_notes
 from alikely._base.intervals import bound_columns, check_interval
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.pairs import Pairs
+from alikely.data.summaries import missing_note_of
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.influence import estimate
@@ -137,7 +139,9 @@ def answer_noise(
     ends = frame.pop("ends")
     told = bound_columns("noise_share", "ci", ci_prob, np.stack(ends.to_list()))
     frame = frame.assign(**told)
-    return AnswerNoise(frame[[*frame.columns.drop("note"), "note"]], pd.DataFrame(of_pairs))
+    missing = missing_note_of(trials.data, no_response, observers=frame["observer"].tolist())
+    own, of_pair = (with_notes(part, missing) for part in (frame, pd.DataFrame(of_pairs)))
+    return AnswerNoise(own[[*own.columns.drop("note"), "note"]], of_pair)
 
 
 def _error(influence: Floats, items: NDArray[np.intp]) -> float:

@@ -90,7 +90,8 @@ def agreement(
         An entry for each pair, from the items that both read; or for all readers of these pairs at
         once, from all their readings [G14]_.
     no_response : {"drop", "error"}
-        Leave a missing reading out, or count it as a class of its own, ``(no response)``.
+        Exclude missing readings, or count them as a class, ``(no response)``. Default ``"drop"``:
+        an item that was not read says nothing about the reader.
     n_draws : int
         Draws of the posterior: a Dirichlet process of what all readers say of an item, with a prior
         of the weight of two items on which two readers agree two times in three; 0 for none.
@@ -345,7 +346,6 @@ def _beside(
     else:
         of_errors = consistency.error_consistency(table["cells"].values)
         unlike = consistency.undefined_reason(table["cells"].values)
-    silent = np.flatnonzero(table["class"].values == SILENT)
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
     rare = np.zeros(table.sizes["pair"])
     remarks = np.full(table.sizes["pair"], "", dtype=object)
@@ -361,10 +361,7 @@ def _beside(
             many = response[:, number > 1]
             times = np.unique(many[many != LEFT_OUT], return_counts=True)[1]
             rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
-            counted_as = int(np.isin(response, silent).sum())
             parts = [_missing_remark(int(missing[entry]), possible, together)]
-            if counted_as:
-                parts.append(f"{counted_as:,} missing readings are a class of their own")
             if together and (absent := str(table["absent"].values[entry])):
                 parts.append(f"without a reading: {absent}")
             parts += _one_class(response, own, together)

@@ -434,6 +434,7 @@ class Result(Tree):
             remarks.append(np.where(self._recurring(), self.cluster_note(), "").astype(object))
         remarks.append(np.full(len(frame), self.repeats_note(), dtype=object))
         remarks.append(unequal_answers(self.table))
+        remarks.append(self.missing_notes(frame))
         if numbered := self.table.attrs.get("numbered", ""):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))

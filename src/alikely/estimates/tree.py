@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.files import VERSION, check_tree, read_tree, write_tree
 from alikely._base.intervals import CiKind, check_interval
+from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric, metrics
 from alikely.metrics.cell_priors import CellPrior, cell_prior
@@ -61,6 +64,24 @@ class Tree:
     def estimates(self) -> xr.Dataset:
         """Point estimates and what stands beside them."""
         return self.data["estimates"].to_dataset()
+
+    @property
+    def missing_note(self) -> str:
+        """How many responses are missing and how they are treated; empty if none is."""
+        return str(self.data.attrs.get("missing_note", ""))
+
+    def missing_notes(self, pairs: pd.DataFrame) -> NDArray[np.object_]:
+        """That note for the pairs (columns dataset, observer_a, observer_b) that it is about."""
+        if not self.missing_note or DATA_SUMMARY not in self.data.children:
+            return np.full(len(pairs), self.missing_note, dtype=object)
+        missing = self.data[DATA_SUMMARY]["n_missing"].to_pandas() > 0
+        # The last row and column are of all data sets, and of all observers.
+        there = np.pad(missing.to_numpy(), ((0, 1), (0, 1)))
+        there[-1], there[:, -1] = there.any(axis=0), there.any(axis=1)
+        there[-1, -1] = True
+        of = missing.index.get_indexer(pairs["dataset"])
+        who = [missing.columns.get_indexer(pairs[f"observer_{side}"]) for side in "ab"]
+        return np.where(there[of, who].any(axis=0), self.missing_note, "").astype(object)
 
     def interval_options(
         self, ci_prob: float | None, ci_kind: CiKind | None

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
@@ -181,7 +182,8 @@ def contrast(
     more = ["center", "df"] if intervals == "all" else []
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", *more, "note"])
-    return frame.assign(note=frame["note"].fillna("")).loc[list(methods)]
+    frame = frame.assign(note=frame["note"].fillna("")).loc[list(methods)]
+    return with_notes(frame, result.missing_note)
 
 
 def _of_draws(

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
-from alikely._base.names import listed, nearest
+from alikely._base.checks import known_kind
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import correctness
@@ -59,11 +59,8 @@ def repeated_answers(
     """
     data = trials.data
     kinds = data["kind"].values
-    if kind is not None and kind not in kinds:
-        raise ValueError(
-            f"no observer is of kind {kind!r}; kinds are {listed(sorted(set(kinds)))}"
-            f"{nearest(kind, kinds)}"
-        )
+    if kind is not None:
+        known_kind("kind", kind, kinds)
     chosen = np.flatnonzero(kinds == kind) if kind is not None else np.arange(len(kinds))
     refuse_inclusion(data, "models of items")
     correct = correctness(data["correct"].values[chosen], no_response)

@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import known_kind
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
@@ -163,6 +164,8 @@ def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
     """Right answers of people and machines, condition by condition."""
     data = trials.data
     kinds = data["kind"].values.astype(str)
+    known_kind("models", models, kinds)
+    known_kind("humans", humans, kinds)
     machine = kinds == models
     if machine.sum() < 2:
         raise ValueError(

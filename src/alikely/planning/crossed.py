@@ -22,6 +22,7 @@ from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.frames import with_notes
 from alikely._base.intervals import check_interval
 from alikely.benchmark.degrees import crossed_degrees
 from alikely.benchmark.layout import (
@@ -37,6 +38,7 @@ from alikely.benchmark.layout import (
 )
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
+from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
@@ -199,7 +201,8 @@ def variance_components(
         entries = {name: part.mixed[:, :, m] for m, name in enumerate(machines)}
         for system, index in (entries | {HUMANS: part.alike}).items():
             rows.append(_row(part, system, index, value, influences))
-    return pd.DataFrame(rows)
+    missing = missing_note_of(trials.data, no_response, models, humans)
+    return with_notes(pd.DataFrame(rows), missing)
 
 
 def expected_errors(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alikely._base.checks import entries
+from alikely._base.checks import entries, known_kind
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN
 from alikely.data.trials import Trials
@@ -137,12 +137,7 @@ def pools_of(
 def _positions(trials: Trials, machines: str | Sequence[str]) -> NDArray[np.intp]:
     names, kinds = trials.observers, trials.data["kind"].values
     if isinstance(machines, str):
-        if machines not in kinds:
-            known = sorted(set(kinds.tolist()))
-            raise ValueError(
-                f"no observer is of kind {machines!r}; kinds are {listed(known)}"
-                f"{nearest(machines, known)}; or list names of machines"
-            )
+        known_kind("machines", machines, kinds, ", or list names of machines")
         return np.flatnonzero(kinds == machines)
     machines = entries("machines", machines)
     if twice := [name for at, name in enumerate(machines) if name in machines[:at]]:

@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import known_kind
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import spread
@@ -36,6 +37,7 @@ from alikely.benchmark.nesting import nested_scores, undefined_entries
 from alikely.data.blocks import Block, blocks
 from alikely.data.conditions import condition_labels
 from alikely.data.repeats import presented
+from alikely.data.summaries import missing_note_of
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.evaluation import evaluator
 from alikely.metrics import Metric
@@ -98,7 +100,7 @@ def condition_alignment(
         ``undefined`` (undefined entries left out of the mean) and, with a dim ``resample``,
         ``replicates`` (float32). NaN for a machine that took no part in a condition, and where
         every entry is undefined. Coords ``dataset, level, n_humans, n_images`` (condition) and the
-        observer labels (system). Attributes ``models, humans, no_response, seed``.
+        observer labels (system). Attributes ``models, humans, no_response, missing_note, seed``.
 
     Raises
     ------
@@ -172,6 +174,7 @@ def condition_alignment(
             "models": models,
             "humans": humans,
             "no_response": no_response,
+            "missing_note": missing_note_of(trials.data, no_response, models, humans),
             "seed": str(seed.entropy),
         },
     )
@@ -222,6 +225,7 @@ def _checked_conditions(
     """Names of the conditions; humans and images of each."""
     data, items = trials.data, presented(trials.data)
     names, number = condition_labels(data)
+    known_kind("humans", humans, data["kind"].values)
     people = data["kind"].values == humans
     shown = data["correct"].values[people] != NOT_SHOWN
     there = np.stack([shown[:, number == c].any(axis=1) for c in range(len(names))])

@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely.benchmark.decomposition import student_bounds
@@ -212,6 +213,7 @@ def alignment_table(
                 }
             )
             frame["note"] = _notes(part, ratio, human, ceiling, reach)
+            frame = with_notes(frame, alignment.attrs.get("missing_note", ""))
             frames.append(frame[there[c]])
     return pd.concat(frames, ignore_index=True)
 

@@ -26,12 +26,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.checks import of_type
+from alikely._base.checks import known_kind, of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
+from alikely.data.summaries import missing_note_of
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.stats.multiplicity import adjusted_p_values
@@ -89,7 +90,8 @@ def difficulty_spectrum(
         outside the reference, which alone are tested; ``above_chance`` (adjusted p below .05; the
         reference counts as above) and ``reason`` why a delta is undefined. Attributes
         ``reference_mean, reference_sd, n_reference, chance, kind, no_response, correction,
-        repeats`` (``"crossed"`` where items came back, else empty).
+        repeats`` (``"crossed"`` where items came back, else empty), ``missing_note`` (how many
+        responses are missing).
 
     Raises
     ------
@@ -178,6 +180,7 @@ def difficulty_spectrum(
         "chance": float(chance),
         "kind": kind,
         "no_response": no_response,
+        "missing_note": missing_note_of(trials.data, no_response, kind),
         "correction": float(correction),
         "repeats": "" if right.dtype.kind == "i" else "crossed",
     }
@@ -272,12 +275,8 @@ def _counts(
     items = presented(trials.data)
     data = trials.data if items is None else trials.data.isel(trial=items.first)
     names, number = condition_labels(data)
+    known_kind("kind", kind, trials.data["kind"].values)
     people = trials.data["kind"].values == kind
-    if not people.any():
-        kinds = sorted(set(trials.data["kind"].values))
-        raise ValueError(
-            f"no observer is of kind {kind!r}; kinds are {listed(kinds)}{nearest(kind, kinds)}"
-        )
     refuse_inclusion(trials.data, "the spectrum of difficulty")
     correct: NDArray[Any] = correctness(trials.data["correct"].values[people], no_response)
     if items is not None:

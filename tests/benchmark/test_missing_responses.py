@@ -1,0 +1,135 @@
+"""Missing responses: one default for responses, one for readings, and a note with the number."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.cli import main
+
+FEW: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+# Of readings a missing one is no error: these alone exclude them by default.
+READINGS = {"agreement", "reader_study"}
+
+
+def _notes(frame: pd.DataFrame) -> list[str]:
+    return list(frame["note"])
+
+
+CALLS: dict[str, Callable[..., list[str]]] = {
+    "error_consistency": lambda t, **o: _notes(al.error_consistency(t, **FEW, **o).summary()),
+    "compare": lambda t, **o: _notes(al.compare(t, "error_consistency", **FEW, **o).summary()),
+    "misclassification_agreement": lambda t, **o: _notes(
+        al.misclassification_agreement(t, **FEW, **o).summary()
+    ),
+    "error_similarity": lambda t, **o: _notes(
+        al.error_similarity(t, n_permutations=0, **FEW, **o).summary()
+    ),
+    "mean": lambda t, **o: _notes(al.mean(al.error_consistency(t, **FEW, **o))),
+    "matrix": lambda t, **o: _notes(al.matrix(t, **o).to_frame()),
+    "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
+    "differences": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).differences()),
+    "group_scores": lambda t, **o: _notes(
+        al.benchmark.group_scores(t, "kind", **FEW, **o).groups
+    ),
+    "consensus_ceilings": lambda t, **o: _notes(
+        al.benchmark.consensus_ceilings(t, al.metrics.ERROR_CONSISTENCY, **o)
+    ),
+    "agreement": lambda t, **o: _notes(al.agreement(t, **FEW, **o).summary()),
+    "agreement of all": lambda t, **o: _notes(
+        al.agreement(t, readers="all", **FEW, **o).summary()
+    ),
+    "reader_study": lambda t, **o: _notes(al.benchmark.reader_study(t, **o).differences),
+    "variance_components": lambda t, **o: _notes(al.planning.variance_components(t, **o)),
+    "difficulty_spectrum": lambda t, **o: [
+        al.difficulty_spectrum(t, "clean", **o).attrs["missing_note"]
+    ],
+    "condition_alignment": lambda t, **o: _notes(
+        al.spectrum.alignment_table(al.condition_alignment(t, n_resamples=9, **o))
+    ),
+    "condition_divergences": lambda t, **o: [
+        al.errors.condition_divergences(t, kind="human", **o).attrs["missing_note"]
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """The example, in which each human has answered all but 30 trials, each model all."""
+    table = al.load_example().select(condition=["clean", "noise"]).to_table()
+    table["response"] = table["response"].fillna("class_00")
+    for name in table.loc[table["kind"] == "human", "observer"].unique():
+        rows = table.index[table["observer"] == name]
+        table.loc[np.random.default_rng(1).choice(rows, 30, replace=False), "response"] = None
+    return table
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.DataFrame) -> None:
+    trials = al.Trials.from_table(table)
+    alone = {"consensus_ceilings", "reader_study", "difficulty_spectrum", "condition_divergences"}
+    n_shown = int((table["kind"] == "human").sum()) if name in alone else len(table)
+    said = f"120 of {n_shown:,} responses are missing and "
+    counted = "count as a class" if name.startswith("agreement") else "count as errors"
+    options = {"error": f'{counted}. Pass no_response="drop" to exclude them', "drop": "are exclu"}
+    if name == "variance_components":
+        del options["drop"]  # all observers must have answered the same trials
+    for option, treated in options.items():
+        notes = CALLS[name](trials, no_response=option)
+        assert any(said + treated in note for note in notes), notes
+    whole = al.Trials.from_table(table.assign(response=table["response"].fillna("class_00")))
+    assert not any("missing" in note for note in CALLS[name](whole))
+
+
+def test_the_default_is_the_same_but_for_readings() -> None:
+    found = {}
+    for subject in (al, al.benchmark, al.data, al.errors, al.estimates, al.margins, al.planning,
+                    al.spectrum):  # fmt: skip
+        for name in subject.__all__:
+            one = getattr(subject, name)
+            if inspect.isfunction(one) and "no_response" in inspect.signature(one).parameters:
+                found[name] = inspect.signature(one).parameters["no_response"].default
+                assert "no_response" in (one.__doc__ or ""), name
+    assert len(found) > 20
+    assert {name for name, default in found.items() if default == "drop"} == READINGS
+    assert set(found.values()) == {"error", "drop"}
+
+
+def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
+    """A reader study and the agreement of the same readings."""
+    trials = al.Trials.from_table(table).select(kind="human")
+    study = al.benchmark.reader_study(trials)
+    beside = al.agreement(trials, **FEW).summary().groupby("condition")["error_consistency"].mean()
+    np.testing.assert_allclose(study.modalities["estimate"], beside[study.modalities["modality"]])
+    as_errors = al.error_consistency(trials, **FEW).summary()
+    expected = as_errors.groupby("condition")["estimate"].mean()
+    study = al.benchmark.reader_study(trials, no_response="error")
+    np.testing.assert_allclose(study.modalities["estimate"], expected[study.modalities["modality"]])
+
+
+def test_rows_of_complete_pairs_have_no_note(table: pd.DataFrame) -> None:
+    frame = al.error_consistency(al.Trials.from_table(table), **FEW).summary()
+    complete = ~frame[["observer_a", "observer_b"]].apply(lambda x: x.str.contains("human")).any(
+        axis=1
+    )
+    assert complete.any()
+    assert (frame["note"].str.contains("missing") == ~complete).all()
+
+
+@pytest.mark.parametrize("verb", [["compare"], ["benchmark"], ["matrix", "--by", "none"]])
+def test_the_command_line_names_its_option(
+    verb: list[str], table: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.to_csv(tmp_path / "trials.csv", index=False)
+    few = [] if verb[0] == "matrix" else ["--resamples", "0", "--draws", "0"]
+    assert main([verb[0], str(tmp_path / "trials.csv"), *verb[1:], *few]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "120 of 3,200 responses are missing and count as errors" in printed
+    assert "Pass --no-response drop" in printed

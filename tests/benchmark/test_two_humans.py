@@ -1,0 +1,48 @@
+"""Two humans: what cannot be said of new ones is explained, and the rest is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import alikely as al
+
+
+@pytest.fixture(scope="module")
+def scores() -> al.Benchmark:
+    trials = al.load_example()
+    humans = trials.select(kind="human").observers[:2]
+    models = trials.select(kind="model").observers
+    return al.benchmark_scores(
+        trials.select(observer=[*humans, *models]), n_resamples=0, n_draws=0, rng=1
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda scores, **who: scores.differences(**who),
+        lambda scores, **who: scores.ranks(rng=1, **who),
+        lambda scores, **who: scores.equality(**who),
+        lambda scores, **who: scores.verdict("model_1", "model_2", **who),
+        lambda scores, **who: scores.group_differences(
+            {f"model_{i}": "ab"[i % 2] for i in range(1, 7)}, **who
+        ),
+    ],
+)
+def test_differences_for_new_humans_are_refused_with_the_reason(
+    scores: al.Benchmark, asked: Callable[..., Any]
+) -> None:
+    with pytest.raises(ValueError, match=r"only 2 humans: .* pass population='images'"):
+        asked(scores)
+    asked(scores, population="images")
+
+
+def test_the_sentence_gives_what_there_is(scores: al.Benchmark) -> None:
+    said = scores.sentence()
+    assert "with 2 humans ranged over 6 machines" in said
+    assert "only 2 humans" in said
+    assert "new humans" not in said
+    assert "simultaneous" in scores.sentence(population="images")
