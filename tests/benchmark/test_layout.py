@@ -209,7 +209,11 @@ def test_alignment_of_a_directed_metric_leaves_the_others_alone(trials: Trials) 
         found = both["estimate"].sel(metric=CP, condition=f"all:{place}", system="human-human")
         assert float(found) == pytest.approx(expected, rel=1e-12)
     alone = al.condition_alignment(trials, metrics=EC, n_resamples=100, rng=1)
-    xr.testing.assert_identical(both.sel(metric=[EC]), alone)
+    part = both.sel(metric=[EC])
+    assert part.attrs == alone.attrs
+    # Matrix products with more columns sum in another order on some processors: a unit in the last
+    # place for each of the 320 trials.
+    xr.testing.assert_allclose(part, alone, rtol=320 * np.finfo(float).eps, atol=0)
 
 
 def test_parts_of_any_level(trials: Trials) -> None:
