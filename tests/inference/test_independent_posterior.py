@@ -272,7 +272,10 @@ def test_many_pairs_in_one_model(figure: Callable[[str], None], sets: Callable[.
         (lambda: independent_posterior([1, 2, 3]), r"four cells .* got shape \(3,\)"),
         (lambda: independent_posterior(CELLS, ["x"]), "pairs must name all 3 tables, got 1 names"),
         (lambda: independent_posterior(CELLS, priors=[1]), "priors must map names"),
-        (lambda: independent_posterior(CELLS, priors={"q": (1, 1)}), "unknown name in prior: q; g"),
+        (
+            lambda: independent_posterior(CELLS, priors={"q": (1, 1)}),
+            "unknown name in priors: q; g",
+        ),
         (
             lambda: independent_posterior(CELLS, sampler="nuts", priors={"q": (1, 1)}),
             "no prior of 'q'; priors= takes p_a, p_b",

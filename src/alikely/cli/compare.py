@@ -240,6 +240,8 @@ def _of_confusions(options: argparse.Namespace) -> None:
         raise ValueError("--null simulates trials by correctness, which --confusions do not hold")
     if options.cluster is not None:
         raise ValueError("--cluster names a column of FILE, and --confusions have none")
+    if options.prior is not None:
+        raise ValueError("--prior is of the four cells of a pair, and --confusions have none")
     cles = find_metric(CLES)
     _check_used(options, [cles])
     names = [path.name.removesuffix(".csv") for path in options.confusions]
@@ -287,7 +289,7 @@ def _of_metric(options: argparse.Namespace, metric: Metric) -> dict[str, Any]:
             given[keyword] = value
     if "include" in given:
         given["include"] = groups_of(options.include)
-    if metric.draws in OF_CELLS or options.metric != "all":
+    if options.prior is not None and (metric.draws in OF_CELLS or options.metric != "all"):
         given["prior"] = prior_of(options.prior)
     if "base" in given:
         given["base"] = math.e if options.base == "e" else float(options.base)
