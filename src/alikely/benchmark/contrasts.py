@@ -269,9 +269,9 @@ def difference_table(
         which is below ``1 - ci_prob`` where the interval is without 0, as ``p_value`` with the
         pointwise one; ``p_value_bh``, adjusted by Benjamini and Hochberg; ``p_positive``: the
         probability that the true difference is above 0, from a normal prior whose standard
-        deviation is learned (`alikely.benchmark.probability.scales_of_differences`). Orders of
-        which .8 to .9 is claimed are right .04 more often where scores vary evenly, and less often
-        than claimed where all are nearly equal, which ``note`` tells of.
+        deviation is learned (`alikely.benchmark.probability.scales_of_differences`). It is
+        calibrated over varied populations and too high where all scores are nearly equal, which
+        ``note`` explains.
     """
     n = len(names)
     j, k = np.triu_indices(n, k=1)

@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models. Bayesian
+   Analysis 1, 515-533. doi:10.1214/06-BA117A
 .. [M83] Morris (1983). Parametric empirical Bayes inference: theory and applications.
    doi:10.1080/01621459.1983.10477920
 .. [VRF11] Varin, Reid, Firth (2011). An overview of composite likelihood methods. Statistica Sinica
@@ -20,8 +22,8 @@ from alikely._base.ranges import within
 
 __all__ = ["Scales", "probability_positive", "scales_of_differences"]
 
-# Scales that are thought possible, as multiples of the one that is expected, and steps of them.
-LEAST, MOST, STEPS = 0.04, 4.0, 41
+# Grid of scales, as multiples of the one that is expected.
+LEAST, MOST, STEPS = 0.04, 8.0, 60
 # Deviates beyond are as good as certain.
 CERTAIN = 30.0
 
@@ -41,7 +43,7 @@ class Scales(NamedTuple):
 def scales_of_differences(
     centre: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
 ) -> Scales:
-    """What standard deviation true differences have, from all that were seen [M83]_.
+    """Learn the standard deviation of true differences from all estimated differences [M83]_.
 
     Parameters
     ----------
@@ -49,8 +51,7 @@ def scales_of_differences(
         Differences of all pairs of systems, variances and degrees of freedom; NaN where unknown.
     n_systems : int
     expected : float
-        Standard deviation that is expected without data: a priori, logarithms of it are uniform
-        from a 25th of it to four times it.
+        Median of the standard deviation without data: the scale of its half-Cauchy prior [G06]_.
 
     Returns
     -------
@@ -62,15 +63,18 @@ def scales_of_differences(
     >>> seen = np.array([0.3, -0.3, 0.0]), np.full(3, 0.001), np.full(3, np.inf)
     >>> sd, weight = scales_of_differences(*seen, 3, 0.1)
     >>> round(float(sd @ weight), 2)
-    0.25
+    0.27
     """
-    sd = expected * np.geomspace(LEAST, MOST, STEPS)
+    multiple = np.geomspace(LEAST, MOST, STEPS)
+    sd = expected * multiple
+    # Half-Cauchy, on a grid whose steps grow with the scale.
+    log_prior = np.log(multiple) - np.log1p(multiple**2)
     known = np.isfinite(variance)
     v = variance[known]
     d = _deviates(centre[known], v, df[known]) * np.sqrt(v)
     total = sd**2 + v[:, None]
     log_likelihood = -(d[:, None] ** 2 / total + np.log(total)).sum(axis=0) / n_systems
-    return Scales(sd, special.softmax(log_likelihood))
+    return Scales(sd, special.softmax(log_prior + log_likelihood))
 
 
 def probability_positive(centre: Floats, variance: Floats, df: Floats, scales: Scales) -> Floats:

@@ -38,6 +38,16 @@ def _varied(generator: np.random.Generator, n: int) -> Observers:
     return Observers(generator.normal(0, 0.3, n), generator.uniform(0.4, 1, n))
 
 
+def _medium(generator: np.random.Generator, n: int) -> Observers:
+    follows = np.clip(generator.normal(0.75, 0.1, n), 0.1, 1)
+    return Observers(generator.normal(0, 0.2, n), follows)
+
+
+def _evenly_spaced(generator: np.random.Generator, n: int) -> Observers:
+    follows = generator.permutation(np.linspace(0.3, 1, n))
+    return Observers(generator.normal(0, 0.2, n), follows)
+
+
 def _nearly_equal(generator: np.random.Generator, n: int) -> Observers:
     return Observers(generator.normal(0, 0.05, n), generator.normal(0.8, 0.02, n))
 
@@ -58,6 +68,8 @@ MACHINE_POPULATIONS: Mapping[str, Callable[[np.random.Generator, int], Observers
     MappingProxyType(
         {
             "varied": _varied,
+            "medium": _medium,
+            "evenly spaced": _evenly_spaced,
             "nearly equal": _nearly_equal,
             "two kinds": _two_kinds,
             "one apart": _one_apart,
@@ -109,10 +121,10 @@ def order_calibration(
 
     Examples
     --------
-    Four kinds of machines, twenty benchmarks, one pair, two populations:
+    Six kinds of machines, twenty benchmarks, one pair, two populations:
 
     >>> len(order_calibration({"two": (2, BenchmarkDesign(n_images=50))}, n_sets=20, rng=1))
-    160
+    240
     """
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")

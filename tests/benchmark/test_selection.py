@@ -1,0 +1,105 @@
+"""Tables of benchmarks: the recommended interval, valid ones, and those requested by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import alikely as al
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.selection import is_plug_in
+
+
+@pytest.fixture(scope="module")
+def scores() -> Benchmark:
+    return al.benchmark_scores(al.load_example(), n_resamples=200, n_draws=200, rng=1)
+
+
+def methods(table: object) -> list[str]:
+    names = [str(name).split("_")[0] for name in table if str(name).endswith("_lb")]  # type: ignore[attr-defined]
+    return [name for name in dict.fromkeys(names) if name != "ceiled"]
+
+
+def test_one_interval_and_one_test_by_default(scores: Benchmark) -> None:
+    table = scores.summary()
+    assert methods(table) == ["analytic"]
+    assert not {"centre", "df", "kappa_max", "kappa_min", "less_biased"} & set(table)
+    apart = scores.differences()
+    assert methods(apart) == ["simultaneous"]
+    assert [name for name in apart if name.startswith("p_value")] == ["p_value_simultaneous"]
+    assert scores.contrast("model_1", "model_2").index.tolist() == ["analytic"]
+    assert "df" not in scores.ceilings()
+
+
+def test_all_has_every_column_but_no_bootstrap(scores: Benchmark) -> None:
+    images, crossed = (scores.summary(name, intervals="all") for name in ("images", "crossed"))
+    assert methods(images) == ["analytic", "posterior"]
+    assert methods(crossed) == ["analytic"]
+    assert {"centre", "df", "kappa_max", "kappa_min", "less_biased"} <= set(images)
+    assert methods(scores.differences(intervals="all")) == ["pointwise", "simultaneous"]
+
+
+def test_the_bootstrap_is_neither_computed_nor_shown_unless_named(scores: Benchmark) -> None:
+    named = scores.summary(intervals=["bootstrap"])
+    assert methods(named) == ["bootstrap"]
+    assert named["note"].str.contains("report the analytic interval").all()
+    plain = al.benchmark_scores(al.load_example(), n_draws=0)
+    assert "bootstrap" not in plain.data.children
+    with pytest.raises(ValueError, match=r"no bootstrap interval .*n_resamples=10_000"):
+        plain.summary(intervals=["bootstrap"])
+    with pytest.raises(ValueError, match="no bootstrap draws of 'images'; pass n_resamples"):
+        plain.stability()
+
+
+def test_a_note_explains_why_there_is_no_posterior(scores: Benchmark) -> None:
+    assert scores.summary()["note"].str.contains("pass population='images'").all()
+    assert not scores.summary("images")["note"].str.contains("no posterior").any()
+    without = al.benchmark_scores(al.load_example(), n_draws=0)
+    assert without.summary("images")["note"].str.contains("pass n_draws=4_000").all()
+
+
+def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
+    trials = al.load_example().select(condition=["blur", "noise"])
+    scores = al.benchmark_scores(trials, metric="error_similarity", n_draws=0)
+    assert is_plug_in(scores.metric)
+    assert methods(scores.summary()) == methods(scores.summary("images", intervals="all")) == []
+    apart = scores.differences()
+    assert methods(apart) == []
+    assert not [name for name in apart if name.startswith("p_")]
+    assert apart["note"].str.startswith("no valid interval").all()
+    assert np.isnan(scores.contrast("model_1", "model_2")["eti95_lb"].iloc[0])
+    assert " CI " not in scores.sentence()
+    named = scores.summary(intervals=["analytic"])
+    assert methods(named) == ["analytic"]
+    assert named["note"].str.contains("few errors of a class").all()
+    few = trials.select(observer=["human_1", "human_2", "human_3", "model_5"])
+    scores = al.benchmark_scores(few, metric="error_similarity", n_draws=0)
+    wide = scores.summary(intervals=["analytic"], ci_prob=0.999).filter(regex="^analytic_")
+    assert wide.to_numpy().max() == 1
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    accuracy=st.floats(0.5, 0.99),
+    same=st.floats(0, 1),
+    metric=st.sampled_from(["error_consistency", "copy_probability"]),
+)
+def test_bounds_stay_within_the_range_of_the_metric(
+    seed: int, accuracy: float, same: float, metric: str
+) -> None:
+    """Few images, observers who share anything from none to all of their answers."""
+    rng = np.random.default_rng(seed)
+    alone, shared = rng.random((5, 12)) < accuracy, rng.random(12) < accuracy
+    right = np.where(rng.random((5, 12)) < same, shared, alone)
+    trials = al.Trials.from_correct(right, kind=["human"] * 3 + ["model"] * 2)
+    scores = al.benchmark_scores(trials, metric=metric, n_draws=0)
+    low, high = scores.metric.bounds
+    for population in ("images", "humans", "crossed"):
+        table = scores.summary(population, intervals=["analytic"], ci_prob=0.999)  # type: ignore[arg-type]
+        ends = table.filter(regex="^analytic_").to_numpy()
+        assert not ((ends < low) | (ends > high)).any()
+        row = scores.contrast(*scores.models, population=population, ci_prob=0.999)  # type: ignore[arg-type]
+        assert not (row.filter(regex="_[lu]b$").abs() > high - low).any(axis=None)
