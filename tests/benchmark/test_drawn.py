@@ -303,7 +303,7 @@ def test_coverage_of_scores_differences_and_ranks(
         value = pd.Series(truth)
         low, high = table["posterior_eti95_lb"], table["posterior_eti95_ub"]
         hits["scores"].append(((low <= value) & (value <= high)).mean())
-        apart = scores.differences()
+        apart = scores.differences(intervals="all")
         true = (value[apart["system"]].to_numpy() - value[apart["other"]].to_numpy()).round(12)
         alone, together = (
             apart[f"{name}_lb"].le(true) & apart[f"{name}_ub"].ge(true)
