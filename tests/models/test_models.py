@@ -237,7 +237,7 @@ def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> No
             lambda: sampling.posterior(
                 from_counts([1, 1, 1, 1]), "exact", {"copy_probability": (1, 1)}
             ),
-            "has no exact draws",
+            "has no exact posterior",
         ),
         (lambda: al.models.copying([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables, got 2"),
         (lambda: al.models.copying([1, 1, 1, 0.5]), "must be whole numbers, got 0.5"),

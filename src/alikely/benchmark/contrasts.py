@@ -550,7 +550,7 @@ def _analytic_row(
     found = spread(parts, w[None], population)
     variance, df = found.variance[0], found.df[0]
     note = ""
-    if found.alike[0]:
+    if found.alike[0] or (variance == 0 and abs(w.sum()) <= ROUNDING):
         # Identical answers: what was added to the cells tells nothing of them.
         variance, note = np.nan, "identical answers: the difference has no variance"
     if np.isnan(value).any():
@@ -579,8 +579,8 @@ def _p_positive(
     level: str,
     found: tuple[float, float, float],
 ) -> float:
-    """Probability that a difference is above 0, as in the table of all; NaN of a mean."""
-    if abs(sum(weights.values())) > ROUNDING:
+    """Probability that a difference is above 0, as in the table of all; else NaN."""
+    if abs(sum(weights.values())) > ROUNDING or np.isnan(found[1]):
         return np.nan
     expected = scores.metric.differences
     centre, variance, df = (np.array(x) for x in found)
