@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares
@@ -17,6 +20,7 @@ from alikely.estimates import outside
 from alikely.inference import conjugate, fisher, permutation
 from alikely.margins import checks, incomplete, reliability
 from alikely.metrics import alternatives
+from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.planning import margins as margin_plans
 from alikely.planning import power, rehearsal
 from alikely.simulate import judges as simulated_judges
@@ -81,8 +85,10 @@ def test_the_curve_of_item_strengths(rng: np.random.Generator) -> None:
 @given(rng=SEEDS)
 def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -> None:
     a, b = np.triu_indices(4, 1)
-    pieces = conjugate._prior_pieces(rng, 50)
-    cells = conjugate._prior_cells(rng, pieces, 4, a, b)
+    prior = DEFAULT_PRIOR.patterns("these draws")
+    pieces = conjugate.prior_pieces(rng, 50, prior.mass)
+    block: Any = SimpleNamespace(a=a, b=b, correct=np.empty((4, 0)))
+    cells = conjugate._prior_cells(rng, prior, pieces, block)
     assert_within(cells / pieces.sum(axis=1)[:, None, None], 0, 1 + 1e-12)
     counts = rng.integers(0, 30, (N, 4))
     counts[:, 0] += 1
