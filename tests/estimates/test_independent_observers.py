@@ -191,7 +191,10 @@ def test_real_data(shared_data: Path, figure: Callable[[str], None]) -> None:
             lambda r, t: independent_observers(r, n_resamples=-1),
             "n_resamples must be at least 1",
         ),
-        (lambda r, t: independent_observers(r, priors={"pa": (1, 1)}), "unknown name in prior: pa"),
+        (
+            lambda r, t: independent_observers(r, priors={"pa": (1, 1)}),
+            "unknown name in priors: pa",
+        ),
         (lambda r, t: null_table(r), "needs at least one tree; make one with"),
         (lambda r, t: null_table(r, r), "expected trees with replicates of error_consistency"),
         (lambda r, t: null_table(r, t, t), "two trees have replicates by 'exact'; give each way"),

@@ -56,12 +56,17 @@ def test_sentences_and_tables_show_them(result: al.Result) -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    [{"prior": {"u": (1, 1)}}, {"sampler": "nuts"}, {"ci_kind": "hdi"}, {"model": "pooled_pairs"}],
+    [{"sampler": "nuts"}, {"ci_kind": "hdi"}, {"model": "pooled_pairs"}],
 )
 def test_other_posteriors_have_none(asked: dict[str, Any]) -> None:
     result = al.error_consistency(al.load_example(), "human-human", **QUIET, **asked)
     assert not result.without_draws
     assert not [name for name in result.summary() if name.startswith("posterior")]
+
+
+def test_a_prior_without_a_posterior_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"prior has no posterior.*give n_draws=4000"):
+        al.error_consistency(al.load_example(), "human-human", **QUIET, prior={"u": (1, 1)})
 
 
 def test_items_that_come_back_have_none() -> None:

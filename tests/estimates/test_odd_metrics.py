@@ -109,9 +109,15 @@ def test_a_metric_of_the_house_is_not_replaced() -> None:
     al.metrics.register(dataclasses.replace(COPY_PROBABILITY))
 
 
-@pytest.mark.parametrize("option", [{"prior": {"u": (1, 1)}}, {"log_likelihood": True}])
-def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"is for metrics of correctness.*leave it out"):
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"prior": {"u": (1, 1)}}, "the posterior of error_similarity has none; leave it out"),
+        ({"log_likelihood": True}, r"is for metrics of correctness.*leave it out"),
+    ],
+)
+def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         al.compare(al.load_example(), "CLES", **option)
 
 
