@@ -1,0 +1,1080 @@
+"""Every seeded call of the golden tables, with what it covers.
+
+`covers` has names of functions as users call them (after `al.`), or `alikely SUBCOMMAND`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import golden_data as data
+import numpy as np
+import pandas as pd
+from golden_tables import Call
+
+import alikely as al
+from alikely.cli import main
+
+CALLS: list[Call] = []
+# Calls that sample by MCMC: minutes, so they are compared with the slow tests.
+SLOW: list[Call] = []
+
+DRAWS: dict[str, Any] = {"n_resamples": 400, "n_draws": 800}
+BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+NUMBER = re.compile(r"(?<![\w.])[-+\u2212]?(?:\d+(?:,\d{3})+|\d*\.\d+|\d+)(?:e-?\d+)?(?![\w])")
+
+
+def golden(*covers: str, slow: bool = False) -> Callable[..., Any]:
+    """Add a call: its name is the function's."""
+
+    def add(table: Callable[[int], pd.DataFrame]) -> Callable[[int], pd.DataFrame]:
+        (SLOW if slow else CALLS).append(Call(table.__name__, covers, table))
+        return table
+
+    return add
+
+
+def everything(result: Any, **options: Any) -> pd.DataFrame:
+    """A summary with every valid method and column."""
+    return result.summary(intervals="all", **options)
+
+
+def frame(found: Any) -> pd.DataFrame:
+    """A labelled array or data set, a dictionary or a tuple of numbers, as one table."""
+    if isinstance(found, pd.DataFrame):
+        return found.reset_index() if found.index.names[0] else found
+    if isinstance(found, pd.Series):
+        return found.rename("value").reset_index()
+    if hasattr(found, "to_dataframe"):
+        named = found if hasattr(found, "data_vars") else found.rename("value").to_dataset()
+        return named.to_dataframe().reset_index()
+    if isinstance(found, dict):
+        return pd.DataFrame([{k: v for k, v in found.items() if np.isscalar(v)}])
+    return pd.DataFrame(np.atleast_2d(np.asarray(found, dtype=float))).rename(columns="x{}".format)
+
+
+def stacked(**tables: pd.DataFrame) -> pd.DataFrame:
+    """Tables below each other, each with the name of its part."""
+    parts = [frame(table).assign(part=name) for name, table in tables.items()]
+    together = pd.concat(parts, ignore_index=True)
+    if "note" in together:
+        together["note"] = together["note"].fillna("")
+    return together
+
+
+def numbers_in(text: str) -> pd.DataFrame:
+    """The numbers of a text, sorted, each once: words may change, numbers may not."""
+    plain = text.replace("\u2212", "-").replace("{,}", ",")
+    found = {float(number.replace(",", "")) for number in NUMBER.findall(plain)}
+    return pd.DataFrame({"number": sorted(found)})
+
+
+def drawn_points(axes: Any) -> pd.DataFrame:
+    """The points of a plot's lines and markers: number, and least, mean and greatest position."""
+    rows = []
+    for k, ax in enumerate(np.ravel(axes)):
+        lines = [np.asarray(line.get_xydata(), dtype=float) for line in ax.lines]
+        dots = [np.asarray(each.get_offsets(), dtype=float) for each in ax.collections]
+        points = np.concatenate([part.reshape(-1, 2) for part in [*lines, *dots]] or [[[0, 0]]])
+        points = points[np.isfinite(points).all(axis=1)]
+        row = {"axes": k, "n_points": len(points), "n_labels": len(ax.get_yticklabels())}
+        for name, column in zip("xy", points.T, strict=True):
+            row |= {f"{name}_least": column.min(), f"{name}_mean": column.mean()}
+            row[f"{name}_greatest"] = column.max()
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# Results that several calls need, made once per seed.
+
+
+@functools.cache
+def consistency(rng: int) -> al.Result:
+    return al.error_consistency(data.example(), "human-model", n_null=400, rng=rng, **DRAWS)
+
+
+@functools.cache
+def consistency_in_noise(rng: int) -> al.Result:
+    return al.error_consistency(data.noise(), n_null=400, log_likelihood=True, rng=rng, **DRAWS)
+
+
+@functools.cache
+def agreement_of_labels(rng: int) -> al.Result:
+    return al.misclassification_agreement(data.noise(), "human-model", rng=rng, **DRAWS)
+
+
+@functools.cache
+def scores(rng: int) -> al.Benchmark:
+    return al.benchmark_scores(data.study(), people="label", rng=rng, **DRAWS)
+
+
+@functools.cache
+def matrix() -> Any:
+    return al.matrix(data.board())
+
+
+@functools.cache
+def margins(rng: int) -> al.Result:
+    trials, machine = data.margins()
+    return al.decision_margin_consistency(trials, machine, rng=rng, **DRAWS)
+
+
+@functools.cache
+def study_of_readers(rng: int) -> Any:
+    return al.benchmark.reader_study(data.reading(), "AI", rng=rng)
+
+
+@functools.cache
+def spectrum() -> Any:
+    return al.difficulty_spectrum(data.study(), [f"{d}:easy" for d in DATASETS])
+
+
+@functools.cache
+def alignment(rng: int) -> Any:
+    return al.condition_alignment(data.study(), n_resamples=200, rng=rng)
+
+
+DATASETS = ("photos", "sketches", "sounds")
+REGIMES = {f"{d}:{c}": f"{c} ones" for d in DATASETS for c in ("easy", "hard")}
+FAMILIES = {"m1": "one", "m2": "one", "m3": "two", "m4": "two"}
+FOUR = [("human_1", "model_4"), ("human_2", "model_4"), ("human_1", "model_1"),
+        ("human_2", "model_2")]  # fmt: skip
+
+
+# Data
+
+
+@golden("Trials.read", "Trials.from_table", "load_example")
+def trials_read(_: int) -> pd.DataFrame:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trials.csv"
+        data.study().to_table().to_csv(path, index=False)
+        study = al.Trials.read(path, classes=list(data.CLASSES))
+    return stacked(study=study.summary(), example=data.example().summary())
+
+
+@golden("Trials.from_wide", "Trials.from_arrays")
+def trials_wide(_: int) -> pd.DataFrame:
+    wide = pd.DataFrame(
+        {"item": list("wxyz"), "truth": ["cat", "dog"] * 2, "anna": ["cat", None, "dog", "dog"],
+         "net": ["cat", "dog", "dog", "cat"]}
+    )  # fmt: skip
+    trials = al.Trials.from_wide(wide, kind={"anna": "human", "net": "model"})
+    return stacked(wide=trials.summary(), arrays=data.options().summary())
+
+
+@golden("exclude_conditions")
+def excluded(_: int) -> pd.DataFrame:
+    return al.exclude_conditions(data.study(), {"photos": ["easy"]}).summary()
+
+
+@golden("data.joint_correctness", "data.cohort_counts", "data.joint_counts", "data.from_counts")
+def counts(_: int) -> pd.DataFrame:
+    cells = al.data.joint_correctness(data.study(), "human-model")["cells"]
+    cohort = al.data.cohort_counts(data.study())
+    parts = {name: frame(cohort[name]) for name in cohort.data_vars}
+    return stacked(cells=frame(cells), **parts)
+
+
+# Pairs
+
+
+@golden("error_consistency", "compare")
+def error_consistency(rng: int) -> pd.DataFrame:
+    return everything(consistency(rng))
+
+
+@golden("error_consistency")
+def error_consistency_of_three_data_sets(rng: int) -> pd.DataFrame:
+    result = al.error_consistency(data.study(), by="dataset", n_null=400, rng=rng, **DRAWS)
+    return everything(result, ci_kind="hdi", ci_prob=0.9)
+
+
+@golden("error_consistency")
+def error_consistency_without_missing_responses(rng: int) -> pd.DataFrame:
+    result = al.error_consistency(
+        data.study(), "human-human", no_response="drop", n_null=400, rng=rng, **DRAWS
+    )
+    return everything(result)
+
+
+@golden("error_consistency")
+def error_consistency_of_repeated_items(rng: int) -> pd.DataFrame:
+    return everything(al.error_consistency(data.repeated(), n_null=400, rng=rng, **DRAWS))
+
+
+@golden("error_consistency")
+def error_consistency_with_a_prior(rng: int) -> pd.DataFrame:
+    prior = {"p_a": (2, 1), "u": (1, 1), "v": (1, 1)}
+    result = al.error_consistency(data.noise(), FOUR, prior=prior, n_null=0, rng=rng, **DRAWS)
+    return everything(result)
+
+
+@golden("error_consistency")
+def error_consistency_without_draws(_: int) -> pd.DataFrame:
+    return everything(al.error_consistency(data.example(), n_null=0, **BARE))
+
+
+@golden("compare")
+def copy_probability(rng: int) -> pd.DataFrame:
+    result = al.compare(data.example(), "copy_probability", FOUR, n_null=0, rng=rng, **DRAWS)
+    return everything(result)
+
+
+@golden("compare")
+def normalized_consistency(rng: int) -> pd.DataFrame:
+    result = al.compare(
+        data.noise(), "normalised_error_consistency", FOUR, n_null=0, rng=rng, **DRAWS
+    )
+    return everything(result)
+
+
+@golden("compare")
+def kappa_p(rng: int) -> pd.DataFrame:
+    return everything(al.compare(data.options(), "kappa_p", rng=rng, **DRAWS))
+
+
+@golden("compare")
+def kappa_p_discrete(rng: int) -> pd.DataFrame:
+    return everything(al.compare(data.options(), "kappa_p_discrete", rng=rng, **DRAWS))
+
+
+@golden("metrics.metrics")
+def registered_metrics(_: int) -> pd.DataFrame:
+    rows = [
+        {"metric": name, "counts": metric.counts, "lowest": metric.bounds[0],
+         "greatest": metric.bounds[1], "scale": metric.scale, "symmetric": metric.symmetric}
+        for name, metric in sorted(al.metrics.metrics().items())
+        if metric.module.startswith("alikely.")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@golden("misclassification_agreement")
+def misclassification_agreement(rng: int) -> pd.DataFrame:
+    return everything(agreement_of_labels(rng))
+
+
+@golden("error_similarity")
+def error_similarity(rng: int) -> pd.DataFrame:
+    pairs = [("h1", "m1"), ("h1", "h2")]
+    result = al.error_similarity(
+        data.study(), pairs, by=None, n_draws=400, n_resamples=0, n_permutations=199, rng=rng
+    )
+    return everything(result)
+
+
+@golden("agreement")
+def agreement_of_pairs(rng: int) -> pd.DataFrame:
+    people = data.study().select(kind="human", dataset="photos")
+    return everything(al.agreement(people, "gwet_ac1", rng=rng, **DRAWS))
+
+
+@golden("agreement", "difference")
+def agreement_of_all(rng: int) -> pd.DataFrame:
+    people = data.study().select(kind="human")
+    result = al.agreement(people, "krippendorff_alpha", readers="all", rng=rng, **DRAWS)
+    first, second = {"condition": "easy"}, {"condition": "hard"}
+    return stacked(
+        summary=everything(result), difference=frame(al.difference(result, first, second))
+    )
+
+
+@golden("estimates.agreement_table")
+def agreement_table(rng: int) -> pd.DataFrame:
+    people = data.study().select(kind="human", dataset="photos")
+    return al.estimates.agreement_table(people, readers="all", rng=rng, **DRAWS)
+
+
+@golden("decision_margin_consistency")
+def decision_margin_consistency(rng: int) -> pd.DataFrame:
+    return everything(margins(rng))
+
+
+@golden("decision_margin_consistency", "margins.decision_margins")
+def margins_of_options(rng: int) -> pd.DataFrame:
+    result = al.decision_margin_consistency(data.options(), data.options(), rng=rng, **DRAWS)
+    own = al.margins.decision_margins(data.options())
+    return stacked(summary=everything(result), margins=own.head(12))
+
+
+@golden("estimates.consistency_table", "margins.self_consistency", "margins.split_half_reliability")
+def consistency_table(rng: int) -> pd.DataFrame:
+    trials, _ = data.margins()
+    correct = trials.data["correct"].values
+    half = al.margins.split_half_reliability(correct, n_splits=200, n_resamples=200, rng=rng)
+    return stacked(
+        both=al.estimates.consistency_table(trials, margins(rng)),
+        self=frame(al.margins.self_consistency(data.repeated())),
+        half=frame(half._asdict() if hasattr(half, "_asdict") else half),
+    )
+
+
+@golden("margins.fit_machine")
+def fit_machine(rng: int) -> pd.DataFrame:
+    trials, machine = data.margins()
+    right = (trials.data["correct"].values > 0).astype(int)
+    group = al.margins.group_strengths(right, np.ones_like(right), 5)
+    near = machine.loc[machine["observer"] == "near", "margin"].to_numpy()
+    levels = [0.025, 0.5, 0.975]
+    limits = al.margins.strength_limits(al.margins.fit_machine(group, near, rng=rng), levels)
+    return pd.DataFrame({"level": levels, "limit": limits})
+
+
+# From results
+
+
+@golden("difference", "mean", "contrast")
+def contrasts(rng: int) -> pd.DataFrame:
+    result = consistency_in_noise(rng)
+    one, two = {"observer_b": "model_1"}, {"observer_b": "model_2"}
+    weights = np.zeros(len(result.pairs))
+    weights[:3] = 1.0, -0.5, -0.5
+    return stacked(
+        difference=frame(al.difference(result, one, two, rope=(-0.1, 0.1))),
+        mean=frame(al.mean(result, one)),
+        all=frame(al.mean(result)),
+        contrast=frame(al.contrast(result, weights)),
+    )
+
+
+@golden("mean")
+def mean_over_data_sets(rng: int) -> pd.DataFrame:
+    result = al.error_consistency(data.study(), "human-model", n_null=0, rng=rng, **DRAWS)
+    parts = {m: frame(al.mean(result, {"observer_b": m})) for m in ("m1", "m2", "m3")}
+    return stacked(**parts)
+
+
+@golden("compare_models")
+def compare_models(rng: int) -> pd.DataFrame:
+    return frame(al.compare_models(consistency_in_noise(rng)))
+
+
+@golden("metric_correlations")
+def metric_correlations(rng: int) -> pd.DataFrame:
+    results = [
+        agreement_of_labels(rng), al.error_consistency(data.noise(), "human-model", **BARE)
+    ]  # fmt: skip
+    return frame(al.metric_correlations(results, n_resamples=200, rng=rng))
+
+
+@golden("estimates.independent_observers", "estimates.null_table")
+def independent_observers(rng: int) -> pd.DataFrame:
+    result = al.error_consistency(data.noise(), FOUR, n_null=400, rng=rng, **DRAWS)
+    exact = al.estimates.independent_observers(result, n_draws=800, n_resamples=400, rng=rng)
+    return frame(al.estimates.null_table(result, exact))
+
+
+@golden("estimates.answer_noise", "planning.further_repeats")
+def repeats(rng: int) -> pd.DataFrame:
+    found = al.estimates.answer_noise(data.repeated(), "human-human")
+    result = al.error_consistency(data.repeated(), n_null=0, rng=rng, **BARE)
+    return stacked(
+        observers=found.observers,
+        pairs=found.pairs,
+        plan=al.planning.further_repeats(result, 1, [1, 2, 5]),
+    )
+
+
+@golden("estimates.confusion_matrices", "estimates.item_contrast")
+def counts_of_labels(_: int) -> pd.DataFrame:
+    found = al.estimates.item_contrast(data.study())
+    return stacked(
+        confusions=frame(al.estimates.confusion_matrices(data.study(), by="kind")),
+        items=frame(found.items).head(10),
+        counts=frame(found.counts),
+    )
+
+
+@golden("estimates.response_bias")
+def cue_bias(rng: int) -> pd.DataFrame:
+    return frame(al.estimates.response_bias(data.cues()).summary(n_resamples=400, rng=rng))
+
+
+@golden("estimates.family_scores", "estimates.outside_correlations")
+def family_scores(rng: int) -> pd.DataFrame:
+    results = [
+        al.error_consistency(data.study(), n_null=0, **BARE),
+        al.misclassification_agreement(data.study(), **BARE),
+    ]
+    families = {**FAMILIES, "h1": "humans", "h2": "humans", "h3": "humans"}
+    found = al.estimates.family_scores(results, families, n_permutations=200, rng=rng)
+    outside = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}, index=list(FAMILIES))
+    given = scores(rng).summary().set_index("system")["estimate"].loc[list(FAMILIES)]
+    other = al.estimates.outside_correlations(
+        given, outside, n_resamples=200, n_permutations=200, rng=rng
+    )
+    return stacked(families=frame(found), outside=frame(other))
+
+
+@golden("estimates.representation_similarity")
+def representation_similarity(rng: int) -> pd.DataFrame:
+    random = data.stream(3)
+    arrays = {name: random.normal(size=(30, k)) for name, k in (("a", 5), ("b", 8), ("c", 4))}
+    arrays["b"][:, :5] += arrays["a"]
+    found = al.estimates.representation_similarity(arrays, n_resamples=200, rng=rng)
+    return frame(found)
+
+
+@golden("Result.load", "estimates.contrast_sentence", "estimates.latex_table")
+def sentences(_: int) -> pd.DataFrame:
+    result = al.error_consistency(data.noise(), FOUR, n_null=0, **BARE)
+    with tempfile.TemporaryDirectory() as folder:
+        result.save(Path(folder) / "result.nc")
+        result = al.Result.load(Path(folder) / "result.nc")
+    first, second = {"observer_b": "model_4"}, {"observer_b": "model_1"}
+    plain = al.benchmark_scores(data.study(), people="label", **BARE)
+    return stacked(
+        result=numbers_in(result.sentence("analytic")),
+        latex=numbers_in(result.to_latex("analytic")),
+        contrast=numbers_in(al.estimates.contrast_sentence(result, first, second)),
+        scores=numbers_in(plain.sentence()),
+        table=numbers_in(al.estimates.latex_table(plain.differences("images"))),
+    )
+
+
+@golden("report.make_report")
+def report(_: int) -> pd.DataFrame:
+    result = al.error_consistency(data.noise(), FOUR, n_null=0, **BARE)
+    page = al.report.make_report(result, trials=data.noise(), title="Four pairs")
+    return pd.DataFrame({"n_failures": [len(page.failures)]})
+
+
+# Matrices
+
+
+@golden("matrix")
+def matrix_of_consistency(_: int) -> pd.DataFrame:
+    return frame(matrix().to_frame(top=20))
+
+
+@golden("matrix", "difference", "mean")
+def matrix_of_consistency_read(_: int) -> pd.DataFrame:
+    names = data.board().observers
+    found = matrix()
+    return stacked(
+        nearest=found.nearest(names[0]),
+        difference=frame(found.difference((names[0], names[1]), (names[0], names[12]))),
+        mean=frame(found.mean(names[:6])),
+        estimates=frame(found["estimate"]).iloc[:60:7],
+    )
+
+
+@golden("matrix")
+def matrix_of_kappa_p(_: int) -> pd.DataFrame:
+    return frame(al.matrix(data.options(), "kappa_p").to_frame())
+
+
+@golden("matrix")
+def matrix_of_labels(_: int) -> pd.DataFrame:
+    return frame(al.matrix(data.board(), "misclassification_agreement").to_frame(top=15))
+
+
+@golden("benchmark.families", "benchmark.block_means")
+def families(rng: int) -> pd.DataFrame:
+    tree = al.benchmark.families(matrix(), n_resamples=100, rng=rng)
+    # By what is not random: supports decide the order of the table.
+    branches = tree.branches.sort_values(["size", "estimate"], ignore_index=True)
+    return stacked(
+        groups=frame(tree.groups(4)).sort_values("observer", ignore_index=True),
+        branches=branches[["size", "estimate", "support"]],
+        blocks=frame(al.benchmark.block_means(matrix(), data.families_of_board())),
+    )
+
+
+@golden("benchmark.judge_agreement")
+def judge_agreement(_: int) -> pd.DataFrame:
+    judge, *candidates = data.board().observers[:12]
+    accuracy = data.board().data["correct"].mean("trial").to_series()
+    given = {judge: {name: accuracy[name] for name in candidates}}
+    return frame(al.benchmark.judge_agreement(matrix(), given))
+
+
+@golden("benchmark.agreement_regression", "benchmark.agreement_table")
+def agreement_regression(rng: int) -> pd.DataFrame:
+    labels = data.families_of_board()
+    found = al.benchmark.agreement_regression(matrix(), labels=labels, n_draws=800, rng=rng)
+    return stacked(
+        coefficients=frame(found.summary()),
+        table=frame(al.benchmark.agreement_table(matrix())).head(12),
+    )
+
+
+@golden("metrics.capa_matrices", "metrics.same_wrong_answers", "inference.option_limits")
+def options_of_matrices(_: int) -> pd.DataFrame:
+    p = data.options().data["probability"].values
+    truth = data.options().data["truth"].values.astype(int)
+    codes = p.argmax(axis=-1)
+    soft = al.metrics.capa_matrices(p, truth)
+    hard = al.metrics.capa_matrices(codes, truth, n_options=4)
+    limits = al.inference.option_limits(hard.cells(), n_options=4)
+    same = al.metrics.same_wrong_answers(codes, truth, n_options=4)[4][1]
+    return stacked(
+        estimate=frame(soft.estimate), se=frame(soft.se), r_p=frame(soft.r_p),
+        limits=frame(np.asarray(limits).reshape(-1, 3)), same=frame(same),
+    )  # fmt: skip
+
+
+# Benchmarks
+
+
+@golden("benchmark_scores")
+def benchmark_scores(rng: int) -> pd.DataFrame:
+    return everything(scores(rng), population="crossed")
+
+
+@golden("benchmark_scores")
+def benchmark_scores_of_images(rng: int) -> pd.DataFrame:
+    return everything(scores(rng), population="images")
+
+
+@golden("benchmark_scores")
+def benchmark_tables(rng: int) -> pd.DataFrame:
+    found = scores(rng)
+    return stacked(
+        differences=found.differences(),
+        ceilings=frame(found.ceilings()),
+        ranks=frame(found.ranks(rng=rng)),
+        correlations=frame(found.correlations()),
+        difference=frame(al.difference(found, "m1", "m3")),
+    )
+
+
+@golden("benchmark_scores")
+def benchmark_of_the_example(rng: int) -> pd.DataFrame:
+    found = al.benchmark_scores(data.example(), rng=rng, **DRAWS)
+    return stacked(summary=everything(found), ranks=frame(found.ranks(rng=rng)))
+
+
+@golden("benchmark_scores")
+def benchmark_of_labels(rng: int) -> pd.DataFrame:
+    found = al.benchmark_scores(
+        data.study(), metric="misclassification_agreement", people="label", rng=rng, **DRAWS
+    )
+    return everything(found)
+
+
+@golden("benchmark_scores")
+def benchmark_by_regime(_: int) -> pd.DataFrame:
+    found = al.benchmark_scores(data.study(), levels=REGIMES, people="label", **BARE)
+    return stacked(
+        hard=everything(found, level="hard ones"), easy=everything(found, level="easy ones")
+    )
+
+
+@golden("benchmark.rank_by_metric")
+def rank_by_metric(rng: int) -> pd.DataFrame:
+    return frame(al.benchmark.rank_by_metric(data.study(), people="label", rng=rng))
+
+
+@golden("benchmark.sensitivity")
+def sensitivity(_: int) -> pd.DataFrame:
+    table = al.benchmark.sensitivity(data.study())
+    return stacked(
+        choices=frame(table).head(24), band=frame(al.benchmark.sensitivity_band(table))
+    )
+
+
+@golden("benchmark.scores_of")
+def scores_of_margins(rng: int) -> pd.DataFrame:
+    trials, machine = data.margins()
+    result = al.decision_margin_consistency(trials, machine, n_resamples=0, n_draws=800, rng=rng)
+    found = al.benchmark.scores_of(result)
+    return stacked(
+        summary=everything(found), differences=found.differences(), ranks=frame(found.ranks())
+    )
+
+
+@golden("benchmark.group_scores")
+def group_scores(rng: int) -> pd.DataFrame:
+    found = al.benchmark.group_scores(data.study(), "kind", rng=rng, **DRAWS)
+    return stacked(groups=found.groups, observers=found.observers)
+
+
+@golden("benchmark.reader_study")
+def reader_study(rng: int) -> pd.DataFrame:
+    found = study_of_readers(rng)
+    among = al.benchmark.reader_study(data.reading(), rng=rng)
+    return stacked(
+        modalities=found.modalities, differences=found.differences, among=among.differences
+    )
+
+
+@golden("planning.readers")
+def plan_of_readers(rng: int) -> pd.DataFrame:
+    plan = al.planning.readers(study_of_readers(rng), [4, 8], [60, 120], difference=0.2)
+    return frame(plan)
+
+
+@golden("benchmark.reconstruct_score", "benchmark.reconstruct_leaderboard")
+def reconstruction(rng: int) -> pd.DataFrame:
+    found = al.benchmark.reconstruct_score(
+        [0.5, 0.4], [0.45, 0.5], np.full((2, 3), 0.8), 80, n_samples=200, rng=rng
+    )
+    table = pd.DataFrame({"system": list("abc"), "dataset": "all", "score": [0.5, 0.7, 0.4]})
+    board = al.benchmark.reconstruct_leaderboard(table, data.noise(), n_samples=200, rng=rng)
+    one = {k: v for k, v in found._asdict().items() if np.ndim(v) == 0}
+    return stacked(score=frame(one), board=board)
+
+
+# Difficulty of conditions
+
+
+@golden("difficulty_spectrum", "regimes")
+def difficulty_spectrum(rng: int) -> pd.DataFrame:
+    groups = al.regimes(spectrum(), k=2, n_starts=200, n_resamples=0, rng=rng)
+    return stacked(spectrum=frame(spectrum()), regimes=frame(groups["label"]))
+
+
+@golden("condition_alignment", "spectrum.alignment_table", "spectrum.regime_alignment")
+def condition_alignment(rng: int) -> pd.DataFrame:
+    return stacked(
+        table=frame(al.spectrum.alignment_table(alignment(rng))),
+        regimes=frame(al.spectrum.regime_alignment(alignment(rng), REGIMES, rng=rng)),
+    )
+
+
+@golden("spectrum.regime_family_contrasts")
+def families_by_regime(rng: int) -> pd.DataFrame:
+    return frame(al.spectrum.regime_family_contrasts(alignment(rng), REGIMES, FAMILIES))
+
+
+@golden("spectrum.family_tests", "spectrum.family_ranks", "spectrum.regime_family_tests")
+def family_tests(rng: int) -> pd.DataFrame:
+    family = dict(zip("abcdefgh", ["p", "p", "q", "q", "r", "r", "s", "s"], strict=True))
+    above = {name: "early" if name in "abcd" else "late" for name in family}
+    found = al.spectrum.family_tests(data.profiles(), family, above, n_permutations=199, rng=rng)
+    by_regime = al.spectrum.regime_family_tests(
+        alignment(1), REGIMES, FAMILIES, FAMILIES, n_permutations=199, rng=rng
+    )
+    ranks = al.spectrum.family_ranks(data.profiles()[0], above)
+    return stacked(tests=found, ranks=ranks, regimes=by_regime)
+
+
+@golden("errors.condition_divergences")
+def condition_divergences(_: int) -> pd.DataFrame:
+    return frame(al.errors.condition_divergences(data.study()))
+
+
+# Planning
+
+
+@golden("trials_for_width")
+def trials_for_width(rng: int) -> pd.DataFrame:
+    options = {"n_coverage": 200, "n_datasets": 1000, "rng": rng}
+    plan = al.trials_for_width(0.75, 0.75, 0.5, [0.4, 0.2], **options)
+    assured = al.trials_for_width(0.9, 0.8, 0.3, 0.3, assurance=0.8, **options)
+    return stacked(expected=frame(plan), assured=frame(assured))
+
+
+@golden("trials_for_power", "planning.trials_for_difference")
+def trials_for_power(rng: int) -> pd.DataFrame:
+    plan = al.trials_for_power(0.75, 0.8, 0.2, n_datasets=2000, n_coverage=200, rng=rng)
+    other = al.planning.trials_for_difference(
+        0.75, 0.7, 0.7, 0.5, 0.2, n_datasets=2000, n_coverage=200, rng=rng
+    )
+    return stacked(zero=frame(plan), difference=frame(other))
+
+
+@golden("planning.plan_from")
+def plan_from(rng: int) -> pd.DataFrame:
+    result = al.error_consistency(data.noise(), FOUR[:2], n_null=0, rng=rng, **DRAWS)
+    return frame(
+        al.planning.plan_from(result, n_trials=[200, 400], n_datasets=200, n_draws=400, rng=rng)
+    )
+
+
+@golden("planning.variance_components", "planning.best_design")
+def best_design(_: int) -> pd.DataFrame:
+    components = al.planning.variance_components(data.example())
+    designs = al.planning.best_design(components.tail(1), 2000, 0.1, 10)
+    return stacked(components=frame(components), designs=frame(designs).head(8))
+
+
+@golden("planning.items_for_margins", "planning.items_for_agreement")
+def items(_: int) -> pd.DataFrame:
+    return stacked(
+        margins=frame(al.planning.items_for_margins(0.3)),
+        kappa=frame(
+            al.planning.items_for_agreement(0.6, [0.3, 0.2], shares=(0.8, 0.2), against=0.4)
+        ),
+        ac1=frame(
+            al.planning.items_for_agreement(
+                0.8, n_items=150, coefficient="gwet_ac1", n_readers=4, shares=(0.9, 0.1),
+                missing=0.1,
+            )
+        ),
+    )  # fmt: skip
+
+
+@golden("planning.choose_images")
+def choose_images(rng: int) -> pd.DataFrame:
+    machines = data.noise().select(kind="model")
+    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
+    simulated = plan.simulate(accuracy=[0.7], follows=[0.5], n_designs=20, rng=rng)
+    return stacked(
+        table=frame(plan.table)[["item", "stratum", "inclusion"]].head(20),
+        sizes=frame(plan.sizes()).head(12),
+        precision=frame(plan.precision([40, 80])),
+        simulated=frame(simulated).select_dtypes("number"),
+    )
+
+
+@golden("planning.choose_images", "compare", "difference")
+def analysis_of_chosen_images(rng: int) -> pd.DataFrame:
+    machines = data.noise().select(kind="model")
+    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
+    table = data.noise().to_table()
+    asked = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
+    trials = al.Trials.from_table(table[asked]).with_inclusion(plan, population="pool")
+    result = al.error_consistency(trials, "human-model", n_null=0, rng=rng, **DRAWS)
+    first, second = {"observer_b": "model_1"}, {"observer_b": "model_4"}
+    return stacked(
+        summary=everything(result), difference=frame(al.difference(result, first, second))
+    )
+
+
+@golden("planning.choose_conditions")
+def choose_conditions(rng: int) -> pd.DataFrame:
+    found = al.planning.choose_conditions(data.study(), rng=rng)
+    return stacked(order=found.order, validation=found.validation)
+
+
+# Models and their evidence
+
+
+def density(model: Any) -> pd.DataFrame:
+    """Log density of a model at its initial point and one step away, by variable."""
+    log_density = model.compile_logp(mode="FAST_COMPILE", sum=False)
+    start = model.initial_point()
+    rows = []
+    for step in (0.0, 0.3):
+        point = {name: value + step for name, value in start.items()}
+        values = log_density(point)
+        terms = [*model.basic_RVs, *model.potentials]
+        rows += [
+            {"term": term.name, "step": step, "log_density": float(np.sum(value))}
+            for term, value in zip(terms, values, strict=True)
+        ]
+    return pd.DataFrame(rows)
+
+
+@golden("models.copying", "models.with_priors", "models.prior_texts")
+def model_copying(_: int) -> pd.DataFrame:
+    counted = al.data.joint_correctness(data.noise(), "human-model")["cells"].values
+    plain = al.models.copying(counted)
+    other = al.models.copying(counted, priors={"u": (2, 2)})
+    texts = pd.DataFrame(
+        {"variable": list(al.models.prior_texts(plain)),
+         "prior": list(al.models.prior_texts(plain).values())}
+    )  # fmt: skip
+    return stacked(plain=density(plain), other=density(other), texts=texts)
+
+
+@golden("models.cohort")
+def model_cohort(_: int) -> pd.DataFrame:
+    return density(al.models.cohort(al.data.cohort_counts(data.study())))
+
+
+@golden("models.item_margins")
+def model_item_margins(_: int) -> pd.DataFrame:
+    trials, machine = data.margins()
+    right = (trials.data["correct"].values > 0).sum(axis=0)
+    near = machine.loc[machine["observer"] == "near", "margin"].to_numpy()
+    return density(al.models.item_margins(right, np.full(50, 8), near, m=5))
+
+
+@golden("calibration.coverage_study", "calibration.coverage_summary", "calibration.default_grid")
+def coverage_study(rng: int) -> pd.DataFrame:
+    grid = al.calibration.default_grid().head(2)
+    study = al.calibration.coverage_study(
+        grid, ["posterior", "wald"], n_datasets=200, n_draws=200, rng=rng
+    )
+    return frame(al.calibration.coverage_summary(study)).drop(columns="note", errors="ignore")
+
+
+@golden("calibration.estimate_coverage")
+def estimate_coverage(rng: int) -> pd.DataFrame:
+    grid = pd.DataFrame(
+        {"copy_probability": [0.3], "n_classes": [4], "n_joint_errors": [40], "peakedness": [0.5]}
+    )
+    found = al.calibration.estimate_coverage(
+        "misclassification_agreement", grid, n_datasets=50, n_draws=200, rng=rng
+    )
+    return frame(al.calibration.coverage_summary(found)).drop(columns="note", errors="ignore")
+
+
+@golden("calibration.kept_ranks")
+def kept_ranks(_: int) -> pd.DataFrame:
+    random = data.stream(19)
+    arrays = {f"default/posterior/{name}": random.randint(65_534, size=50).astype(np.uint16)
+              for name in ("p_a", "copy_probability")}  # fmt: skip
+    arrays["default/divergent"] = np.zeros(50, dtype=np.uint16)
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder) / "ranks.npz", **arrays)
+        ranks = al.calibration.kept_ranks(Path(folder) / "ranks.npz")
+    return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
+
+
+@golden("calibration.item_coverage")
+def item_coverage(rng: int) -> pd.DataFrame:
+    study = al.calibration.item_coverage(25, n_draws=100, rng=rng)
+    return study.groupby("method")[["coverage"]].mean().reset_index()
+
+
+@golden("calibration.margin_coverage")
+def margin_coverage(rng: int) -> pd.DataFrame:
+    worlds = {"plain": al.simulate.MarginWorld(n_items=40)}
+    study = al.calibration.margin_coverage(worlds, n_datasets=20, rng=rng)
+    return study[["scope", "coverage"]]
+
+
+@golden("inference.null_percentiles")
+def null_percentiles(_: int) -> pd.DataFrame:
+    return frame(al.inference.null_percentiles(40, n_grid=21)).iloc[::10]
+
+
+# What is sampled by MCMC
+
+
+@golden("fit_cohort", "benchmark.cohort_scores", "benchmark.cohort_check", slow=True)
+def fit_cohort(rng: int) -> pd.DataFrame:
+    tree = al.fit_cohort(data.noise(), n_draws=800, rng=rng)
+    return stacked(
+        scores=frame(al.benchmark.cohort_scores(tree)),
+        check=frame(al.benchmark.cohort_check(tree, rng=rng)),
+    )
+
+
+@golden("fit_observers", "margins.explained_consistency", slow=True)
+def fit_observers(rng: int) -> pd.DataFrame:
+    tree = al.fit_observers(data.noise(), n_draws=800, rng=rng)
+    return frame(al.margins.explained_consistency(tree, n_replicates=200, rng=rng))
+
+
+@golden("error_consistency", "inference.nuts", slow=True)
+def error_consistency_by_mcmc(rng: int) -> pd.DataFrame:
+    result = al.error_consistency(
+        data.noise(), FOUR, sampler="nuts", n_resamples=0, n_draws=2000, n_null=0, rng=rng
+    )
+    return everything(result)
+
+
+@golden("fit_cohort", "benchmark.cohort_contrasts", "plot_cohort", "plot_cohort_groups", slow=True)
+def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
+    families = pd.DataFrame({"family": list("ababcc")}, index=[f"model_{i}" for i in range(1, 7)])
+    tree = al.fit_cohort(data.noise(), covariates={"machine": families}, n_draws=800, rng=rng)
+    contrasts = al.benchmark.cohort_contrasts(tree, "family")
+    drawn = [
+        closing(lambda: al.plot_cohort(tree, rng=1)),
+        closing(lambda: al.plot_cohort_groups(tree, "family")),
+    ]
+    return stacked(
+        contrasts=contrasts, plots=pd.DataFrame({"n_points": [d["n_points"].sum() for d in drawn]})
+    )
+
+
+@golden("fit_spectrum", slow=True)
+def fit_spectrum(rng: int) -> pd.DataFrame:
+    spectrum = al.difficulty_spectrum(data.example(), "clean", correction=0.5)
+    tree = al.fit_spectrum(spectrum, k=2, n_draws=1000, rng=rng)
+    return frame(al.spectrum.regime_probabilities(tree)).select_dtypes("number")
+
+
+@golden("calibration.sbc", "calibration.verdict", slow=True)
+def sbc(rng: int) -> pd.DataFrame:
+    model = al.models.independence([30, 10, 10, 10])
+    ranks = al.calibration.sbc(model, n=40, n_ranked=20, thin=1, rng=rng)
+    means = ranks.groupby("quantity")[["rank", "truth", "mean", "sd"]].mean().reset_index()
+    found = al.calibration.verdict(ranks)["divergences"]["simulations"]
+    return stacked(means=means, verdict=pd.DataFrame({"n_divergent": [float(found)]}))
+
+
+@golden("inference.nuts", "inference.extended", slow=True)
+def extended(rng: int) -> pd.DataFrame:
+    model = al.models.independence([100, 20, 20, 20])
+    tree = al.inference.nuts(model, n_draws=1000, rng=rng)
+    tree = al.inference.extended(tree, model, ["log_likelihood"], rng=rng)
+    means = {name: float(v.mean()) for name, v in tree["posterior"].data_vars.items()}
+    sums = {name: float(v.mean()) for name, v in tree["log_likelihood"].data_vars.items()}
+    return pd.DataFrame([means | sums])
+
+
+# Simulators that guides call
+
+
+@golden("simulate.leaderboard", "simulate.detection_experiment", "simulate.repeated_answers",
+        "simulate.reader_study")  # fmt: skip
+def simulators(rng: int) -> pd.DataFrame:
+    board = al.simulate.leaderboard(8, 2, 400, shared=0.5, rng=rng)
+    trials, margin = al.simulate.detection_experiment(6, 60, rho={"net": 0.6}, rng=rng)
+    repeated, _ = al.simulate.repeated_answers(150, (2, 3), within=0.5, rng=rng)
+    readers, _ = al.simulate.reader_study(5, 150, rng=rng)
+    parts = {"board": board, "margins": trials, "repeats": repeated, "readers": readers}
+    means = {k: float(t.data["correct"].mean()) for k, t in parts.items()}
+    means["margin"] = float(margin["margin"].std())
+    return pd.DataFrame([means])
+
+
+# Plots
+
+
+def closing(draw: Callable[[], Any]) -> pd.DataFrame:
+    import matplotlib.pyplot as plt
+
+    try:
+        axes = draw()
+        return drawn_points(axes if axes is not None else plt.gcf().axes)
+    finally:
+        plt.close("all")
+
+
+@golden("plot_intervals", "plot_bounds", "plot_agreement", "plot_accuracy")
+def plots_of_pairs(_: int) -> pd.DataFrame:
+    result = al.error_consistency(data.noise(), n_null=0, **BARE)
+    return stacked(
+        intervals=closing(lambda: al.plot_intervals(result, intervals=["analytic"])),
+        bounds=closing(lambda: al.plot_bounds(result)),
+        agreement=closing(lambda: al.plot_agreement(result)),
+        accuracy=closing(lambda: al.plot_accuracy(result)),
+    )
+
+
+@golden("plot_confusions", "plot_image_choice", "plot_margin_checks")
+def plots_of_items(_: int) -> pd.DataFrame:
+    machines = data.noise().select(kind="model")
+    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
+    confusions = al.estimates.confusion_matrices(data.study(), by="kind")
+    trials, machine = data.margins()
+    result = al.decision_margin_consistency(trials, machine, [("human", "near")], **BARE)
+    return stacked(
+        confusions=closing(lambda: al.plot_confusions(confusions)),
+        choice=closing(lambda: al.plot_image_choice(plan)),
+        checks=closing(lambda: al.plot_margin_checks(result, m=5)),
+    )
+
+
+@golden("plot_benchmark", "plot_rank_by_metric", "plot_families", "plot_correlations")
+def plots_of_benchmarks(_: int) -> pd.DataFrame:
+    plain = al.benchmark_scores(data.study(), people="label", **BARE)
+    ranked = al.benchmark.rank_by_metric(data.study(), people="label", rng=1)
+    tree = al.benchmark.families(matrix(), n_resamples=50, rng=1)
+    return stacked(
+        benchmark=closing(lambda: al.plot_benchmark(plain)),
+        ranks=closing(lambda: al.plot_rank_by_metric(ranked)),
+        families=closing(lambda: al.plot_families(tree, matrix())),
+        correlations=closing(lambda: al.plot_correlations(scores(1).correlations())),
+    )
+
+
+# Command line
+
+
+def command(subcommand: str, *options: str, draws: bool = True) -> pd.DataFrame:
+    """Every table (csv) that a subcommand writes; FILE stands for the file of trials."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        given = [each.replace("OUT", str(out)) for each in options]
+        if not any("OUT" in each for each in options):
+            given += ["--out", str(out)]
+        given += ["--quiet", "--jobs", "1"]
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            status = main([subcommand, *given])
+        assert status == 0, f"alikely {subcommand} ended with {status}"
+        files = sorted(Path(folder).rglob("*.csv"))
+        tables = {path.stem: pd.read_csv(path) for path in files}
+        return stacked(**tables) if tables else numbers_in(said.getvalue())
+
+
+@functools.cache
+def file_of_trials() -> str:
+    folder = tempfile.mkdtemp()
+    for name in ("study", "noise", "board"):
+        getattr(data, name)().to_table().to_csv(f"{folder}/{name}.csv", index=False)
+    trials, machine = data.margins()
+    trials.to_table().to_csv(f"{folder}/answers.csv", index=False)
+    machine.to_csv(f"{folder}/margins.csv", index=False)
+    return folder
+
+
+def at(name: str) -> str:
+    return f"{file_of_trials()}/{name}.csv"
+
+
+FEW = ("--resamples", "200", "--draws", "400")
+
+
+@golden("alikely demo")
+def cli_demo(rng: int) -> pd.DataFrame:
+    return command("demo", "--seed", str(rng))
+
+
+@golden("alikely compare")
+def cli_compare(rng: int) -> pd.DataFrame:
+    return command(
+        "compare", at("noise"), "--pairs", "human-model", *FEW, "--null", "--null-draws", "200",
+        "--seed", str(rng),
+    )  # fmt: skip
+
+
+@golden("alikely matrix")
+def cli_matrix(rng: int) -> pd.DataFrame:
+    return command("matrix", at("board"), "--seed", str(rng))
+
+
+@golden("alikely margins")
+def cli_margins(rng: int) -> pd.DataFrame:
+    return command("margins", at("answers"), "--margins", at("margins"), *FEW, "--seed", str(rng))
+
+
+@golden("alikely benchmark")
+def cli_benchmark(rng: int) -> pd.DataFrame:
+    return command("benchmark", at("study"), "--people", "label", *FEW, "--seed", str(rng))
+
+
+@golden("alikely spectrum")
+def cli_spectrum(rng: int) -> pd.DataFrame:
+    reference = ",".join(f"{d}:easy" for d in DATASETS)
+    return command(
+        "spectrum", at("study"), "--reference", reference, "--regimes", "2", *FEW,
+        "--seed", str(rng),
+    )  # fmt: skip
+
+
+@golden("alikely report")
+def cli_report(_: int) -> pd.DataFrame:
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        status = main(["report", at("noise"), *FEW, "--out", str(page), "--quiet", "--jobs", "1"])
+        return pd.DataFrame({"status": [float(status)], "written": [float(page.exists())]})
+
+
+@golden("alikely plan")
+def cli_plan(rng: int) -> pd.DataFrame:
+    return command(
+        "plan", "--accuracy", "0.75", "0.8", "--ec", "0.4", "--width", "0.3", "--seed", str(rng)
+    )
+
+
+@golden("alikely choose")
+def cli_choose(_: int) -> pd.DataFrame:
+    return command(
+        "choose", at("noise"), "--between", "model_1", "model_4", "--images", "40",
+        "--out", "OUT.csv", "--seed", "1",
+    )  # fmt: skip
+
+
+@golden("alikely completion")
+def cli_completion(_: int) -> pd.DataFrame:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        status = main(["completion", "bash"])
+    return pd.DataFrame({"status": [float(status)], "says": [float("alikely" in said.getvalue())]})
