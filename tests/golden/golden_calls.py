@@ -577,9 +577,7 @@ def rank_by_metric(rng: int) -> pd.DataFrame:
 @golden("benchmark.sensitivity")
 def sensitivity(_: int) -> pd.DataFrame:
     table = al.benchmark.sensitivity(data.study())
-    return stacked(
-        choices=frame(table).head(24), band=frame(al.benchmark.sensitivity_band(table))
-    )
+    return stacked(choices=frame(table).head(24), band=frame(al.benchmark.sensitivity_band(table)))
 
 
 @golden("benchmark.scores_of")
@@ -808,7 +806,8 @@ def estimate_coverage(rng: int) -> pd.DataFrame:
     found = al.calibration.estimate_coverage(
         "misclassification_agreement", grid, n_datasets=50, n_draws=200, rng=rng
     )
-    return frame(al.calibration.coverage_summary(found)).drop(columns="note", errors="ignore")
+    table = frame(al.calibration.coverage_summary(found)).drop(columns="note", errors="ignore")
+    return table.sort_values("method", ignore_index=True)
 
 
 @golden("calibration.kept_ranks")
@@ -823,13 +822,16 @@ def kept_ranks(_: int) -> pd.DataFrame:
     return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
 
 
-@golden("calibration.item_coverage")
+@golden("calibration.item_coverage", slow=True)
 def item_coverage(rng: int) -> pd.DataFrame:
     study = al.calibration.item_coverage(25, n_draws=100, rng=rng)
-    return study.groupby("method")[["coverage"]].mean().reset_index()
+    study["covered"] = study["truth"].between(study["lower"], study["upper"]).astype(float)
+    study["width"] = study["upper"] - study["lower"]
+    keys = ["design", "n_repeats", "within", "unit", "method"]
+    return study.groupby(keys)[["covered", "width"]].mean().reset_index()
 
 
-@golden("calibration.margin_coverage")
+@golden("calibration.margin_coverage", slow=True)
 def margin_coverage(rng: int) -> pd.DataFrame:
     worlds = {"plain": al.simulate.MarginWorld(n_items=40)}
     study = al.calibration.margin_coverage(worlds, n_datasets=20, rng=rng)
@@ -1027,7 +1029,9 @@ def cli_compare(rng: int) -> pd.DataFrame:
 
 @golden("alikely matrix")
 def cli_matrix(rng: int) -> pd.DataFrame:
-    return command("matrix", at("board"), "--seed", str(rng))
+    table = command("matrix", at("board"), "--seed", str(rng))
+    # By what is not random: supports decide the order of the branches.
+    return table.sort_values(["size", "estimate"], ignore_index=True)
 
 
 @golden("alikely margins")

@@ -14,7 +14,7 @@ CLASSES = ("bear", "bird", "boat", "bottle", "car")
 
 def stream(seed: int) -> np.random.RandomState:
     """Legacy generator: the only one whose streams NumPy promises to keep."""
-    return np.random.RandomState(seed)  # noqa: NPY002
+    return np.random.RandomState(seed)
 
 
 @functools.cache
@@ -69,9 +69,7 @@ def repeated() -> al.Trials:
         stable = rng.normal(size=60)
         for repeat in range(n):
             correct = rng.uniform(size=60) < 1 / (1 + np.exp(-(ease + stable)))
-            rows += [
-                (observer, kind, f"i{i}", repeat, bool(correct[i])) for i in range(60)
-            ]
+            rows += [(observer, kind, f"i{i}", repeat, bool(correct[i])) for i in range(60)]
     table = pd.DataFrame(rows, columns=["observer", "kind", "item", "repeat", "correct"])
     return al.Trials.from_table(table)
 
@@ -153,17 +151,13 @@ def margins() -> tuple[al.Trials, pd.DataFrame]:
         correct = rng.uniform(size=50) < 1 / (1 + np.exp(-1.7 * signal))
         other = (np.arange(50) + 1 + rng.randint(4, size=50)) % 5
         said = np.where(correct, np.arange(50) % 5, other)
-        rows += [
-            (f"h{k}", "human", f"i{i}", CLASSES[i % 5], CLASSES[said[i]]) for i in range(50)
-        ]
+        rows += [(f"h{k}", "human", f"i{i}", CLASSES[i % 5], CLASSES[said[i]]) for i in range(50)]
     table = pd.DataFrame(rows, columns=["observer", "kind", "item", "truth", "response"])
     parts = []
     for name, rho in (("near", 0.8), ("far", 0.2)):
         margin = rho * strength + np.sqrt(1 - rho**2) * rng.normal(size=50)
         parts.append(
-            pd.DataFrame(
-                {"observer": name, "item": [f"i{i}" for i in range(50)], "margin": margin}
-            )
+            pd.DataFrame({"observer": name, "item": [f"i{i}" for i in range(50)], "margin": margin})
         )
     return al.Trials.from_table(table, classes=list(CLASSES)), pd.concat(parts, ignore_index=True)
 
@@ -178,11 +172,12 @@ def cues() -> al.Trials:
     said = np.where(rng.uniform(size=(4, 80)) < rate, texture, shape)
     said = np.where(rng.uniform(size=(4, 80)) < 0.2, rng.randint(4, size=(4, 80)), said)
     names = np.array(CLASSES[:4], dtype=object)
+    pairs = list(zip(shape, texture, strict=True))
     return al.Trials.from_arrays(
         names[said],
         names[shape],
         classes=list(names),
-        item=[f"{names[s]}{i}-{names[t]}{i}" for i, (s, t) in enumerate(zip(shape, texture))],
+        item=[f"{names[s]}{i}-{names[t]}{i}" for i, (s, t) in enumerate(pairs)],
         observers=["h1", "h2", "m1", "m2"],
         kind=["human", "human", "model", "model"],
     )

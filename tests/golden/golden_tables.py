@@ -1,8 +1,9 @@
 """Stored tables of seeded calls, and how a new table is compared with a stored one.
 
-`python tests/golden/golden_tables.py` stores the tables of calls that have none yet; nothing that is
-stored is ever written again. A column whose values come from random draws has a second column,
-`<name>~mc`: the Monte Carlo standard error of one call, from calls with other seeds.
+`python tests/golden/golden_tables.py` stores the tables of calls that have none yet. What is stored
+is never written again: a new name goes into `names.csv`, an intended change into `changes.csv`. A
+column whose values come from random draws has a second column, `<name>~mc`: the Monte Carlo
+standard error of one call, computed from calls with other seeds.
 """
 
 from __future__ import annotations
@@ -88,22 +89,23 @@ def make(call: Call) -> pd.DataFrame:
         if all(column.equals(columns[0]) for column in columns):
             table[name] = columns[0]
             continue
-        if any(column.dtype == object for column in columns):
+        if not all(pd.api.types.is_numeric_dtype(column) for column in columns):
             raise ValueError(f"{call.name}: text of {name} depends on the seed; leave it out")
         values = np.array(columns)
-        undefined = np.isnan(values)
-        if (undefined.any(axis=0) != undefined.all(axis=0)).any():
-            raise ValueError(f"{call.name}: {name} is undefined for some seeds only; leave it out")
-        table[name] = values.mean(axis=0)
+        finite = np.isfinite(values)
+        never, always = ~finite.any(axis=0), finite.all(axis=0)
+        values[:, ~always] = 0.0
         error = values.std(axis=0, ddof=1)
         # A value that no seed has moved yet may move by the least step that others have moved by.
-        least = error[error > 0].min()
-        table[name + MC] = np.where(undefined[0], np.nan, np.maximum(error, least))
+        error = np.maximum(error, error[error > 0].min(initial=np.inf))
+        table[name] = np.where(never, columns[0], np.where(always, values.mean(axis=0), np.nan))
+        # Infinite where the draws decide whether a bound is finite: nothing can be compared.
+        table[name + MC] = np.where(never, np.nan, np.where(always, error, np.inf))
     return pd.DataFrame(table)
 
 
 def renamed(call: Call, table: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
-    """A stored table in today's names: `names.csv` has call (or `*`), what (column, value), old, new."""
+    """A stored table in today's names: rows of `names.csv` hold for this call or for all (`*`)."""
     for row in names[names["call"].isin([call.name, "*"])].itertuples():
         if row.what == "column":
             table = table.rename(columns={row.old: row.new, row.old + MC: row.new + MC})
@@ -123,24 +125,31 @@ def differences(
         return [f"{call.name}: {len(new)} rows, stored are {len(old)}"]
     found = []
     intended = {(row.row, row.column): row for row in changes.itertuples() if row.call == call.name}
-    for name in old:
-        if name.endswith(MC):
-            continue
+    for name in (name for name in old if not name.endswith(MC)):
         if name not in new:
             found.append(f"{call.name}: column {name} is missing")
             continue
-        expected = old[name].to_numpy()
-        error = old[name + MC].to_numpy() if name + MC in old else np.zeros(len(old))
-        for k, (value, before) in enumerate(zip(new[name], expected, strict=True)):
+        errors = old[name + MC] if name + MC in old else np.zeros(len(old))
+        for k, (value, expected, error) in enumerate(
+            zip(new[name], old[name], errors, strict=True)
+        ):
+            place = f"{call.name}, row {k} ({_label(new, k)}), {name}"
             change = intended.get((k, name))
-            if change is not None and not _same(_typed(change.before, before), before, 0.0):
-                found.append(f"{call.name}, row {k}, {name}: changes.csv says before = {change.before}, stored is {before}")  # fmt: skip
-                continue
-            target = before if change is None else _typed(change.after, before)
-            if not _same(value, target, float(error[k])):
-                label = ", ".join(str(v) for v in new.iloc[k] if isinstance(v, str) and v)[:80]
-                found.append(f"{call.name}, row {k} ({label}), {name}: {value!r}, stored is {target!r}, Monte Carlo error {error[k]:.3g}")  # fmt: skip
+            if change is not None:
+                if not _same(_typed(change.before, expected), expected, 0.0):
+                    found.append(f"{place}: changes.csv says before = {change.before}, "
+                                 f"stored is {expected!r}")  # fmt: skip
+                    continue
+                expected = _typed(change.after, expected)
+            if not _same(value, expected, error):
+                found.append(f"{place}: {value!r}, stored is {expected!r}, "
+                             f"Monte Carlo error {error:.3g}")  # fmt: skip
     return found
+
+
+def _label(table: pd.DataFrame, row: int) -> str:
+    """The text of a row, by which a reader knows it."""
+    return ", ".join(value for value in table.iloc[row] if isinstance(value, str) and value)[:80]
 
 
 def _typed(text: str, like: object) -> object:
@@ -151,8 +160,10 @@ def _same(value: object, expected: object, error: float) -> bool:
     if isinstance(value, str) or isinstance(expected, str):
         return ("" if value != value else str(value)) == ("" if expected != expected else expected)
     a, b = float(value), float(expected)
-    if np.isnan(a) or np.isnan(b):
-        return bool(np.isnan(a) and np.isnan(b))
+    if error == np.inf:
+        return True
+    if not np.isfinite([a, b]).all():
+        return str(a) == str(b)
     if error > 0:
         # The stored value is a mean over seeds, with an error of its own.
         return abs(a - b) <= ERRORS * error * np.sqrt(1 + 1 / N_SEEDS)
@@ -177,18 +188,26 @@ def changes() -> pd.DataFrame:
     return csv_of(CHANGES, "call row column before after reason")
 
 
-def first_version(path: Path) -> bytes | None:
-    """A file as the commit that added it had it; None where nothing is committed yet."""
-    git = ["git", "-C", str(path.parent)]
-    added = subprocess.run(
-        [*git, "log", "--diff-filter=A", "--format=%H", "--", path.name],
-        capture_output=True, text=True, check=False,
-    ).stdout.split()  # fmt: skip
-    if not added:
-        return None
-    return subprocess.run(
-        [*git, "show", f"{added[-1]}:./{path.name}"], capture_output=True, check=True
-    ).stdout
+def git(*arguments: str) -> bytes:
+    """What git prints of the folder of tables; nothing outside a repository."""
+    command = ["git", "-C", str(TABLES), *arguments]
+    return subprocess.run(command, capture_output=True, check=False).stdout
+
+
+def first_versions() -> dict[str, bytes]:
+    """Each table that was ever committed, as the commit that added it had it."""
+    commits: dict[str, str] = {}
+    commit = ""
+    listing = git(
+        "log", "--diff-filter=A", "--no-renames", "--format=@%H", "--name-only", "--", "."
+    )
+    for line in listing.decode().splitlines():
+        if line.startswith("@"):
+            commit = line[1:]
+        elif line.endswith(".csv"):
+            # The oldest comes last.
+            commits[Path(line).name] = commit
+    return {name: git("show", f"{commit}:./{name}") for name, commit in commits.items()}
 
 
 def write(calls: list[Call]) -> None:
@@ -199,8 +218,11 @@ def write(calls: list[Call]) -> None:
             continue
         table = make(call)
         table.to_csv(call.path, index=False, lineterminator="\n")
-        drawn = [name for name in table if name.endswith(MC)]
-        print(f"{call.name}: {len(table)} rows, {len(table.columns)} columns, {len(drawn)} drawn")
+        errors = table[[name for name in table if name.endswith(MC)]].to_numpy()
+        print(
+            f"{call.name}: {len(table)} rows, {len(table.columns) - errors.shape[1]} columns, "
+            f"{errors.shape[1]} of them drawn, {np.isinf(errors).sum()} cells not comparable"
+        )
 
 
 if __name__ == "__main__":
