@@ -212,9 +212,12 @@ def error_consistency_of_repeated_items(rng: int) -> pd.DataFrame:
 
 @golden("error_consistency")
 def error_consistency_with_a_prior(rng: int) -> pd.DataFrame:
-    prior = {"p_a": (2, 1), "u": (1, 1), "v": (1, 1)}
-    result = al.error_consistency(data.noise(), FOUR, prior=prior, n_null=0, rng=rng, **DRAWS)
-    return everything(result)
+    cells = al.error_consistency(data.noise(), FOUR, prior=[1, 1, 1, 1], n_null=0, rng=rng, **DRAWS)
+    beta = al.error_consistency(
+        data.noise(), FOUR, prior={"p_a": (2, 1), "u": (1, 1), "v": (1, 1)}, n_null=0,
+        bayes_factor=False, rng=rng, **DRAWS,
+    )  # fmt: skip
+    return stacked(cells=everything(cells), beta=everything(beta))
 
 
 @golden("error_consistency")
@@ -795,7 +798,8 @@ def coverage_study(rng: int) -> pd.DataFrame:
     study = al.calibration.coverage_study(
         grid, ["posterior", "wald"], n_datasets=200, n_draws=200, rng=rng
     )
-    return frame(al.calibration.coverage_summary(study)).drop(columns="note", errors="ignore")
+    table = frame(al.calibration.coverage_summary(study)).drop(columns="note", errors="ignore")
+    return table.sort_values("method", kind="stable", ignore_index=True)
 
 
 @golden("calibration.estimate_coverage")
@@ -822,22 +826,6 @@ def kept_ranks(_: int) -> pd.DataFrame:
     return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
 
 
-@golden("calibration.item_coverage", slow=True)
-def item_coverage(rng: int) -> pd.DataFrame:
-    study = al.calibration.item_coverage(25, n_draws=100, rng=rng)
-    study["covered"] = study["truth"].between(study["lower"], study["upper"]).astype(float)
-    study["width"] = study["upper"] - study["lower"]
-    keys = ["design", "n_repeats", "within", "unit", "method"]
-    return study.groupby(keys)[["covered", "width"]].mean().reset_index()
-
-
-@golden("calibration.margin_coverage", slow=True)
-def margin_coverage(rng: int) -> pd.DataFrame:
-    worlds = {"plain": al.simulate.MarginWorld(n_items=40)}
-    study = al.calibration.margin_coverage(worlds, n_datasets=20, rng=rng)
-    return study[["scope", "coverage"]]
-
-
 @golden("inference.null_percentiles")
 def null_percentiles(_: int) -> pd.DataFrame:
     return frame(al.inference.null_percentiles(40, n_grid=21)).iloc[::10]
@@ -846,57 +834,12 @@ def null_percentiles(_: int) -> pd.DataFrame:
 # What is sampled by MCMC
 
 
-@golden("fit_cohort", "benchmark.cohort_scores", "benchmark.cohort_check", slow=True)
-def fit_cohort(rng: int) -> pd.DataFrame:
-    tree = al.fit_cohort(data.noise(), n_draws=800, rng=rng)
-    return stacked(
-        scores=frame(al.benchmark.cohort_scores(tree)),
-        check=frame(al.benchmark.cohort_check(tree, rng=rng)),
-    )
-
-
-@golden("fit_observers", "margins.explained_consistency", slow=True)
-def fit_observers(rng: int) -> pd.DataFrame:
-    tree = al.fit_observers(data.noise(), n_draws=800, rng=rng)
-    return frame(al.margins.explained_consistency(tree, n_replicates=200, rng=rng))
-
-
 @golden("error_consistency", "inference.nuts", slow=True)
 def error_consistency_by_mcmc(rng: int) -> pd.DataFrame:
     result = al.error_consistency(
         data.noise(), FOUR, sampler="nuts", n_resamples=0, n_draws=2000, n_null=0, rng=rng
     )
     return everything(result)
-
-
-@golden("fit_cohort", "benchmark.cohort_contrasts", "plot_cohort", "plot_cohort_groups", slow=True)
-def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
-    families = pd.DataFrame({"family": list("ababcc")}, index=[f"model_{i}" for i in range(1, 7)])
-    tree = al.fit_cohort(data.noise(), covariates={"machine": families}, n_draws=800, rng=rng)
-    contrasts = al.benchmark.cohort_contrasts(tree, "family")
-    drawn = [
-        closing(lambda: al.plot_cohort(tree, rng=1)),
-        closing(lambda: al.plot_cohort_groups(tree, "family")),
-    ]
-    return stacked(
-        contrasts=contrasts, plots=pd.DataFrame({"n_points": [d["n_points"].sum() for d in drawn]})
-    )
-
-
-@golden("fit_spectrum", slow=True)
-def fit_spectrum(rng: int) -> pd.DataFrame:
-    spectrum = al.difficulty_spectrum(data.example(), "clean", correction=0.5)
-    tree = al.fit_spectrum(spectrum, k=2, n_draws=1000, rng=rng)
-    return frame(al.spectrum.regime_probabilities(tree)).select_dtypes("number")
-
-
-@golden("calibration.sbc", "calibration.verdict", slow=True)
-def sbc(rng: int) -> pd.DataFrame:
-    model = al.models.independence([30, 10, 10, 10])
-    ranks = al.calibration.sbc(model, n=40, n_ranked=20, thin=1, rng=rng)
-    means = ranks.groupby("quantity")[["rank", "truth", "mean", "sd"]].mean().reset_index()
-    found = al.calibration.verdict(ranks)["divergences"]["simulations"]
-    return stacked(means=means, verdict=pd.DataFrame({"n_divergent": [float(found)]}))
 
 
 @golden("inference.nuts", "inference.extended", slow=True)
