@@ -164,10 +164,12 @@ def _same(value: object, expected: object, error: float) -> bool:
         return True
     if not np.isfinite([a, b]).all():
         return str(a) == str(b)
+    # Seeds may move a value that is not drawn by rounding alone.
+    allowed = RELATIVE * max(abs(a), abs(b), 1e-3)
     if error > 0:
         # The stored value is a mean over seeds, with an error of its own.
-        return abs(a - b) <= ERRORS * error * np.sqrt(1 + 1 / N_SEEDS)
-    return a == b or abs(a - b) <= RELATIVE * max(abs(a), abs(b), 1e-3)
+        allowed = max(allowed, ERRORS * error * np.sqrt(1 + 1 / N_SEEDS))
+    return a == b or abs(a - b) <= allowed
 
 
 def csv_of(path: Path, columns: str) -> pd.DataFrame:

@@ -145,7 +145,7 @@ def test_drawn_values_may_differ_by_six_errors() -> None:
     assert stored["x" + MC].item() == pytest.approx((16 * 17 / 12) ** 0.5)
     assert "n" + MC not in stored
     limit = 6 * stored["x" + MC].item() * (17 / 16) ** 0.5
-    for x, n_found in ((8.5 + limit - 1e-9, 0), (8.5 + limit + 1e-9, 1), (8.5 - limit - 1e-9, 1)):
+    for x, n_found in ((8.5 + limit - 1e-6, 0), (8.5 + limit + 1e-6, 1), (8.5 - limit - 1e-6, 1)):
         new = pd.DataFrame({"x": [x], "n": [3.0]})
         assert len(tables.differences(made, new, stored, NO_CHANGES)) == n_found
 
