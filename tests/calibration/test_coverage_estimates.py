@@ -114,7 +114,9 @@ def test_counts_are_those_of_the_door(metric: str, called: list[Any]) -> None:
         draws["posterior"] = result.draws("posterior")
     for p in (0.5, 0.8, 0.95):
         bounds = {
-            "analytic": np.concatenate([r.summary(p).filter(like="analytic_ci") for r in alone])
+            "analytic": np.concatenate(
+                [r.summary(p, intervals=["analytic"]).filter(like="analytic_ci") for r in alone]
+            )
         }
         for school, values in draws.items():
             bounds[school] = np.nanquantile(values, [(1 - p) / 2, (1 + p) / 2], axis=0).T

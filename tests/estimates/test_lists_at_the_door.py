@@ -48,7 +48,7 @@ def test_the_experiment_of_two_lists_is_simulated_as_it_was() -> None:
 def test_two_lists_are_analysed_with_one_call() -> None:
     trials, margins = al.simulate.detection_experiment(rho=RHO, rng=4, **SEED)
     result = al.decision_margin_consistency(trials, margins, n_resamples=200, rng=1)
-    table = result.summary().query("observer_a == 'human'").set_index("observer_b")
+    table = result.summary(columns="all").query("observer_a == 'human'").set_index("observer_b")
     for name in RHO:
         row = table.loc[name]
         assert row["n_trials"] == 160

@@ -102,7 +102,9 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
     "error_consistency": lambda t: of(al.error_consistency(t, n_null=0, **NONE)),
     "compare": lambda t: of(al.compare(t, AGREEMENT, **NONE)),
     "misclassification_agreement": lambda t: of(al.misclassification_agreement(t, **NONE)),
-    "error_similarity": lambda t: of(al.error_similarity(t, **NONE)),
+    "error_similarity": lambda t: numbers(
+        al.error_similarity(t, **NONE).summary(intervals="all"), "n_trials", "estimate", "se"
+    ),
     "decision_margin_consistency": lambda t: of(in_margins(t)),
     "consistency_table": lambda t: (
         al.estimates.consistency_table(t, in_margins(t)).select_dtypes("number").to_numpy()

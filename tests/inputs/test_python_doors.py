@@ -546,7 +546,7 @@ CASES = [
     ),
     v(
         "wide duplicate",
-        WORKS,
+        "column 'a' stands twice in the table; give each a name of its own",
         lambda: al.Trials.from_wide(pd.DataFrame([["x", "x", "x"]], columns=["truth", "a", "a"])),
     ),
     v(

@@ -41,7 +41,7 @@ def chains(model: Any, data: dict[str, Any], rng: int) -> xr.DataTree:
     import nutpie
 
     return nutpie.sample(
-        model(data), draws=300, tune=500, chains=4, seed=rng, target_accept=0.95,
+        model(data).sampled, draws=300, tune=500, chains=4, seed=rng, target_accept=0.95,
         progress_bar=False,
     )  # fmt: skip
 

@@ -52,7 +52,13 @@ def chains(model: Any, rng: int) -> xr.DataTree:
     import nutpie
 
     return nutpie.sample(
-        model, draws=250, tune=300, chains=4, seed=rng, target_accept=0.8, progress_bar=False
+        model.sampled,
+        draws=250,
+        tune=300,
+        chains=4,
+        seed=rng,
+        target_accept=0.8,
+        progress_bar=False,
     )
 
 
