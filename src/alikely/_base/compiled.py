@@ -18,53 +18,14 @@ def can_compile() -> bool:
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop that lets other threads run, and keep it on disk where that can be written.
-
-    Parameters
-    ----------
-    function : callable
-        Of a module that is imported only where `can_compile`.
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> @compiled
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(3)
-    6
-    """
+    """Compile a loop that lets other threads run, and keep it on disk where that can be written."""
     import numba
 
     return kept_on_disk(numba.njit, nogil=True, error_model="numpy")(function)
 
 
 def kept_on_disk(compile_: Callable[..., Any], *given: Any, **options: Any) -> Callable[..., Any]:
-    """Decorator that compiles and keeps the code on disk, where that can be written.
-
-    Parameters
-    ----------
-    compile_ : callable
-        Of numba, such as ``numba.njit`` or ``numba.cfunc``.
-    *given, **options
-        What it takes.
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> import numba
-    >>> @kept_on_disk(numba.njit)
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(3)
-    6
-    """
+    """Decorator that compiles and keeps the code on disk, where that can be written."""
 
     def decorated(function: Callable[..., Any]) -> Any:
         try:

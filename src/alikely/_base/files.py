@@ -43,33 +43,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
-    """Write a whole file or nothing: one that exists stays as it was until the new one is done.
-
-    The content goes to a file beside the target under a name of its own, which then takes the
-    target's place in one step. A full disk, an error or a kill leaves the earlier file whole.
-
-    Parameters
-    ----------
-    path : str or path
-        File to write; one that exists is replaced, a link is followed.
-    *content : str or bytes
-        Pieces that follow one another; text is written as UTF-8, its line ends as they are.
-
-    Raises
-    ------
-    ValueError
-        If the path is something else than a file, or a file that is kept (`keeping`).
-    OSError
-        If it cannot be written; the message names the target.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_file(Path(folder) / "note.txt", "done")
-    ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
-    [('note.txt', 'done')]
-    """
+    """Write a whole file or nothing: one that exists stays as it was until the new one is done."""
     target = _place(path).resolve()
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file; give the path of a file to write")
@@ -101,13 +75,7 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
 
 @contextlib.contextmanager
 def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
-    """Keep files that are there from being written over within: those of which `keep` is true.
-
-    Examples
-    --------
-    >>> with keeping(lambda path: path.suffix == ".csv"):
-    ...     pass
-    """
+    """Keep files that are there from being written over within: those of which `keep` is true."""
     _kept.append(keep)
     try:
         yield
@@ -117,15 +85,7 @@ def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def noting_writes() -> Iterator[list[Path]]:
-    """Note the files that are written within: what is whole, if something stops the rest.
-
-    Examples
-    --------
-    >>> with noting_writes() as written:
-    ...     pass
-    >>> written
-    []
-    """
+    """Note the files that are written within: what is whole, if something stops the rest."""
     files: list[Path] = []
     _noted.append(files)
     try:
@@ -142,17 +102,7 @@ def _place(path: object) -> Path:
 
 
 def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
-    """Write a figure of matplotlib as PNG, whole or not at all, as `write_file` does.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure or callable
-        What was drawn; or what draws and returns it, since letters are missed as they are laid out.
-    path : str or path
-        File to write; one that exists is replaced.
-    dpi : int
-        Dots per inch.
-    """
+    """Write a figure of matplotlib as PNG, whole or not at all, as `write_file` does."""
     image = io.BytesIO()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -171,37 +121,14 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> None:
-    """Write a tree as netCDF, whole or not at all, as `write_file` does.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        In memory.
-    path : str or path
-        File to write; one that exists is replaced.
-    """
+    """Write a tree as netCDF, whole or not at all, as `write_file` does."""
     # In memory first: on a disk that is full HDF5 takes the whole process down with it.
     content = tree.to_netcdf(engine="h5netcdf")
     write_file(path, content, MARK, hashlib.sha256(content).digest())
 
 
 def read_tree(path: str | Path) -> xr.DataTree:
-    """Read a whole tree into memory, or say in one line why not.
-
-    Parameters
-    ----------
-    path : str or path
-        netCDF file.
-
-    Returns
-    -------
-    xarray.DataTree
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it is no netCDF file or a damaged one.
-    """
+    """Read a whole tree into memory, or say in one line why not."""
     if not _place(path).is_file():
         raise ValueError(f"no file {str(path)!r}; give the path that save wrote to")
     content = Path(path).read_bytes()
@@ -235,37 +162,7 @@ def check_tree(
     expected: str = "a result of alikely",
     remedy: str = "write one with save",
 ) -> None:
-    """Refuse a tree that lacks something its reader counts on, in one line that names it.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `read_tree`.
-    groups : mapping of str to mapping of str to sequence of str
-        Groups that it must have, their variables or coordinates, and the dims of these in order;
-        None for any dims. More groups and variables than these are welcome.
-    attributes : sequence of str
-        Attributes that the root must have.
-    version : int, optional
-        Newest layout that is understood: the root's ``format_version`` must be a whole number from
-        1 to this.
-    where, expected, remedy : str
-        For the message: where the tree comes from, what it should be, and the way out.
-
-    Raises
-    ------
-    ValueError
-        If something is missing, has other dims, or is of a version that is not known.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> tree = xr.DataTree.from_dict({"estimates": xr.Dataset({"se": ("pair", [0.1])})})
-    >>> check_tree(tree, {"estimates": {"se": ["pair"]}})
-    >>> check_tree(tree, {"bootstrap": {}}, expected="a result")
-    Traceback (most recent call last):
-    ValueError: the tree is not a result: it has no group 'bootstrap'; write one with save
-    """
+    """Refuse a tree that lacks something its reader counts on, in one line that names it."""
     if version is not None:
         found = tree.attrs.get(VERSION)
         if not isinstance(found, int | np.integer) or found < 1:

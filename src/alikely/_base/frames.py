@@ -33,31 +33,7 @@ DIGITS = re.compile(r"(\d+)")
 
 
 def ordered(frame: pd.DataFrame, sort: Sort) -> pd.DataFrame:
-    """Put the rows of a table in order.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    sort : str, sequence of str or None
-        Columns, the most important first; ``"-estimate"`` puts the largest first.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Missing values last, ties as they stood, numbers in names by their size (model_2 before
-        model_10).
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"name": ["m10", "m2", "m1"], "value": [0.1, float("nan"), 0.3]})
-    >>> ordered(table, "name")["name"].tolist(), ordered(table, "-value")["name"].tolist()
-    (['m1', 'm2', 'm10'], ['m1', 'm10', 'm2'])
-    """
+    """Put the rows of a table in order."""
     if sort is None:
         return frame
     asked = [sort] if isinstance(sort, str) else list(sort)
@@ -74,20 +50,7 @@ def ordered(frame: pd.DataFrame, sort: Sort) -> pd.DataFrame:
 
 
 def known_columns(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
-    """Refuse names that are no columns of a table.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    names : sequence of str
-    option : str
-        What they were given as.
-
-    Raises
-    ------
-    ValueError
-        If one is none.
-    """
+    """Refuse names that are no columns of a table."""
     for name in names:
         if name not in frame:
             raise ValueError(
@@ -97,32 +60,7 @@ def known_columns(frame: pd.DataFrame, names: Sequence[str], option: str) -> Non
 
 
 def with_columns(frame: pd.DataFrame, plain: Sequence[str], columns: Columns) -> pd.DataFrame:
-    """Choose the columns that a table shows.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        With all columns.
-    plain : sequence of str
-        Columns that are always shown, as are bounds of intervals.
-    columns : None, "all" or sequence of str
-        Further columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"estimate": [0.5], "df": [3], "ci95_lb": [0.4], "ci95_ub": [0.6]})
-    >>> with_columns(table, ["estimate"], None).columns.tolist()
-    ['estimate', 'ci95_lb', 'ci95_ub']
-    """
+    """Choose the columns that a table shows."""
     if columns == "all":
         return frame
     if isinstance(columns, str):
@@ -134,30 +72,7 @@ def with_columns(frame: pd.DataFrame, plain: Sequence[str], columns: Columns) ->
 
 
 def given_as(frame: pd.DataFrame, library: str) -> Any:
-    """Hand a table out as one of another library.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    library : {"pandas", "polars", "pyarrow"}
-
-    Returns
-    -------
-    pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        The same columns; only pandas has an index.
-
-    Raises
-    ------
-    ValueError
-        If the library is none of these.
-    ImportError
-        If it is not installed.
-
-    Examples
-    --------
-    >>> given_as(pd.DataFrame({"estimate": [0.5]}), "pyarrow").column_names
-    ['estimate']
-    """
+    """Hand a table out as one of another library."""
     if library not in LIBRARIES:
         raise ValueError(
             f"as_ must be one of {listed(LIBRARIES)}; got {library!r}{nearest(library, LIBRARIES)}"
@@ -189,22 +104,5 @@ def _parts(text: object) -> list[str | int]:
 
 
 def with_notes(table: pd.DataFrame, note: str) -> pd.DataFrame:
-    """Add a note to those that each row of a table has.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        With a column ``note``.
-    note : str
-        Empty for none.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Examples
-    --------
-    >>> with_notes(pd.DataFrame({"note": ["", "few errors"]}), "wide")["note"].tolist()
-    ['wide', 'few errors; wide']
-    """
+    """Add a note to those that each row of a table has."""
     return table.assign(note=["; ".join(filter(None, [own, note])) for own in table["note"]])

@@ -31,33 +31,7 @@ def html_of(
     notes: Sequence[str] = (),
     more: str = "",
 ) -> str:
-    """Lay a table of text out as HTML; all text is escaped.
-
-    Parameters
-    ----------
-    title : str
-        Stands above the table.
-    cells : pandas.DataFrame
-        Text, of as many rows as are to be shown.
-    numbers : collection of str
-        Columns that are set to the right.
-    n_rows : int, optional
-        How many rows there are in all.
-    notes : sequence of str
-        Stand below the title, one a line.
-    more : str
-        How to see the rest.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> page = html_of("A & B", pd.DataFrame({"x": ["<b>"]}), n_rows=3)
-    >>> "A &amp; B" in page, "&lt;b&gt;" in page, "and 2 more rows" in page
-    (True, True, True)
-    """
+    """Lay a table of text out as HTML; all text is escaped."""
     lines = [OUTER, f"<p><b>{html.escape(title)}</b></p>"]
     if notes:
         lines += ["<ul>", *(f"<li>{html.escape(note)}</li>" for note in notes[:NOTES])]

@@ -39,36 +39,7 @@ def check_interval(ci_prob: float, ci_kind: str) -> None:
 def chosen_methods(
     intervals: Intervals, known: Sequence[str], valid: Sequence[str], recommended: str
 ) -> tuple[str, ...]:
-    """Choose the methods whose intervals a table shows.
-
-    Parameters
-    ----------
-    intervals : None, "all" or sequence of str
-        The recommended interval, all that are valid, or those that are named.
-    known : sequence of str
-        Methods that can be named.
-    valid : sequence of str
-        Methods that ``"all"`` stands for.
-    recommended : str
-        Method of None; empty if no method is valid.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        If a method is unknown.
-
-    Examples
-    --------
-    >>> known = ["analytic", "bootstrap", "posterior"]
-    >>> chosen_methods("all", known, ["analytic", "posterior"], "posterior")
-    ('analytic', 'posterior')
-    >>> chosen_methods(None, known, ["analytic", "posterior"], "posterior")
-    ('posterior',)
-    """
+    """Choose the methods whose intervals a table shows."""
     if intervals is None:
         return (recommended,) if recommended else ()
     if isinstance(intervals, str):
@@ -87,37 +58,12 @@ def chosen_methods(
 
 
 def percent(ci_prob: float) -> str:
-    """A probability in words, as tables and plots have it.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.999)
-    ('95 %', '99.9 %')
-    """
+    """A probability in words, as tables and plots have it."""
     return f"{100 * ci_prob:g} %"
 
 
 def bound_names(school: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
-    """Names of the columns that hold the bounds of an interval.
-
-    Parameters
-    ----------
-    school : str
-        What the interval is of, such as ``"bootstrap"``; empty for a table with a row per school.
-    ci_kind : str
-        ``"eti"``, ``"hdi"``, or ``"ci"`` of an interval that is neither.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    lower, upper : str
-
-    Examples
-    --------
-    >>> bound_names("bootstrap", "eti", 0.95)
-    ('bootstrap_eti95_lb', 'bootstrap_eti95_ub')
-    """
+    """Names of the columns that hold the bounds of an interval."""
     name = "_".join(filter(None, [school, ci_kind + percent(ci_prob).split()[0]]))
     return f"{name}_lb", f"{name}_ub"
 
@@ -125,24 +71,7 @@ def bound_names(school: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
 def bound_columns(
     school: str, ci_kind: str, ci_prob: float, bounds: NDArray[np.floating]
 ) -> dict[str, NDArray[np.floating]]:
-    """Columns that hold the bounds of an interval.
-
-    Parameters
-    ----------
-    school, ci_kind, ci_prob
-        As in `bound_names`.
-    bounds : ndarray, shape (..., 2)
-        Lower and upper bounds.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (...)
-
-    Examples
-    --------
-    >>> bound_columns("", "hdi", 0.9, np.array([[0.1, 0.2]]))
-    {'hdi90_lb': array([0.1]), 'hdi90_ub': array([0.2])}
-    """
+    """Columns that hold the bounds of an interval."""
     lower, upper = bound_names(school, ci_kind, ci_prob)
     # The empty index makes a number of an array without dims.
     return {lower: bounds[..., 0][()], upper: bounds[..., 1][()]}

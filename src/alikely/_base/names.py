@@ -15,24 +15,7 @@ HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 
 
 def listed(names: Iterable[object], most: int = MOST) -> str:
-    """Names parted by commas; of many the first, and how many there are.
-
-    Parameters
-    ----------
-    names : iterable
-        What to list, in this order.
-    most : int
-        Number of names to show.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> listed(["a", "b"]), listed("abcde", most=2), listed([])
-    ('a, b', 'a, b, ... (5 in all)', 'none')
-    """
+    """Names parted by commas; of many the first, and how many there are."""
     texts = [str(name) for name in names]
     if len(texts) > most:
         return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
@@ -40,50 +23,14 @@ def listed(names: Iterable[object], most: int = MOST) -> str:
 
 
 def nearest(name: object, names: Iterable[object]) -> str:
-    """What a misspelt name was likely meant to be, as the end of a message.
-
-    Parameters
-    ----------
-    name : object
-        As given.
-    names : iterable
-        Those that there are.
-
-    Returns
-    -------
-    str
-        Empty where nothing is near.
-
-    Examples
-    --------
-    >>> nearest("Humann_1", ["human_1", "model_1"]), nearest("cat", ["human_1"])
-    ("; did you mean 'human_1'?", '')
-    """
+    """What a misspelt name was likely meant to be, as the end of a message."""
     texts = {str(entry).lower(): str(entry) for entry in names}
     found = difflib.get_close_matches(str(name).lower(), texts, n=1)
     return f"; did you mean {texts[found[0]]!r}?" if found else ""
 
 
 def visible(text: str, but: str = "") -> str:
-    r"""A text whose control characters are spelt out, so that it can be shown as it is.
-
-    Parameters
-    ----------
-    text : str
-        Such as a name of a user's file: an escape sequence in it would steer a terminal, a mark of
-        direction turn the line around.
-    but : str
-        Characters that are let through.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(visible("a\x1b[31m\u202eb"), visible("Zo\u00eb \U0001f43b"))
-    a\x1b[31m\u202eb Zoë 🐻
-    """
+    r"""A text whose control characters are spelt out, so that it can be shown as it is."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(

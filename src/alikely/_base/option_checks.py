@@ -18,27 +18,14 @@ COARSE = 1e-3
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
-    """By how much probabilities of this precision may miss the sum 1.
-
-    Examples
-    --------
-    >>> tolerance(np.dtype(np.float64)), tolerance(np.dtype(np.float16))
-    (1e-06, 0.001)
-    """
+    """By how much probabilities of this precision may miss the sum 1."""
     return COARSE if dtype.kind == "f" and dtype.itemsize < 8 else TOLERANCE
 
 
 def check_options(
     truth: ArrayLike, n_options: ArrayLike, n_questions: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right options and numbers of options, one for each question.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many as questions, one is no whole number, a question has fewer than two
-        options, or its right one is not among them.
-    """
+    """Right options and numbers of options, one for each question."""
     options, right = np.asarray(n_options), np.asarray(truth)
     for name, array, of in (("n_options", options, "iu"), ("truth", right, "iu")):
         if array.dtype.kind not in of:
@@ -71,15 +58,7 @@ def check_options(
 
 
 def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
-    """Refuse answers outside their options; -1 is none.
-
-    Raises
-    ------
-    TypeError
-        If answers are no whole numbers.
-    ValueError
-        If one is outside.
-    """
+    """Refuse answers outside their options; -1 is none."""
     if answers.dtype.kind not in "iu":
         raise TypeError(
             f"answers must be numbers of options, whole and from 0 (-1 for none), got "
@@ -98,27 +77,7 @@ def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
 def check_probabilities(
     values: NDArray[Any], n_options: NDArray[np.int64], at: Any = slice(None)
 ) -> NDArray[np.bool_]:
-    """Which questions each observer answered; refuses what are no probabilities.
-
-    Parameters
-    ----------
-    values : ndarray, shape (observer, question, option)
-        NaN throughout where a question was not answered.
-    n_options : ndarray of int, shape (question,)
-        Beyond them probabilities must be 0.
-    at : slice or ndarray of int
-        Numbers of these questions among all, for messages.
-
-    Returns
-    -------
-    ndarray of bool, shape (observer, question)
-
-    Raises
-    ------
-    ValueError
-        If probabilities are negative, NaN in part, beyond the options of a question, or do not sum
-        to 1.
-    """
+    """Which questions each observer answered; refuses what are no probabilities."""
     if values.dtype.kind != "f":
         raise ValueError(
             f"probabilities must be floats, got {values.dtype}; answers have the shape (observer, "

@@ -26,19 +26,7 @@ def workers() -> int:
 
 @contextlib.contextmanager
 def at_most(n_workers: int | None) -> Iterator[None]:
-    """Work with so many workers; on all cores if not given.
-
-    Raises
-    ------
-    ValueError
-        If there would be none.
-
-    Examples
-    --------
-    >>> with at_most(1):
-    ...     workers()
-    1
-    """
+    """Work with so many workers; on all cores if not given."""
     global _workers
     if n_workers is None:
         yield
@@ -56,11 +44,7 @@ def at_most(n_workers: int | None) -> Iterator[None]:
 
 @functools.cache
 def products() -> ThreadpoolController:
-    """The libraries that work matrix products out.
-
-    Found once: to look through all that a process has loaded takes longer than a small piece of
-    work.
-    """
+    """The libraries that work matrix products out."""
     # Its libraries are its own, and are there once it is.
     import scipy.linalg  # noqa: F401
 
@@ -68,11 +52,7 @@ def products() -> ThreadpoolController:
 
 
 def in_parallel(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-    """Call ``function(*job)`` for each job and yield the results in order.
-
-    NumPy releases the interpreter's lock in what this package runs here (random numbers, matrix
-    products), so threads serve; `joblib.parallel_config` chooses another backend.
-    """
+    """Call ``function(*job)`` for each job and yield the results in order."""
     # One thread per product: the jobs themselves fill the cores.
     with products().limit(limits=1, user_api="blas"):
         done = joblib.Parallel(n_jobs=_workers, prefer="threads", return_as="generator")(

@@ -10,11 +10,7 @@ RandomState = int | np.random.Generator | np.random.SeedSequence | None
 
 
 def seed_sequence(rng: RandomState) -> np.random.SeedSequence:
-    """Turn what a user passed as ``rng`` into a seed sequence to spawn from.
-
-    A `numpy.random.Generator` is advanced, so that two calls with the same one differ. A
-    `numpy.random.SeedSequence` is copied, so that the same one gives the same draws again.
-    """
+    """Turn what a user passed as ``rng`` into a seed sequence to spawn from."""
     if isinstance(rng, np.random.Generator):
         return np.random.SeedSequence([int(word) for word in rng.integers(0, 2**32, 4)])
     if isinstance(rng, np.random.SeedSequence):

@@ -20,29 +20,7 @@ def within(
     high: ArrayLike = 1.0,
     slack: ArrayLike | None = None,
 ) -> NDArray[Any]:
-    """Bring values back into their range where only rounding carried them out of it.
-
-    Parameters
-    ----------
-    values : array_like
-        Numbers; NaN stays NaN.
-    low, high : array_like
-        Bounds of the range. Default: those of a probability.
-    slack : array_like, optional
-        Largest rounding error. Values farther outside are returned unchanged, so that a fault
-        remains visible. Default: `ROUNDING`, and as many units in the last place of single
-        precision.
-
-    Returns
-    -------
-    ndarray
-        Of the shape and type of `values`.
-
-    Examples
-    --------
-    >>> within([-1e-17, 0.5, 1 + 2**-52, 1.1]).tolist()
-    [0.0, 0.5, 1.0, 1.1]
-    """
+    """Bring values back into their range where only rounding carried them out of it."""
     array = np.asarray(values)
     outside = (array < low) | (array > high)
     if not outside.any():

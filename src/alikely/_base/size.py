@@ -37,25 +37,7 @@ MOST_NUMBERS = 100_000_000
 
 
 def memory_limit() -> int:
-    """Bytes that a piece of work may take.
-
-    Returns
-    -------
-    int
-        What the environment variable ``ALIKELY_MEMORY`` says (such as ``40GB``); else three
-        quarters of the memory that is free: of the machine, of the control group, and of what the
-        process may use, whichever is least.
-
-    Raises
-    ------
-    ValueError
-        If the variable says no size.
-
-    Examples
-    --------
-    >>> memory_limit() > 0
-    True
-    """
+    """Bytes that a piece of work may take."""
     said = os.environ.get(VARIABLE, "").strip()
     if said:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", said.upper())
@@ -88,13 +70,7 @@ def _of_process() -> float:
 
 
 def byte_text(n_bytes: float) -> str:
-    """A size in words.
-
-    Examples
-    --------
-    >>> byte_text(180e9), byte_text(1500), byte_text(7.3e15)
-    ('180 GB', '1.5 kB', '7,300 TB')
-    """
+    """A size in words."""
     for size, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n_bytes >= size:
             value = n_bytes / size
@@ -103,29 +79,7 @@ def byte_text(n_bytes: float) -> str:
 
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse work that would take more memory than there is, before it begins.
-
-    Parameters
-    ----------
-    n_bytes : float
-        What it takes at most.
-    what : str
-        Its numbers, such as ``4,498,500 pairs x 10,000 replicates``.
-    remedy : str
-        What one can do instead.
-
-    Raises
-    ------
-    MemoryError
-        If it takes more than `memory_limit`.
-
-    Examples
-    --------
-    >>> check_memory(1e18, "a billion of each", "choose fewer")
-    ... # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    MemoryError: a billion of each: 1,000,000 TB of memory, and ...
-    """
+    """Refuse work that would take more memory than there is, before it begins."""
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(
@@ -135,36 +89,12 @@ def check_memory(n_bytes: float, what: str, remedy: str) -> None:
 
 
 def check_array(n: int, n_entries: int, what: str, remedy: str) -> None:
-    """Refuse an array of replicates by entries, in float32, that memory does not hold.
-
-    Parameters
-    ----------
-    n, n_entries : int
-        Its replicates, draws, or the like, and its entries.
-    what, remedy : str
-        What there are `n` of, and what one can do instead.
-
-    Raises
-    ------
-    MemoryError
-        As from `check_memory`.
-
-    Examples
-    --------
-    >>> check_array(10_000, 72, "replicates", "ask for fewer")
-    """
+    """Refuse an array of replicates by entries, in float32, that memory does not hold."""
     check_memory(FLOAT32 * n * n_entries, f"{n_entries:,} entries x {n:,} {what}", remedy)
 
 
 def check_total(numbers: dict[str, int]) -> None:
-    """Refuse numbers of replicates that nobody can wait for (`ValueError`).
-
-    Examples
-    --------
-    >>> check_total({"n_permutations": 10**12})
-    Traceback (most recent call last):
-    ValueError: n_permutations must be at most 100,000,000, got 1,000,000,000,000
-    """
+    """Refuse numbers of replicates that nobody can wait for (`ValueError`)."""
     for name, number in numbers.items():
         if number > MOST_NUMBERS:
             raise ValueError(f"{name} must be at most {MOST_NUMBERS:,}, got {number:,}")

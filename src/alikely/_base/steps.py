@@ -76,14 +76,7 @@ def own_bar(shown: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def step(what: str) -> Iterator[None]:
-    """A step: its name and its seconds go to the log.
-
-    Examples
-    --------
-    >>> with step("add"):
-    ...     print(1 + 1)
-    2
-    """
+    """A step: its name and its seconds go to the log."""
     LOG.info("%s ...", what)
     began = time.perf_counter()
     told = list(_watchers)
@@ -101,15 +94,7 @@ def step(what: str) -> Iterator[None]:
 
 
 def tracked[T](pieces: Iterable[T], total: int) -> Iterator[T]:
-    """The same pieces; whoever watches is told how many there have been.
-
-    Where nobody watches, the log is told once in a step if the rest will take minutes.
-
-    Examples
-    --------
-    >>> list(tracked("ab", 2))
-    ['a', 'b']
-    """
+    """The same pieces; whoever watches is told how many there have been."""
     began = time.perf_counter()
     for done, piece in enumerate(pieces, start=1):
         for watcher in _watchers:
@@ -131,13 +116,7 @@ def _foretell(seconds: float, done: int, total: int) -> None:
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
-
-    Examples
-    --------
-    >>> duration(42), duration(840), duration(30_000)
-    ('42 s', '14 min', '8 h')
-    """
+    """A time in words."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.0f} h"

@@ -14,18 +14,7 @@ MATTER = ("numpy", "scipy", "pandas", "xarray", "numba", "pymc", "pytensor", "nu
 
 
 def versions() -> dict[str, str]:
-    """Versions by name: alikely, Python with its system, and what results hang on.
-
-    Returns
-    -------
-    dict of str to str
-        "not installed" where something is not.
-
-    Examples
-    --------
-    >>> list(versions())[:3]
-    ['alikely', 'Python', 'numpy']
-    """
+    """Versions by name: alikely, Python with its system, and what results hang on."""
     system = f"{platform.system()} {platform.machine()}"
     found = {"alikely": alikely.__version__, "Python": f"{platform.python_version()}, {system}"}
     for name in MATTER:

@@ -502,24 +502,7 @@ def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
 
 
 def layout_of(tree: xr.DataTree) -> xr.Dataset:
-    """Labels of the entries of a cohort fit, and the answers in each row.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `fit_cohort`, or of `alikely.models.cohort` by any sampler.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``machine, condition, dataset, condition_of_entry`` (entry); ``entry_of_row, n_humans,
-        n_right, shown, right`` (row); ``dataset_of_condition`` (human_condition).
-
-    Raises
-    ------
-    ValueError
-        If the tree is no cohort fit.
-    """
+    """Labels of the entries of a cohort fit, and the answers in each row."""
     if "constant_data" not in tree.children or "machine_of_entry" not in tree["constant_data"]:
         raise ValueError("this tree is no cohort fit; make one with alikely.fit_cohort")
     data = tree["constant_data"].to_dataset()

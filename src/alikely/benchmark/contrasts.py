@@ -60,26 +60,7 @@ def machine_scores(
     level: str,
     groups: str | Mapping[str, str] | None = None,
 ) -> tuple[list[str], NDArray[np.float64], Decomposition]:
-    """Machines with a score and an error, or groups of them.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population, level
-        As in `alikely.benchmark.Benchmark.differences`.
-    groups : str or mapping of str to str, optional
-        As in `alikely.benchmark.Benchmark.group_differences`.
-
-    Returns
-    -------
-    list of str, ndarray of shape (machine,), Decomposition
-        Names, scores and their variances.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two, or an option is unknown.
-    """
+    """Machines with a score and an error, or groups of them."""
     one_of("population", population, POPULATIONS)
     parts = scores.decomposition(level)
     systems = scores.estimates["system"].values.tolist()
@@ -103,23 +84,7 @@ def machine_scores(
 def machine_draws(
     scores: Benchmark, population: Population, level: str = OVERALL
 ) -> NDArray[np.float64]:
-    """Bootstrap replicates of the scores of the machines.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population, level
-        As in `alikely.benchmark.Benchmark.differences`.
-
-    Returns
-    -------
-    ndarray, shape (replicate, machine)
-
-    Raises
-    ------
-    ValueError
-        If there is no bootstrap, or an option is unknown.
-    """
+    """Bootstrap replicates of the scores of the machines."""
     systems = scores.estimates["system"].values.tolist()
     columns = [systems.index(name) for name in scores.models]
     return scores.draws("bootstrap", population, level)[:, columns]
@@ -181,27 +146,7 @@ def group_means(
 def group_weights(
     names: Sequence[str], groups: Mapping[str, str]
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Weights of systems in the unweighted means of groups of them.
-
-    Parameters
-    ----------
-    names, groups
-        As in `group_means`.
-
-    Returns
-    -------
-    list of str, ndarray of shape (group, system)
-
-    Raises
-    ------
-    ValueError
-        As in `group_means`.
-
-    Examples
-    --------
-    >>> group_weights(["a", "b", "c"], {"a": "x", "b": "x", "c": "y"})[1].tolist()
-    [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
-    """
+    """Weights of systems in the unweighted means of groups of them."""
     unknown = [name for name in groups if name not in names]
     if unknown:
         raise ValueError(
@@ -216,13 +161,7 @@ def group_weights(
 
 
 def require_differences(names: Sequence[str], parts: Decomposition, population: Population) -> None:
-    """Refuse systems that gave the same answers.
-
-    Raises
-    ------
-    ValueError
-        If there are such.
-    """
+    """Refuse systems that gave the same answers."""
     found = spread(parts, pair_contrasts(len(names)), population)
     if found.alike.any():
         j, k = (side[found.alike][0] for side in np.triu_indices(len(names), 1))
@@ -241,38 +180,7 @@ def difference_table(
     ci_prob: float = 0.95,
     limit: float = np.inf,
 ) -> pd.DataFrame:
-    """All differences of scores, with intervals one by one and intervals that hold at once.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the systems.
-    estimates : ndarray, shape (system,)
-        Scores.
-    parts : Decomposition
-        Of these systems.
-    population : {"images", "humans", "crossed"}
-    expected : float
-        Standard deviation of differences that is expected without data.
-    ci_prob : float
-        In (0, 1).
-    limit : float
-        Largest possible difference, which no interval exceeds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair: ``system, other, difference``; ``centre, se, df`` of the intervals;
-        ``pointwise`` interval and ``p_value``, of this difference had it alone been asked for;
-        ``simultaneous`` interval and ``p_value_simultaneous``, for all pairs at once (the
-        studentised range; each with its degrees of freedom, at most those of the mean variance),
-        which is below ``1 - ci_prob`` where the interval is without 0, as ``p_value`` with the
-        pointwise one; ``p_value_bh``, adjusted by Benjamini and Hochberg; ``p_positive``: the
-        probability that the true difference is above 0, from a normal prior whose standard
-        deviation is learned (`alikely.benchmark.probability.scales_of_differences`). It is
-        calibrated over varied populations and too high where all scores are nearly equal, which
-        ``note`` explains.
-    """
+    """All differences of scores, with intervals one by one and intervals that hold at once."""
     n = len(names)
     j, k = np.triu_indices(n, k=1)
     contrasts = pair_contrasts(n)
@@ -406,31 +314,7 @@ def pairwise_differences(
 def contrast_weights(
     scores: Benchmark, first: str | Sequence[str], second: str | Sequence[str] | None
 ) -> dict[str, float]:
-    """Weights of a mean of scores, or of the difference between two.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    first, second : str or sequence of str
-        As in `alikely.benchmark.Benchmark.contrast`.
-
-    Returns
-    -------
-    dict of str to float
-        Of the systems that take part, whose weight is not 0.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, named twice or missing, or both sides are the same.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
-    >>> contrast_weights(scores, "model_1", ["model_2", "model_3"])
-    {'model_1': 1.0, 'model_2': -0.5, 'model_3': -0.5}
-    """
+    """Weights of a mean of scores, or of the difference between two."""
     known = scores.estimates["system"].values.tolist()
     weights: dict[str, float] = {}
     for sign, given in ((1.0, first), (-1.0, second)):
@@ -463,26 +347,7 @@ def score_contrast(
     ci_kind: CiKind,
     intervals: Intervals,
 ) -> pd.DataFrame:
-    """Weighted sum of scores, by the recommended method or others.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    weights : mapping of str to float
-        Weight of each system that takes part.
-    population, level, rope, ci_prob, ci_kind, intervals
-        As in `alikely.benchmark.Benchmark.contrast`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `alikely.benchmark.Benchmark.contrast`.
-
-    Raises
-    ------
-    ValueError
-        If an option is out of range.
-    """
+    """Weighted sum of scores, by the recommended method or others."""
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
     methods = methods_shown(scores, population, intervals)

@@ -143,27 +143,7 @@ def cohort_contrasts(
 def contrast_table(
     draws: xr.Dataset, covariate: str, ci_prob: float, ci_kind: CiKind
 ) -> pd.DataFrame:
-    """Differences between the values of a covariate, of each quantity.
-
-    Parameters
-    ----------
-    draws : xarray.Dataset, dims (chain, draw, covariate)
-        As from `cohort_effects`.
-    covariate : str
-        The dim of the values.
-    ci_prob, ci_kind
-        As in `cohort_contrasts`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As in `cohort_contrasts`.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two values.
-    """
+    """Differences between the values of a covariate, of each quantity."""
     chosen = draws[covariate].values.tolist()
     if len(chosen) < 2:
         raise ValueError(f"a contrast needs at least 2 values of {covariate!r}, got {chosen}")
@@ -187,25 +167,7 @@ def contrast_table(
 
 
 def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
-    """Values of a covariate in a fit.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        With a group ``covariates``.
-    covariate : str
-        Its column.
-
-    Returns
-    -------
-    xarray.DataArray
-        Of each machine, condition or person.
-
-    Raises
-    ------
-    ValueError
-        If there is no such covariate.
-    """
+    """Values of a covariate in a fit."""
     group = tree["covariates"].to_dataset() if "covariates" in tree.children else xr.Dataset()
     known = [str(name) for name in group.data_vars]
     if covariate not in known:
@@ -219,26 +181,7 @@ def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
 def chosen_values(
     effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any] | None
 ) -> list[Any]:
-    """Values of a covariate to compare, all groups or the ends of its numbers if not given.
-
-    Parameters
-    ----------
-    effect : xarray.DataArray
-        Draws of its effect.
-    column : xarray.DataArray
-        As from `covariate_values`.
-    values : sequence, optional
-        As in `cohort_effects`.
-
-    Returns
-    -------
-    list
-
-    Raises
-    ------
-    ValueError
-        If one is no group of the covariate, or no number.
-    """
+    """Values of a covariate to compare, all groups or the ends of its numbers if not given."""
     name = str(column.name)
     if name in effect.dims:
         known = effect[name].values.tolist()
@@ -259,21 +202,7 @@ def chosen_values(
 
 
 def effect_at(effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any]) -> Floats:
-    """Draws of what a covariate adds at some of its values.
-
-    Parameters
-    ----------
-    effect : xarray.DataArray
-        Draws of the effect of each group, or of one unit of a numeric column.
-    column : xarray.DataArray
-        As from `covariate_values`.
-    values : sequence
-        Groups or numbers.
-
-    Returns
-    -------
-    ndarray, shape (chain, draw, value)
-    """
+    """Draws of what a covariate adds at some of its values."""
     name = str(column.name)
     if name in effect.dims:
         at = [effect[name].values.tolist().index(value) for value in values]

@@ -67,26 +67,7 @@ WAVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]])
 
 
 class Decomposition(NamedTuple):
-    """Scores of systems at one level, and the parts of their variance.
-
-    Each part but `images` is a matrix whose quadratic form is that part for a contrast of scores.
-
-    Attributes
-    ----------
-    score : ndarray, shape (system,)
-        About which intervals lie: with something added to each cell; of labels with chance
-        agreement over different joint errors. NaN without any value.
-    images : ndarray, shape (system, image)
-        Influence of each image.
-    invented : ndarray, shape (system, system)
-        Variance of the trials that were added.
-    people : ndarray, shape (system, system)
-        Variance between people; NaN where there are too few.
-    shared : ndarray, shape (system, system)
-        The part of it that images count too: noise of single answers.
-    df_people : ndarray, shape (system,)
-        Degrees of freedom of the variance between people.
-    """
+    """Scores of systems at one level, and the parts of their variance."""
 
     score: Floats
     images: Floats
@@ -97,17 +78,7 @@ class Decomposition(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Variance of contrasts of scores, and its degrees of freedom.
-
-    Attributes
-    ----------
-    variance, df : ndarray, shape (contrast,)
-    people : ndarray, shape (contrast,)
-        Variance between people with the noise of their answers; crossed without a quarter of it,
-        at least 0.
-    alike : ndarray of bool, shape (contrast,)
-        No image tells the two sides apart: what is left is of the trials that were added.
-    """
+    """Variance of contrasts of scores, and its degrees of freedom."""
 
     variance: Floats
     df: Floats
@@ -116,20 +87,7 @@ class Spread(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A score over its ceiling.
-
-    Attributes
-    ----------
-    ratio : float
-        Of the centres.
-    se : float
-        By the delta method.
-    lower, upper : float
-        Fieller's bounds [F54]_, with the degrees of freedom of the score less that share of the
-        ceiling; those of Student where Fieller's have no end.
-    bounded : bool
-        Fieller's have ends: the ceiling can be told from 0.
-    """
+    """A score over its ceiling."""
 
     ratio: float
     se: float
@@ -139,52 +97,12 @@ class Share(NamedTuple):
 
 
 def added_count(n_blocks: float, n_humans: float) -> float:
-    """What is added to each of the four cells of a pair.
-
-    Parameters
-    ----------
-    n_blocks : float
-        Blocks of data set and condition with images of their own that a score is a mean over.
-    n_humans : float
-        Humans of a data set.
-
-    Returns
-    -------
-    float
-        ``.5 / sqrt(n_blocks sqrt(n_humans))``, at least .1: of one pair what a posterior of the
-        cells adds, less where a mean over many would gather the bias of each.
-
-    Examples
-    --------
-    >>> round(added_count(1, 1), 3), round(added_count(1, 4), 3), added_count(46, 4)
-    (0.5, 0.354, 0.1)
-    """
+    """What is added to each of the four cells of a pair."""
     return max(LEAST, MOST / float(np.sqrt(n_blocks * np.sqrt(n_humans))))
 
 
 def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats, Floats, Floats]:
-    """Values of the pairs of a block, and what each trial and each added trial does to them.
-
-    Parameters
-    ----------
-    block : Block
-    metric : Metric
-    added : float
-        To each cell of metrics of the four cells. Of others nothing is added: the influences of
-        an entry are taken ``sqrt(n / (n - 1))`` as large, `n` the joint errors of labels, the
-        trials with any error of rows, as variances of few are; chance agreement of labels is taken
-        over different joint errors, where there are two (of one that disagrees it is 0).
-
-    Returns
-    -------
-    value : ndarray, shape (pair,)
-        NaN where there are no trials, or a metric to whose counts nothing is added is undefined.
-    slopes : ndarray, shape (pair, trial)
-        Change of each value with the weight of each trial; 0 where a value is NaN.
-    waves : ndarray, shape (pair, 4)
-        The same for added trials of any pattern: mean, and what hangs on the right or wrong
-        answer of the first observer, of the second, and on their product (each of them +-1).
-    """
+    """Values of the pairs of a block, and what each trial and each added trial does to them."""
     shares = block.shares()
     if metric.counts == "correctness":
         if block.chosen:
@@ -214,26 +132,7 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
 def invented_spread(
     weights: Floats, waves: Floats, a: NDArray[np.intp], b: NDArray[np.intp], added: float
 ) -> Floats:
-    """Covariance of scores from the trials added to one block.
-
-    They are ``4 added`` trials on which all answer independently, right half of the time, and a
-    fifth as many that all get right or all get wrong.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (system, pair)
-        Of the pairs of the block in each score.
-    waves : ndarray, shape (pair, 4)
-        As from `block_influence`.
-    a, b : ndarray of int, shape (pair,)
-        Observers of each pair.
-    added : float
-        As in `block_influence`.
-
-    Returns
-    -------
-    ndarray, shape (system, system)
-    """
+    """Covariance of scores from the trials added to one block."""
     n_observers = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
     first, second = (np.eye(n_observers)[side] for side in (a, b))
     features = [
@@ -261,22 +160,7 @@ def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats
 
 
 def spread(parts: Decomposition, contrasts: Floats, population: Population) -> Spread:
-    """Variance of contrasts of scores for new images, new people, or both.
-
-    Parameters
-    ----------
-    parts : Decomposition
-    contrasts : ndarray, shape (contrast, system)
-        Weights of the systems, 0 for those that take no part.
-    population : {"images", "humans", "crossed"}
-        What is thought of as drawn anew.
-
-    Returns
-    -------
-    Spread
-        NaN where a system that takes part has no score, or too few people. Crossed: images, plus
-        what people add beyond what images count already [CGM11]_, if anything.
-    """
+    """Variance of contrasts of scores for new images, new people, or both."""
     involved = contrasts != 0
     influence = contrasts @ parts.images
     n_images = influence.shape[1]
@@ -307,18 +191,7 @@ def _form(contrasts: Floats, matrix: Floats) -> Floats:
 
 
 def joint_covariance(parts: Decomposition, population: Population) -> Floats:
-    """Covariance of the scores of all systems, for statements about several of them at once.
-
-    Parameters
-    ----------
-    parts : Decomposition
-    population : {"images", "humans", "crossed"}
-
-    Returns
-    -------
-    ndarray, shape (system, system)
-        Crossed with the positive part of what people add; NaN as from `spread`.
-    """
+    """Covariance of the scores of all systems, for statements about several of them at once."""
     n_images = parts.images.shape[1]
     images = n_images / max(n_images - 1, 1) * parts.images @ parts.images.T + parts.invented
     absent = np.isnan(parts.score)
@@ -345,47 +218,14 @@ def student_bounds(
     ci_prob: float,
     limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Floats:
-    """Bounds of Student's intervals: shape (..., 2).
-
-    Parameters
-    ----------
-    centre, variance, df : ndarray, shape (...)
-    ci_prob : float
-        In (0, 1).
-    limits : (float, float)
-        Range of the true values, which no interval leaves.
-
-    Returns
-    -------
-    ndarray, shape (..., 2)
-
-    Examples
-    --------
-    >>> student_bounds(np.array(0.5), np.array(0.01), np.array(3.0), 0.95).round(3).tolist()
-    [0.182, 0.818]
-    """
+    """Bounds of Student's intervals: shape (..., 2)."""
     half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
     # The part of the interval in the range has the same coverage.
     return np.clip(np.stack([centre - half, centre + half], axis=-1), *limits)
 
 
 def pooled_df(found: Spread, parts: Decomposition, population: Population) -> Floats:
-    """Degrees of freedom of differences that are judged together.
-
-    Parameters
-    ----------
-    found : Spread
-        Of the differences.
-    parts : Decomposition
-        That they are of.
-    population : {"images", "humans", "crossed"}
-
-    Returns
-    -------
-    ndarray, shape (contrast,)
-        Those of each, at most Satterthwaite's of the mean variance, by people alone: the largest
-        of many differences is often one whose own variance came out small.
-    """
+    """Degrees of freedom of differences that are judged together."""
     known = np.isfinite(found.people) & (found.people > 0)
     if population == "images" or not known.any():
         return found.df
@@ -395,28 +235,7 @@ def pooled_df(found: Spread, parts: Decomposition, population: Population) -> Fl
 
 
 def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats:
-    """Critical values of all differences of systems at once.
-
-    The level of one comparison is that of the studentised range [T49]_ of so many normal means.
-
-    Parameters
-    ----------
-    df : ndarray, shape (contrast,)
-        Degrees of freedom of each difference.
-    n_systems : int
-    ci_prob : float
-        Probability that all intervals hold, in (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (contrast,)
-        In standard errors.
-
-    Examples
-    --------
-    >>> largest_of_differences(np.full(3, np.inf), 3, 0.95).round(3).tolist()
-    [2.344, 2.344, 2.344]
-    """
+    """Critical values of all differences of systems at once."""
     range_ = stats.studentized_range.ppf(ci_prob, n_systems, np.inf)
     return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
 
@@ -428,22 +247,7 @@ def share_of_ceiling(
     population: Population,
     ci_prob: float,
 ) -> Share:
-    """Score over its ceiling, neither clipped nor made absolute.
-
-    Parameters
-    ----------
-    parts : Decomposition
-    system, ceiling : int
-        Positions.
-    population : {"images", "humans", "crossed"}
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    Share
-        NaN where the ceiling is not above 0.
-    """
+    """Score over its ceiling, neither clipped nor made absolute."""
     two = only(parts, [system, ceiling])
     r, c = two.score
     if not c > 0:
@@ -475,19 +279,7 @@ def only(parts: Decomposition, systems: Sequence[int]) -> Decomposition:
 
 
 def mapped(parts: Decomposition, weights: Floats) -> Decomposition:
-    """Decomposition of weighted means of the systems, such as of groups of them.
-
-    Parameters
-    ----------
-    parts : Decomposition
-        Without systems that have no score.
-    weights : ndarray, shape (mean, system)
-
-    Returns
-    -------
-    Decomposition
-        With the fewest degrees of freedom of any system in a mean.
-    """
+    """Decomposition of weighted means of the systems, such as of groups of them."""
     w = weights
     return Decomposition(
         w @ parts.score,
@@ -500,31 +292,13 @@ def mapped(parts: Decomposition, weights: Floats) -> Decomposition:
 
 
 def pair_contrasts(n_systems: int) -> Floats:
-    """Weights of the differences of all pairs: (pair, system), in the order of `np.triu_indices`.
-
-    Examples
-    --------
-    >>> pair_contrasts(3).astype(int).tolist()
-    [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
-    """
+    """Weights of all pairwise differences: (pair, system), in the order of `np.triu_indices`."""
     j, k = np.triu_indices(n_systems, 1)
     return np.eye(n_systems)[j] - np.eye(n_systems)[k]
 
 
 def normal_deviates(parts: Decomposition, population: Population) -> Floats:
-    """Normal deviates as unlikely as the standardised differences of all pairs of systems.
-
-    Parameters
-    ----------
-    parts : Decomposition
-        Of these systems only.
-    population : {"images", "humans", "crossed"}
-
-    Returns
-    -------
-    ndarray, shape (system, system)
-        Row less column; each with its own degrees of freedom, at most those of the mean variance.
-    """
+    """Normal deviates as unlikely as the standardised differences of all pairs of systems."""
     n = len(parts.score)
     contrasts = pair_contrasts(n)
     found = spread(parts, contrasts, population)

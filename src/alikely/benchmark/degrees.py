@@ -28,27 +28,7 @@ NOISE = 0.25
 
 
 def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people: int) -> float:
-    """Degrees of freedom of a variance between people who take part in several data sets [S46]_.
-
-    Parameters
-    ----------
-    crowds : sequence of (ndarray of int, float)
-        People of each data set, and its weight in the score.
-    n_people : int
-        Of all data sets.
-
-    Returns
-    -------
-    float
-        ``H - 1`` of the same `H` people everywhere, ``D (H - 1)`` of different ones in each of
-        `D`; NaN where a data set has fewer than two.
-
-    Examples
-    --------
-    >>> one, other = np.arange(4), np.arange(4, 8)
-    >>> degrees_of_people([(one, 0.5), (one, 0.5)], 4), degrees_of_people([(one, 1), (other, 1)], 8)
-    (3.0, 6.0)
-    """
+    """Degrees of freedom of a variance between people who take part in several data sets [S46]_."""
     matrix = np.zeros((n_people, n_people))
     for people, weight in crowds:
         n = len(people)
@@ -62,23 +42,7 @@ def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people
 
 
 def degrees_of_images(influence: Floats) -> Floats:
-    """Degrees of freedom of a sum of squared influences of images [S46]_.
-
-    Parameters
-    ----------
-    influence : ndarray, shape (..., image)
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Few where few images carry it; infinite where all do alike; NaN of no influence at all.
-
-    Examples
-    --------
-    >>> one = np.r_[1.0, np.zeros(99)]
-    >>> degrees_of_images(np.stack([one, np.ones(100)])).round(2).tolist()
-    [2.02, inf]
-    """
+    """Degrees of freedom of a sum of squared influences of images [S46]_."""
     square = influence**2
     total, n = square.sum(axis=-1), influence.shape[-1]
     excess = (square**2).sum(axis=-1) - total**2 / n
@@ -90,31 +54,7 @@ def degrees_of_images(influence: Floats) -> Floats:
 def crossed_degrees(
     images: Floats, people: Floats, both: Floats, df_images: Floats, df_people: Floats
 ) -> Floats:
-    """Degrees of freedom of a variance over new images and new people: the fewer of two.
-
-    Satterthwaite's [S46]_ are too many where few people differ much, and by chance do not seem to;
-    by Howe's [H74]_ the squares of both half widths add up, at 95 % whatever is asked for.
-
-    Parameters
-    ----------
-    images, people, both : ndarray, shape (...)
-        Variance over images, between people, and what these have in common: noise of answers.
-    df_images, df_people : ndarray, shape (...)
-        Degrees of freedom; NaN of images that have no influence.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        At least the fewer of `df_images` and `df_people`.
-
-    Examples
-    --------
-    People who do not differ, and people who are all that differs:
-
-    >>> one = np.ones(2)
-    >>> crossed_degrees(2 * one, np.array([0.2, 90]), one, 90 * one, 2 * one).round(1)
-    array([90.,  2.])
-    """
+    """Degrees of freedom of a variance over new images and new people: the fewer of two."""
     # Without influence no image tells anything: people alone.
     known = np.nan_to_num(df_images, nan=np.inf)
     added = np.maximum(people - both, 0.0)

@@ -182,30 +182,7 @@ def _of_judge(
 def partial_correlation(
     agreement: Floats, score: Floats, accuracy: Floats, influence: Floats | None = None
 ) -> tuple[float, float]:
-    """Partial correlation of agreement and score given accuracy, freed of the noise of questions.
-
-    Parameters
-    ----------
-    agreement, score, accuracy : ndarray, shape (candidate,)
-        Of each candidate.
-    influence : ndarray, shape (2, candidate, question), optional
-        Influence of each question on agreement and accuracy, as summed to their errors; none for
-        the plain partial correlation.
-
-    Returns
-    -------
-    partial : float
-        In [-1, 1]; NaN where no variance is left beside the noise, or not enough for that.
-    noise : float
-        Share of the variance of agreements that is noise.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> accuracy, rest = rng.normal(size=(2, 2000))
-    >>> partial_correlation(accuracy + rest, accuracy + rest, accuracy)[0]
-    1.0
-    """
+    """Noise-corrected partial correlation of agreement and score given accuracy."""
     covariance = np.cov(np.stack([agreement, accuracy, score]))
     observed = covariance[0, 0]
     if influence is not None:

@@ -35,22 +35,7 @@ SURE, NEARLY_ONE = 0.8, 0.9
 
 
 class Latent(NamedTuple):
-    """A correlation freed of noise.
-
-    Attributes
-    ----------
-    pearson : float
-        Of the scores as they are.
-    reliability, reliability_other : float
-        Share of the variance of either's scores over machines that is no noise; may be below 0.
-    correlation : float
-        The correlation over the root of both; may be beyond 1. NaN without reliable variance.
-    lower, upper : float
-        Of the machines that these are a sample of; infinite where a reliability cannot be told
-        from 0.
-    note : str
-        What cannot be trusted, and why.
-    """
+    """A correlation freed of noise."""
 
     pearson: float
     reliability: float
@@ -62,22 +47,7 @@ class Latent(NamedTuple):
 
 
 def score_noise(parts: Decomposition) -> tuple[float, float]:
-    """Noise of scores that tells machines apart, for new images and new people.
-
-    Parameters
-    ----------
-    parts : Decomposition
-        Of machines only, all with a score.
-
-    Returns
-    -------
-    variance : float
-        Mean variance of a score less the mean of all; what all share moves no correlation. What
-        people add is summed over machines before its positive part is taken. NaN where people are
-        too few.
-    df : float
-        Its degrees of freedom.
-    """
+    """Noise of scores that tells machines apart, for new images and new people."""
     n, n_images = parts.images.shape
     centre = np.eye(n) - 1 / n
     square = ((centre @ parts.images) ** 2).sum(axis=0)
@@ -98,36 +68,7 @@ def latent_correlation(
     noise_other: tuple[float, float],
     ci_prob: float = 0.95,
 ) -> Latent:
-    """Correlation of two sets of scores with attenuation removed [S04]_.
-
-    Parameters
-    ----------
-    x, y : ndarray, shape (machine,)
-        Scores in two data sets, of at least 4 machines.
-    noise, noise_other : (float, float)
-        As from `score_noise`; errors of the two are taken as independent.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    Latent
-
-    Notes
-    -----
-    The interval holds every correlation ``r`` at which ``cov(x, y) - r sqrt(v w)``, with `v` and
-    `w` the reliable variances, is within its error of 0 [F54]_: what single machines do to it,
-    and how well the noise is known, with Student's quantile. Measured with 20 machines: holds the
-    truth in .93 to .98 of benchmarks, but where it is 1 and reliabilities near .9 in .83 only,
-    which `note` says there.
-
-    Examples
-    --------
-    >>> x, y = np.array([0.1, 0.2, 0.3, 0.4, 0.5]), np.array([0.2, 0.1, 0.35, 0.4, 0.45])
-    >>> found = latent_correlation(x, y, (0.005, 20), (0.005, 20))
-    >>> round(found.pearson, 2), round(found.reliability, 2), round(found.correlation, 2)
-    (0.87, 0.8, 1.11)
-    """
+    """Correlation of two sets of scores with attenuation removed [S04]_."""
     n = len(x)
     x, y = x - x.mean(), y - y.mean()
     raw = np.array([x @ x, y @ y, x @ y]) / (n - 1)
@@ -173,22 +114,7 @@ def latent_correlation(
 
 
 def latent_columns(scores: Benchmark, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
-    """Latent correlations of pairs of data sets, for a table of them.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    pairs : pandas.DataFrame
-        With columns ``level`` and ``other``.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``pearson, reliability, reliability_other, latent``, its bounds and ``note``, one row per
-        pair.
-    """
+    """Latent correlations of pairs of data sets, for a table of them."""
     machines = [scores.estimates["system"].values.tolist().index(name) for name in scores.models]
     parts = {name: only(scores.decomposition(name), machines) for name in scores.datasets}
     shared = _shared(scores)

@@ -57,22 +57,7 @@ KEYS: dict[Level, list[str]] = {"dataset": ["dataset"], "condition": ["dataset",
 
 
 class Part(NamedTuple):
-    """Entries of one data set, or of one condition: positions on the ``pair`` dim, -1 for none.
-
-    Attributes
-    ----------
-    name : str
-        The data set, or ``dataset:condition``.
-    dataset : str
-    people : list of str
-        Humans who took part.
-    machines : ndarray of int, shape (machine,)
-        Which machines of the layout took part.
-    mixed : ndarray of int, shape (condition, human, machine)
-    alike : ndarray of int, shape (condition, pair of humans)
-    i, j : ndarray of int, shape (pair of humans,)
-        Humans of each pair: every two of them once, or in both orders.
-    """
+    """Entries of one data set, or of one condition: positions on the ``pair`` dim, -1 for none."""
 
     name: str
     dataset: str
@@ -90,19 +75,7 @@ class Part(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """All parts of a table.
-
-    Attributes
-    ----------
-    parts : list of Part
-    machines : list of str
-        Machines of any part. Arrays of scores have a row for each, then one for the humans among
-        themselves, and one for them where machines took part.
-    part_of_entry : ndarray of int, shape (pair,)
-        Part of each entry of the table.
-    levels : dict of str to list of int
-        Parts of each level of a table of scores, whose mean it is: each part alone, or groups.
-    """
+    """All parts of a table."""
 
     parts: list[Part]
     machines: list[str]
@@ -128,35 +101,7 @@ def laid_out(
     groups: Mapping[str, str] | None = None,
     repeats: Repeats = "crossed",
 ) -> tuple[xr.Dataset, Layout]:
-    """Count pairs of humans, and of humans with machines, and lay them out.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    models : str or None
-        Kind of the machines; none for humans alone.
-    humans : str
-        Kind of the humans, the reference of each machine.
-    grouping, no_response, labels, repeats
-        As ``by``, ``no_response``, ``labels`` and ``repeats`` of `alikely.data.joint_correctness`.
-    both_orders : bool
-        Count each pair of humans in both orders, for metrics that depend on it.
-    level : {"dataset", "condition"}
-        What a part is.
-    groups : mapping of str to str, optional
-        Level of each part by name; each part is its own if not given.
-
-    Returns
-    -------
-    table : xarray.Dataset
-    layout : Layout
-
-    Raises
-    ------
-    ValueError
-        If a part has fewer than two humans, or as in `alikely.data.joint_correctness`.
-    """
+    """Count pairs of humans, and of humans with machines, and lay them out."""
     known = of_type(trials, Trials, "make them with Trials.from_table").data["kind"].values
     alone = ", or compare kinds without a reference by al.benchmark.group_scores"
     for option, asked in (("humans", humans), ("models", models)):
@@ -171,13 +116,7 @@ def laid_out(
 
 
 def metric_of_trials(metric: str | Metric) -> Metric:
-    """Find a metric that is a function of the trials that two observers share.
-
-    Raises
-    ------
-    ValueError
-        If it is unknown, or a function of margins.
-    """
+    """Find a metric that is a function of the trials that two observers share."""
     found = get_metric(metric)
     if found.counts == "margins":
         raise ValueError(
@@ -188,26 +127,14 @@ def metric_of_trials(metric: str | Metric) -> Metric:
 
 
 def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
-    """Refuse items that came back where a metric takes one answer to each.
-
-    Raises
-    ------
-    ValueError
-        If one does; the message says how to choose answers.
-    """
+    """Refuse items that came back where a metric takes one answer to each."""
     for metric in metrics:
         if not metric.crosses_repeats:
             refuse_repeats(trials.data, metric.label)
 
 
 def require_trials(trials: object) -> None:
-    """Refuse what is no `Trials`.
-
-    Raises
-    ------
-    TypeError
-        If it is something else; of a result the message says what scores it.
-    """
+    """Refuse what is no `Trials`."""
     if isinstance(trials, Trials):
         return
     way_out = "make them with Trials.from_table"
@@ -243,17 +170,7 @@ def _in_both_orders(table: xr.Dataset, kind: Mapping[str, str], humans: str) -> 
 
 
 def in_other_order(table: xr.Dataset) -> NDArray[np.intp]:
-    """Position of each pair in the other order: its own, where the table has but one.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `laid_out`.
-
-    Returns
-    -------
-    ndarray of int, shape (pair,)
-    """
+    """Position of each pair in the other order: its own, where the table has but one."""
     columns = [table[name].values.tolist() for name in ("pair_group", "first", "second")]
     place = {key: position for position, key in enumerate(zip(*columns, strict=True))}
     return np.array([place.get((g, b, a), at) for (g, a, b), at in place.items()], dtype=np.intp)
@@ -268,33 +185,7 @@ def layout_of(
     both_orders: bool = False,
     groups: Mapping[str, str] | None = None,
 ) -> Layout:
-    """Find the entries of each part.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Pairs of humans, and of humans with machines, by condition.
-    kind : mapping of str to str
-        Kind of each observer.
-    humans : str
-        The kind that machines are scored against.
-    level : {"dataset", "condition"}
-        What a part is.
-    both_orders : bool
-        Take pairs of humans in both orders; else those that a table in both orders turned are
-        left aside.
-    groups : mapping of str to str, optional
-        Level of each part by name; each part is its own if not given.
-
-    Returns
-    -------
-    Layout
-
-    Raises
-    ------
-    ValueError
-        If a part has fewer than two humans.
-    """
+    """Find the entries of each part."""
     frame = pd.DataFrame(
         {name: table[name].values for name in ("dataset", "condition", "observer_a", "observer_b")}
     )
@@ -367,15 +258,7 @@ def people_drawn(
     seed: np.random.SeedSequence,
     people: People = "dataset",
 ) -> list[NDArray[np.float64]]:
-    """How often each human of each part is drawn; one draw for all parts of a data set.
-
-    With ``people="label"`` one draw for all data sets that have people in common.
-
-    Returns
-    -------
-    list of ndarray, shape (n_resamples, human)
-        One per part.
-    """
+    """How often each human of each part is drawn; one draw for all parts of a data set."""
     generator = np.random.default_rng(seed)
     drawn: list[NDArray[np.float64]] = [np.empty(0)] * len(parts)
     for together in crowds(parts, people):
@@ -389,18 +272,7 @@ def people_drawn(
 
 
 def crowds(parts: Sequence[Part], people: People) -> list[list[int]]:
-    """Parts whose humans are drawn together: of a data set, or with people in common.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    people : {"label", "dataset"}
-        Is a label in two data sets one person, or two?
-
-    Returns
-    -------
-    list of list of int
-    """
+    """Parts whose humans are drawn together: of a data set, or with people in common."""
     keys = [
         [(part.dataset, None), *((part.dataset * (people == "dataset"), p) for p in part.people)]
         for part in parts
@@ -410,14 +282,7 @@ def crowds(parts: Sequence[Part], people: People) -> list[list[int]]:
 
 
 def require_balance(layout: Layout, missing: str) -> None:
-    """Refuse machines that lack some data sets, unless what is available is wanted.
-
-    Raises
-    ------
-    ValueError
-        If there is no machine at all, or (with ``missing="error"``) one lacks a data set that
-        others have.
-    """
+    """Refuse machines that lack some data sets, unless what is available is wanted."""
     with_machines = [part for part in layout.parts if len(part.machines)]
     if not with_machines:
         raise ValueError("no data set has a machine to score; check the kinds of the observers")
@@ -432,17 +297,7 @@ def require_balance(layout: Layout, missing: str) -> None:
 
 
 def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> None:
-    """Refuse machines or data sets that bear the name of a row that tables add.
-
-    Raises
-    ------
-    ValueError
-        If a name is among `own`.
-
-    Examples
-    --------
-    >>> refuse_own_names("machine", ["resnet50"], (HUMANS, CEILING))
-    """
+    """Refuse machines or data sets that bear the name of a row that tables add."""
     taken = [name for name in own if name in names]
     if taken:
         raise ValueError(
@@ -454,27 +309,7 @@ def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> N
 def system_labels(
     trials: Trials, systems: Sequence[str], own: Collection[str]
 ) -> dict[str, tuple[str, NDArray[Any]]]:
-    """Labels of the observers, for the systems among them, as coordinates.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses, with free labels of observers.
-    systems : sequence of str
-        Names of machines and of further rows, whose labels are empty.
-    own : collection of str
-        Names that the result uses itself.
-
-    Returns
-    -------
-    dict of str to (str, ndarray)
-        On the dim ``system``.
-
-    Raises
-    ------
-    ValueError
-        If a label bears one of these names.
-    """
+    """Labels of the observers, for the systems among them, as coordinates."""
     data = trials.data
     described = {"observer", "kind"}
     names = [str(c) for c in data.coords if data[c].dims == ("observer",) and c not in described]

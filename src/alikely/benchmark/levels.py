@@ -66,33 +66,7 @@ class _Walk(NamedTuple):
 def checked_labels(
     trials: Trials, humans: str, people: str | None, items: str
 ) -> tuple[People, Items]:
-    """What labels of people and of images mean, if that is known.
-
-    Parameters
-    ----------
-    trials : Trials
-    humans : str
-        Kind of the people.
-    people : {"label", "dataset"} or None
-        None: as the loader of the trials says; else ``"label"``, where no label recurs.
-    items : {"dataset", "label", "condition"}
-
-    Returns
-    -------
-    people, items
-
-    Raises
-    ------
-    ValueError
-        If an option is unknown, `people` is not said and a label recurs in several data sets, or
-        what is said to be one image has several true classes.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> checked_labels(al.load_example(), "human", None, "dataset")
-    ('label', 'dataset')
-    """
+    """What labels of people and of images mean, if that is known."""
     if people is not None:
         one_of("people", people, ("label", "dataset"))
     one_of("items", items, tuple(SAME_IMAGE))
@@ -162,32 +136,7 @@ def decompositions(
     added: float | None = None,
     overall: bool = True,
 ) -> list[Decomposition]:
-    """Decompose the scores of each level of a layout, and of their mean.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        The counts.
-    layout : Layout
-        Where its entries stand.
-    metric : Metric
-        What the entries are.
-    people : {"label", "dataset"}
-        Is a label in two data sets one person, or two?
-    items : {"dataset", "label", "condition"}
-        Within what is a label one image: a data set, everything, one condition of a data set?
-    added : float, optional
-        To each cell; by the rule if not given.
-    overall : bool
-        Whether of the mean too.
-
-    Returns
-    -------
-    list of Decomposition
-        Of every level, then of the mean over levels. By the rule each level has its own addition to
-        the cells (`alikely.benchmark.decomposition.added_count`): less, the more blocks are
-        averaged.
-    """
+    """Decompose the scores of each level of a layout, and of their mean."""
     walk = _prepared(table, layout, metric, people, items)
     shares = [_share(~walk.absent, parts) for parts in layout.levels.values()]
     if overall:
@@ -201,27 +150,7 @@ def decompositions(
 
 
 def image_numbers(table: xr.Dataset, items: Items) -> NDArray[np.intp]:
-    """Number the images of the trials of a table.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-    items : {"dataset", "label", "condition"}
-        As in `decompositions`.
-
-    Returns
-    -------
-    ndarray of int, shape (trial,)
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], item=["x", "y", "x"],
-    ...     condition=["a", "a", "b"])
-    >>> table = al.data.joint_correctness(trials)
-    >>> image_numbers(table, "dataset").tolist(), image_numbers(table, "condition").tolist()
-    ([0, 1, 0], [0, 1, 2])
-    """
+    """Number the images of the trials of a table."""
     keys = {
         "item": table["item"].values,
         "trial_dataset": table["trial_dataset"].values,
@@ -232,23 +161,7 @@ def image_numbers(table: xr.Dataset, items: Items) -> NDArray[np.intp]:
 
 
 def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
-    """How many blocks there are with images of their own; between, where some are shared.
-
-    Parameters
-    ----------
-    images : sequence of ndarray of int
-        Numbers of the images of each block.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> one, other = np.arange(3), np.arange(3, 6)
-    >>> n_distinct_blocks([one, other]), n_distinct_blocks([one, one])
-    (2.0, 1.0)
-    """
+    """How many blocks there are with images of their own; between, where some are shared."""
     shown = [len(np.unique(block)) for block in images]
     return len(np.unique(np.concatenate(images))) / float(np.mean(shown))
 

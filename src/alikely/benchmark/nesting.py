@@ -46,23 +46,7 @@ def nested_scores(
     values: NDArray[np.floating],
     people: Sequence[NDArray[np.floating]] | None = None,
 ) -> Floats:
-    """Scores of every part from the values of all entries.
-
-    Parameters
-    ----------
-    layout : Layout
-        Where the entries stand.
-    values : ndarray, shape (draw, pair)
-        Values of all entries; NaN where undefined.
-    people : sequence of ndarray, shape (draw, human), optional
-        How often each human is drawn, one array per part; a pair of a human with its own duplicate
-        is no pair. Each once if not given.
-
-    Returns
-    -------
-    ndarray, shape (draw, part, system)
-        Means over conditions, then humans or pairs of humans. NaN where nothing is defined.
-    """
+    """Scores of every part from the values of all entries."""
     if people is None and not np.isnan(values).any():
         return _plain_scores(layout, values)
     n_draws = max(len(values), 1 if people is None else len(people[0]))
@@ -96,18 +80,7 @@ def _plain_scores(layout: Layout, values: NDArray[np.floating]) -> Floats:
 
 
 def by_level(layout: Layout, scores: Floats) -> Floats:
-    """Scores of all levels: means over their parts, and at last over levels.
-
-    Parameters
-    ----------
-    layout : Layout
-    scores : ndarray, shape (draw, part, system)
-
-    Returns
-    -------
-    ndarray, shape (draw, level and overall, system)
-        Unweighted means over those that a system took part in.
-    """
+    """Scores of all levels: means over their parts, and at last over levels."""
     levels = [
         scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
         for own in layout.levels.values()
@@ -127,19 +100,7 @@ def _mean(scores: Floats) -> Floats:
 
 
 def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
-    """Number of undefined entries behind each score.
-
-    Parameters
-    ----------
-    layout : Layout
-        Where the entries stand.
-    value : ndarray, shape (pair,)
-        Values of all entries.
-
-    Returns
-    -------
-    ndarray of int, shape (level and overall, system)
-    """
+    """Number of undefined entries behind each score."""
     hole = np.isnan(value)
     counts = np.zeros((len(layout.parts), len(layout.systems)), dtype=np.int64)
     for d, part in enumerate(layout.parts):
@@ -174,19 +135,7 @@ def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floa
 
 
 class HumanShifts(NamedTuple):
-    """Weights of the entries in the scores of one part, and how each of its humans changes them.
-
-    Attributes
-    ----------
-    full : ndarray, shape (system, pair)
-        Weights of all entries.
-    left : ndarray, shape (human, system, pair)
-        Their change when a human is left out, times ``sqrt((H - 1) / H)`` of the `H` humans behind
-        a score: squares of shifts of a score then sum to its jackknife variance [ES81]_.
-    lost : ndarray of bool, shape (system,)
-        Without one of the humans there is no score, or there are fewer than three.
-    takes_part : ndarray of bool, shape (human, system)
-    """
+    """Weights of the entries in the scores of one part, and how each of its humans changes them."""
 
     full: Floats
     left: Floats
@@ -195,19 +144,7 @@ class HumanShifts(NamedTuple):
 
 
 def human_shifts(layout: Layout, part: Part, defined: NDArray[np.bool_]) -> HumanShifts:
-    """Leave out each human of a part in turn.
-
-    Parameters
-    ----------
-    layout : Layout
-    part : Part
-    defined : ndarray of bool, shape (pair,)
-        Entries that have a value.
-
-    Returns
-    -------
-    HumanShifts
-    """
+    """Leave out each human of a part in turn."""
     full = _weights(layout, part, defined, np.ones(part.n_humans))
     others = 1.0 - np.eye(part.n_humans)
     left = np.stack([_weights(layout, part, defined, times) - full for times in others])

@@ -29,12 +29,7 @@ CERTAIN = 30.0
 
 
 class Scales(NamedTuple):
-    """Standard deviations that true differences may have, and how probable each is.
-
-    Attributes
-    ----------
-    sd, weight : ndarray, shape (scale,)
-    """
+    """Standard deviations that true differences may have, and how probable each is."""
 
     sd: Floats
     weight: Floats
@@ -43,28 +38,7 @@ class Scales(NamedTuple):
 def scales_of_differences(
     centre: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
 ) -> Scales:
-    """Learn the standard deviation of true differences from all estimated differences [M83]_.
-
-    Parameters
-    ----------
-    centre, variance, df : ndarray, shape (contrast,)
-        Differences of all pairs of systems, variances and degrees of freedom; NaN where unknown.
-    n_systems : int
-    expected : float
-        Median of the standard deviation without data: the scale of its half-Cauchy prior [G06]_.
-
-    Returns
-    -------
-    Scales
-        Pairs share systems: together they count as half as many as there are systems [VRF11]_.
-
-    Examples
-    --------
-    >>> seen = np.array([0.3, -0.3, 0.0]), np.full(3, 0.001), np.full(3, np.inf)
-    >>> sd, weight = scales_of_differences(*seen, 3, 0.1)
-    >>> round(float(sd @ weight), 2)
-    0.27
-    """
+    """Learn the standard deviation of true differences from all estimated differences [M83]_."""
     multiple = np.geomspace(LEAST, MOST, STEPS)
     sd = expected * multiple
     # Half-Cauchy, on a grid whose steps grow with the scale.
@@ -78,25 +52,7 @@ def scales_of_differences(
 
 
 def probability_positive(centre: Floats, variance: Floats, df: Floats, scales: Scales) -> Floats:
-    """Posterior probability that a difference is above 0, from normal priors about 0.
-
-    Parameters
-    ----------
-    centre, variance, df : ndarray, shape (...)
-    scales : Scales
-        Of the prior.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> one = np.array([0.1]), np.array([0.01]), np.array([np.inf])
-    >>> certain = Scales(np.array([0.1]), np.ones(1))
-    >>> probability_positive(*one, certain).round(3).tolist()
-    [0.76]
-    """
+    """Posterior probability that a difference is above 0, from normal priors about 0."""
     shrunk = np.sqrt(scales.sd**2 / (scales.sd**2 + np.asarray(variance)[..., None]))
     likely = special.ndtr(_deviates(centre, variance, df)[..., None] * shrunk)
     return within(likely @ scales.weight)

@@ -211,20 +211,7 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
 
 
 class _Modality(NamedTuple):
-    """Entries of a modality, each of a reader with the AI or of two readers.
-
-    Attributes
-    ----------
-    readers : list of str
-    member : ndarray of bool, shape (entry, reader)
-        Who is in each entry.
-    values : ndarray, shape (entry,)
-    n_cases : ndarray of int, shape (reader,)
-    slopes : ndarray, shape (entry, case)
-        What each case does to the values.
-    undefined : int
-        Entries left out.
-    """
+    """Entries of a modality, each of a reader with the AI or of two readers."""
 
     readers: list[str]
     member: NDArray[np.bool_]
@@ -334,31 +321,7 @@ def study_variance(
     n_readers: ArrayLike,
     df_cases: ArrayLike,
 ) -> tuple[Floats, Floats]:
-    """Combine the variances over readers and over cases into that for new readers and new cases.
-
-    Parameters
-    ----------
-    by_readers, by_cases, by_both : array_like
-        Variance over readers, variance over cases (that for fixed readers), and the variance of
-        single readings, which both contain.
-    n_readers : array_like of int
-        Number of readers, at least 2.
-    df_cases : array_like
-        Degrees of freedom of `by_cases`; NaN if no case has an influence.
-
-    Returns
-    -------
-    variance : ndarray
-        At least `by_cases`: intervals are never narrower than those for fixed readers.
-    df : ndarray
-        Satterthwaite's degrees of freedom, at most `df_cases`.
-
-    Examples
-    --------
-    >>> variance, df = study_variance([0.01, 0.001], 0.02, 0.005, 5, 80)
-    >>> variance.tolist(), df.round(1).tolist()
-    ([0.025, 0.02], [22.5, 80.0])
-    """
+    """Combine the variances over readers and over cases into that for new readers and new cases."""
     readers, cases = np.asarray(by_readers, float), np.asarray(by_cases, float)
     beyond = np.maximum(cases - by_both, 0.0)
     variance = np.maximum(readers + beyond, cases)

@@ -171,35 +171,7 @@ def condition_draws(
     simulation: str,
     n_samples: int,
 ) -> tuple[NDArray[np.float64], float, bool]:
-    """Simulated mean error consistencies of a machine with the humans of one condition.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-    consistency, ceiling : float
-        Of machine and humans, and among humans.
-    humans : ndarray, shape (human,)
-        Accuracies, in (0, 1).
-    n_trials : int
-    assumption, simulation, n_samples
-        As in `reconstruct_score`.
-
-    Returns
-    -------
-    means : ndarray, shape (sample,)
-    accuracy : float
-        Of the machine, as assumed.
-    infeasible : bool
-        Whether no accuracy allows the consistency with every human.
-
-    Examples
-    --------
-    >>> generator, humans = np.random.default_rng(1), np.array([0.7, 0.8])
-    >>> ways = {"assumption": "middle", "simulation": "pairs", "n_samples": 100}
-    >>> means, accuracy, _ = condition_draws(generator, 0.2, 0.5, humans, 160, **ways)
-    >>> means.shape, round(accuracy, 2)
-    ((100,), 0.63)
-    """
+    """Simulated mean error consistencies of a machine with the humans of one condition."""
     if simulation == "shared":
         # What copying a random human allows: at most the ceiling, at their mean accuracy.
         least, most = _machine_accuracy(humans.mean(keepdims=True), consistency / ceiling)

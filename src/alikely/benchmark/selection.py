@@ -51,27 +51,7 @@ def is_plug_in(metric: Metric) -> bool:
 def methods_shown(
     scores: Benchmark, population: Population, intervals: Intervals
 ) -> tuple[str, ...]:
-    """Choose the methods whose intervals a table shows.
-
-    The recommended method is the analytic one, of class-level error similarity the posterior. The
-    bootstrap is never chosen by ``"all"``: its intervals are too narrow near the ceiling.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population : {"images", "humans", "crossed"}
-    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior", "cohort"}
-
-    Returns
-    -------
-    tuple of str
-        Empty if no method is valid.
-
-    Raises
-    ------
-    ValueError
-        If the population or a method is unknown, or the benchmark has no draws of the method.
-    """
+    """Choose the methods whose intervals a table shows."""
     one_of("population", population, POPULATIONS)
     there = schools_of(scores, population)
     valid = [] if is_plug_in(scores.metric) else ["analytic"]
@@ -87,26 +67,7 @@ def methods_shown(
 def differences_shown(
     table: pd.DataFrame, intervals: Intervals, columns: Columns, *, valid: bool = True
 ) -> pd.DataFrame:
-    """Choose the intervals, tests and further columns of a table of differences.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        All differences, with all columns.
-    intervals, columns
-        As in `alikely.benchmark.Benchmark.differences`.
-    valid : bool
-        Whether intervals of the metric reach their coverage. If not, they must be named.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    ValueError
-        If an interval or a column is unknown.
-    """
+    """Choose the intervals, tests and further columns of a table of differences."""
     every = tuple(TESTS)
     chosen = chosen_methods(
         intervals, every, every if valid else (), "simultaneous" if valid else ""

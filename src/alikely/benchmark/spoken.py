@@ -10,25 +10,7 @@ HUMAN = "human"
 
 
 def in_kinds(text: str, kind: str) -> str:
-    """Say of observers of which kind a text is, in place of humans.
-
-    Parameters
-    ----------
-    text : str
-        Of a benchmark.
-    kind : str
-        As `alikely.benchmark_scores` was told by ``humans=``.
-
-    Returns
-    -------
-    str
-        The text itself where they are humans, as far as anybody said.
-
-    Examples
-    --------
-    >>> in_kinds("only 3 humans: rough", "gpt")
-    'only 3 observers of kind gpt: rough'
-    """
+    """Say of observers of which kind a text is, in place of humans."""
     if kind == HUMAN:
         return text
     text = text.replace(f"{HUMAN}-{HUMAN}", f"{kind}-{kind}")

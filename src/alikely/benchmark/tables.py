@@ -94,13 +94,7 @@ FEW_HUMANS = 6
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a value that is none of those known.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Refuse a value that is none of those known."""
     if value not in known:
         raise ValueError(
             f"{name} must be one of {listed(known)}; got {value!r}{nearest(value, known)}"
@@ -108,19 +102,7 @@ def one_of(name: str, value: object, known: Sequence[str]) -> None:
 
 
 def schools_of(scores: Benchmark, population: Population) -> dict[School, str]:
-    """Schools whose draws speak for a population, and the variables that hold them.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population : {"images", "humans", "crossed"}
-
-    Returns
-    -------
-    dict of str to str
-        The posterior is of new images and these humans, that of the cohort model of new images
-        and a new human.
-    """
+    """Schools whose draws speak for a population, and the variables that hold them."""
     found: dict[School, str] = {"bootstrap": population}
     if population == "images":
         found["posterior"] = "score"
@@ -139,23 +121,7 @@ def level_table(
     *,
     named: bool,
 ) -> pd.DataFrame:
-    """Scores of one level, one row per system that took part.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population, level, ci_prob, ci_kind
-        As in `alikely.benchmark.Benchmark.summary`, of one level.
-    methods : sequence of str
-        Methods whose intervals are shown.
-    named : bool
-        Whether they were requested by name. If not, a biased posterior has no bounds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `alikely.benchmark.Benchmark.summary`.
-    """
+    """Scores of one level, one row per system that took part."""
     one_of("population", population, POPULATIONS)
     parts = scores.decomposition(level)
     estimates = scores.estimates.sel(level=level)
@@ -225,13 +191,7 @@ def _few_counts(scores: Benchmark, level: str) -> list[str]:
 
 
 def bootstrap_notes(away: float) -> list[str]:
-    """Explain why the bootstrap interval of a score is not recommended.
-
-    Parameters
-    ----------
-    away : float
-        Center of the analytic interval minus the estimate, in standard errors.
-    """
+    """Explain why the bootstrap interval of a score is not recommended."""
     if abs(away) > MOVED:
         why = f"bootstrap centered {abs(away):.1f} standard errors off: its interval is too narrow"
         return [f"{why}, report the analytic interval"]
@@ -239,22 +199,7 @@ def bootstrap_notes(away: float) -> list[str]:
 
 
 def prior_shift(scores: Benchmark, level: str) -> Floats:
-    """How far the prior of single entries moves the joint posterior of their means.
-
-    Every entry is moved a little, all alike; their mean keeps the shift and loses the spread.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    level : str
-
-    Returns
-    -------
-    ndarray, shape (system,)
-        Mean of the posterior less the centre of the analytic interval, in standard deviations of
-        the posterior: of machines the mean over them, of humans their own. 0 where there is no
-        posterior of the four cells.
-    """
+    """How far the prior of single entries moves the joint posterior of their means."""
     size = scores.estimates.sizes["system"]
     if "posterior" not in scores.data.children or scores.metric.draws != "cells":
         return np.zeros(size)
@@ -310,22 +255,7 @@ def _bootstrap_se(scores: Benchmark, population: Population, level: str) -> Floa
 def contrast_se(
     scores: Benchmark, population: Population, level: str, weights: Mapping[str, float]
 ) -> float:
-    """Standard error of a weighted sum of scores from the replicates.
-
-    Parameters
-    ----------
-    scores : Benchmark
-        With bootstrap.
-    population, level
-        As in `alikely.benchmark.Benchmark.contrast`.
-    weights : mapping of str to float
-        Weight of each system that takes part.
-
-    Returns
-    -------
-    float
-        Corrected for the smallness of the samples, as ``bootstrap_se`` of the summary.
-    """
+    """Standard error of a weighted sum of scores from the replicates."""
     if level != OVERALL or scores.data.attrs.get("drawn") == "together":
         draws = {
             name: weighted_draws(scores, "bootstrap", name, level, weights)[:, None]
@@ -347,20 +277,7 @@ def contrast_se(
 def weighted_draws(
     scores: Benchmark, school: School, variable: str, level: str, weights: Mapping[str, float]
 ) -> Floats:
-    """Weighted sum of scores in each replicate or draw.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    school, variable, level
-        As in `alikely.benchmark.Benchmark.draws`.
-    weights : mapping of str to float
-        Weight of each system that takes part.
-
-    Returns
-    -------
-    ndarray, shape (draw,)
-    """
+    """Weighted sum of scores in each replicate or draw."""
     systems = scores.estimates["system"].values.tolist()
     columns = [systems.index(name) for name in weights]
     return scores.draws(school, variable, level)[:, columns] @ np.array([*weights.values()])
@@ -448,16 +365,7 @@ def levels_met(scores: Benchmark | DrawnScores) -> list[str]:
 def human_notes(
     scores: Benchmark, population: Population, level: str, *, alone: bool = False
 ) -> list[str]:
-    """Whether there are enough humans to speak for others: nothing, or one note.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population, level
-        As in `alikely.benchmark.Benchmark.summary`.
-    alone : bool
-        Count also humans of data sets without machines, for scores among themselves.
-    """
+    """Whether there are enough humans to speak for others: nothing, or one note."""
     own = [] if alone or level != OVERALL else levels_met(scores)
     n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
     fewest = _fewest_humans(scores, own or [level])
@@ -483,13 +391,7 @@ def too_few_humans(scores: Benchmark, population: Population, level: str) -> str
 
 
 def few_notes(fewest: int, n_humans: int) -> list[str]:
-    """What few humans allow: nothing, or one note.
-
-    Parameters
-    ----------
-    fewest, n_humans : int
-        In any part of the data, and in all of them.
-    """
+    """What few humans allow: nothing, or one note."""
     if fewest < FEWEST_PEOPLE:
         return [f"only {fewest} humans: no statement about new ones"]
     if fewest < FEWEST_HUMANS:
@@ -498,22 +400,7 @@ def few_notes(fewest: int, n_humans: int) -> list[str]:
 
 
 def ceiling_table(scores: Benchmark, population: Population) -> pd.DataFrame:
-    """Human-human scores and consensus bounds of every level, tested against 0.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population : {"images", "humans", "crossed"}
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per level: ``level, n_humans, human_human``, the mean over pairs of humans, with
-        ``human_human_se, df`` and ``p_human_human`` (one-sided, of a true value of 0) over the
-        population; ``consensus_lower, consensus_upper``, bounds of what a system without noise of
-        its own can reach, and their ``_se``, as from `alikely.benchmark.consensus_ceilings` (NaN
-        with fewer than 3 humans), which speak for new images and these humans.
-    """
+    """Human-human scores and consensus bounds of every level, tested against 0."""
     one_of("population", population, POPULATIONS)
     estimates = scores.estimates
     levels = estimates["level"].values.tolist()

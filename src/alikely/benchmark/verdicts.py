@@ -51,29 +51,7 @@ class EqualityTest(NamedTuple):
 
 
 def equality_of(differences: pd.DataFrame) -> EqualityTest:
-    """Are all equal? By all differences at once [T49]_.
-
-    Parameters
-    ----------
-    differences : pandas.DataFrame
-        As from `alikely.benchmark.Benchmark.differences`.
-
-    Returns
-    -------
-    EqualityTest
-
-    Raises
-    ------
-    ValueError
-        If no difference has variance.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
-    >>> equality_of(scores.differences()).n_systems
-    6
-    """
+    """Are all equal? By all differences at once [T49]_."""
     p = differences["p_value_simultaneous"]
     if p.isna().all():
         raise ValueError("no difference between the scores has variance: identical answers")
@@ -196,34 +174,7 @@ def verdict_of(
     ci_prob: float,
     humans: str = HUMAN,
 ) -> Verdict:
-    """Judge one of the differences of a table.
-
-    Parameters
-    ----------
-    differences : pandas.DataFrame
-        As from `alikely.benchmark.Benchmark.differences`.
-    first, second : str
-        Of its systems.
-    metric, level, population, ci_prob, humans
-        What the table is of.
-
-    Returns
-    -------
-    Verdict
-
-    Raises
-    ------
-    ValueError
-        If a name is none of the table's, or both are the same.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
-    >>> one, other = scores.verdict("model_1", "model_2"), scores.verdict("model_2", "model_1")
-    >>> one.difference == -other.difference, one.p_value == other.p_value
-    (True, True)
-    """
+    """Judge one of the differences of a table."""
     known = list(dict.fromkeys([*differences["system"], *differences["other"]]))
     for name in (first, second):
         if name not in known:

@@ -62,18 +62,7 @@ def benchmark_sentence(
     ci_kind: CiKind | None,
     digits: int,
 ) -> str:
-    """Say the scores of a benchmark.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population, level, interval, ci_prob, ci_kind, digits
-        As in `alikely.Benchmark.sentence`.
-
-    Returns
-    -------
-    str
-    """
+    """Say the scores of a benchmark."""
     methods = methods_shown(scores, population, None if interval is None else [interval])
     school = methods[0] if methods else ""
     prob, kind = scores.interval_options(ci_prob, ci_kind)
@@ -120,18 +109,7 @@ def drawn_sentence(
     ci_kind: CiKind | None,
     digits: int,
 ) -> str:
-    """Say scores that are joint draws.
-
-    Parameters
-    ----------
-    scores : DrawnScores
-    level, ci_prob, ci_kind, digits
-        As in `alikely.benchmark.DrawnScores.sentence`.
-
-    Returns
-    -------
-    str
-    """
+    """Say scores that are joint draws."""
     prob, kind = scores.interval_options(ci_prob, ci_kind)
     frame = scores.summary(level, ci_prob=prob, ci_kind=kind)
     say = _Words(scores.metric, "posterior", kind, prob, digits)
@@ -159,26 +137,7 @@ def drawn_sentence(
 
 
 def equality_sentence(test: EqualityTest, population: Population) -> str:
-    """Say the test that all scores are equal.
-
-    Parameters
-    ----------
-    test : EqualityTest
-        As from `alikely.Benchmark.equality`.
-    population : {"images", "humans", "crossed"}
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> test = EqualityTest(0.03, "a", "b", 0.1, 3)
-    >>> print(equality_sentence(test, "crossed"))  # doctest: +NORMALIZE_WHITESPACE
-    That all 3 machines have the same score: p = .030, by the difference that is largest beside its
-    standard error (a less b), which is judged among all of them. It speaks for new images and new
-    humans (both random; machines fixed).
-    """
+    """Say the test that all scores are equal."""
     return (
         f"That all {test.n_systems} machines have the same score: {p_words('p', test.p_value)}, by "
         "the difference that is largest beside its standard error "
@@ -188,20 +147,7 @@ def equality_sentence(test: EqualityTest, population: Population) -> str:
 
 
 def rank_sentence(ranks: pd.DataFrame, population: Population, ci_prob: float) -> str:
-    """Say who leads a ranking, and who is tied with the top.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As from `alikely.Benchmark.ranks`.
-    population : {"images", "humans", "crossed"}
-    ci_prob : float
-        With which the sets of all ranks hold the true ones, in (0, 1).
-
-    Returns
-    -------
-    str
-    """
+    """Say who leads a ranking, and who is tied with the top."""
     n, first = len(ranks), ranks.iloc[0]
     tied = ranks.loc[ranks["tied_with_top"], "system"].tolist()
     others = [str(name) for name in tied if name != first["system"]]
@@ -222,21 +168,7 @@ def rank_sentence(ranks: pd.DataFrame, population: Population, ci_prob: float) -
 def ceiling_sentence(
     scores: Benchmark, population: Population, level: str = OVERALL, digits: int = 2
 ) -> str:
-    """Say what humans reach among themselves, and how near machines come to it.
-
-    Parameters
-    ----------
-    scores : Benchmark
-    population : {"images", "humans", "crossed"}
-    level : str
-        A data set, or ``"overall"``.
-    digits : int
-        Decimals.
-
-    Returns
-    -------
-    str
-    """
+    """Say what humans reach among themselves, and how near machines come to it."""
     prob, kind = scores.interval_options(None, None)
     zero = is_wide(scores.metric)
     row = scores.ceilings(population).set_index("level").loc[level]
@@ -296,27 +228,7 @@ def latex_of(
     label: str | None,
     environment: Environment | None,
 ) -> str:
-    """Lay scores out as a table for LaTeX.
-
-    Parameters
-    ----------
-    metric : Metric
-    frame : pandas.DataFrame
-        Summary of scores.
-    school, kind, prob
-        Of the intervals.
-    columns, digits, caption, label, environment
-        As in `alikely.Benchmark.to_latex`.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If a column is unknown.
-    """
+    """Lay scores out as a table for LaTeX."""
     if columns is not None:
         known_columns(frame, columns, "columns")
     return latex_table(
@@ -333,21 +245,7 @@ def latex_of(
 def notebook_of(
     scores: Benchmark | DrawnScores, frame: pd.DataFrame, school: str, kind: CiKind, prob: float
 ) -> str:
-    """What notebooks show of scores: those of the humans, then the first machines.
-
-    Parameters
-    ----------
-    scores : Benchmark or DrawnScores
-    frame : pandas.DataFrame
-        Its summary.
-    school, kind, prob
-        Of the intervals.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """What notebooks show of scores: those of the humans, then the first machines."""
     own = frame["system"].isin([HUMANS, CEILING])
     turned = pd.concat([frame[own], frame[~own]], ignore_index=True)
     cells, numbers, _ = printed(

@@ -22,17 +22,7 @@ DIGITS = 4
 
 
 def write_benchmarks(folder: Path, work: Path | None = None, seed: int = 1) -> None:
-    """Run both studies, some two hours of one core, and write their table.
-
-    Parameters
-    ----------
-    folder : path
-        Where the table goes.
-    work : path, optional
-        Where finished parts are kept.
-    seed : int
-        Of the study of 600 benchmarks a design; that of draws takes the next.
-    """
+    """Run both studies, some two hours of one core, and write their table."""
     whole, drawn = (None if work is None else work / name for name in ("all", "draws"))
     most = benchmark_coverage(n_sets=N_SETS, folder=whole, rng=seed, progressbar=True)
     rest = benchmark_coverage(
@@ -46,18 +36,7 @@ def write_benchmarks(folder: Path, work: Path | None = None, seed: int = 1) -> N
 
 
 def benchmark_table(most: pd.DataFrame, rest: pd.DataFrame) -> pd.DataFrame:
-    """Summaries of both studies: of draws what only the second has.
-
-    Parameters
-    ----------
-    most, rest : pandas.DataFrame
-        As from `benchmark_coverage`, without and with replicates.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `benchmark_summary`.
-    """
+    """Summaries of both studies: of draws what only the second has."""
     drawn = benchmark_summary(rest)
     return pd.concat(
         [benchmark_summary(most), drawn[drawn["method"].isin(["bootstrap", "posterior"])]],
@@ -66,20 +45,7 @@ def benchmark_table(most: pd.DataFrame, rest: pd.DataFrame) -> pd.DataFrame:
 
 
 def update_page(page: Path, folder: Path) -> None:
-    """Put what the table says between the two marks of the page.
-
-    Parameters
-    ----------
-    page : path
-        Markdown with both marks.
-    folder : path
-        Of the table of `write_benchmarks`.
-
-    Raises
-    ------
-    ValueError
-        If the page lacks a mark.
-    """
+    """Put what the table says between the two marks of the page."""
     before, start, rest = page.read_text().partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
@@ -88,18 +54,7 @@ def update_page(page: Path, folder: Path) -> None:
 
 
 def benchmark_section(folder: Path) -> str:
-    """What the table says.
-
-    Parameters
-    ----------
-    folder : path
-        Of the table of `write_benchmarks`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """What the table says."""
     table = pd.read_csv(folder / TABLE)
     wide, sets = (
         table.pivot_table(index="design", columns=["statement", "method"], values=name, sort=False)

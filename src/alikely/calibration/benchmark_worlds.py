@@ -147,25 +147,7 @@ def population_scores(
     machines: Observers = FOUR_MACHINES,
     metric: Metric = ERROR_CONSISTENCY,
 ) -> Scores:
-    """Scores over all people and images that there might be.
-
-    Parameters
-    ----------
-    design : BenchmarkDesign
-    machines : Observers
-        Ability above that of people; share of what people find hard that is hard for them.
-    metric : Metric
-        Of correctness.
-
-    Returns
-    -------
-    Scores
-
-    Examples
-    --------
-    >>> population_scores(BenchmarkDesign()).machines.round(2).tolist()
-    [0.4, 0.25, 0.32, 0.25]
-    """
+    """Scores over all people and images that there might be."""
     # How much of it a benchmark saw is no matter.
     unseen = design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
     crowd, human = _population(unseen, metric)
@@ -210,25 +192,7 @@ def simulated_benchmark(
     machines: Observers = FOUR_MACHINES,
     metric: Metric = ERROR_CONSISTENCY,
 ) -> tuple[Trials, Scores]:
-    """Draw a benchmark.
-
-    Parameters
-    ----------
-    design : BenchmarkDesign
-    generator : numpy.random.Generator
-    machines, metric
-        As in `population_scores`.
-
-    Returns
-    -------
-    Trials, Scores
-        What was seen, and what is true of these people over all images.
-
-    Examples
-    --------
-    >>> simulated_benchmark(BenchmarkDesign(), np.random.default_rng(1))[0].data.sizes["trial"]
-    160
-    """
+    """Draw a benchmark."""
     d, c, n = design[2:5]
     crowds = _crowds(design, generator)
     n_people = max(own.max() for own in crowds) + 1

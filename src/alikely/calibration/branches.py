@@ -128,25 +128,7 @@ def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
 
 
 def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
-    """Error consistency of all pairs with infinitely many trials.
-
-    Parameters
-    ----------
-    correlation : ndarray, shape (observer, observer)
-        Of the latent parts of their answers, in (-1, 1) off the diagonal.
-    accuracy : ndarray, shape (observer,)
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (pair,)
-        Pairs in the order of the upper triangle, row by row.
-
-    Examples
-    --------
-    >>> true_consistency(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0.8, 0.7])).round(3)
-    array([0.291])
-    """
+    """Error consistency of all pairs with infinitely many trials."""
     i, j = np.triu_indices(len(accuracy), k=1)
     ability = special.ndtri(accuracy)
     return normal_consistency(correlation[i, j], ability[i], ability[j])

@@ -62,34 +62,7 @@ SAME = 1e-8
 
 
 def model_density(name: str, branch: str = DEFAULT) -> list[float]:
-    """Log density of a model at fixed points: what its evidence is of.
-
-    A model may be written otherwise and say the same; and text alone does not tell when it, or a
-    library that it calls, says something else.
-
-    Parameters
-    ----------
-    name : str
-        One of `MODEL_NAMES`.
-    branch : str
-        Which form of the model.
-
-    Returns
-    -------
-    list of float
-        On the data of its card (of the default branch) and in the size in which it is simulated,
-        each at three points of the unconstrained parameters.
-
-    Raises
-    ------
-    ValueError
-        If the catalogue has no such model.
-
-    Examples
-    --------
-    >>> len(model_density("copying"))
-    6
-    """
+    """Log density of a model at fixed points: what its evidence is of."""
     case = _case(name, branch)
     builds = (case.example, case.design) if branch == DEFAULT else (case.design,)
     return [value for build in builds for value in _of_model(build)]
@@ -101,22 +74,7 @@ def _of_model(build: Callable[[], pm.Model]) -> tuple[float, ...]:
 
 
 def is_of(evidence: dict[str, Any], name: str, branch: str = DEFAULT) -> bool:
-    """Whether evidence is of a model as it stands.
-
-    Parameters
-    ----------
-    evidence : dict
-        The content of ``calibration.json`` or ``reference.json``, or that of a branch.
-    name : str
-        One of ``alikely.models.__all__``.
-    branch : str
-        Which form of the model.
-
-    Returns
-    -------
-    bool
-        Log densities are equal but for what processors and libraries round otherwise.
-    """
+    """Whether evidence is of a model as it stands."""
     now = model_density(name, branch)
     return len(evidence["density"]) == len(now) and np.allclose(evidence["density"], now, SAME, 0)
 
@@ -150,32 +108,7 @@ def calibration(
     progressbar: bool = False,
     branch: str = DEFAULT,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Calibrate a model of the catalogue by simulation.
-
-    Parameters
-    ----------
-    name : str
-        One of `MODEL_NAMES`.
-    n : int, optional
-        Number of simulations; that of the catalogue if not given.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-    branch : str
-        Which form of the model, of those of its case.
-
-    Returns
-    -------
-    evidence : dict
-        Of the default branch the content of ``calibration.json`` (without its other branches), of
-        another its part under ``branches``.
-    ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`, ``rank`` rounded as it is kept.
-
-    Raises
-    ------
-    ValueError
-        If the catalogue has no such model, or the model no such branch.
-    """
+    """Calibrate a model of the catalogue by simulation."""
     case = _case(name, branch)
     if folder is not None:
         # Simulations of a model as it was are none of the model as it is.
@@ -223,28 +156,7 @@ def calibration(
 
 
 def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) -> dict[str, Any]:
-    """Posterior figures of the model on the data of its card, with their Monte-Carlo errors.
-
-    Parameters
-    ----------
-    name : str
-        One of `MODEL_NAMES`.
-    n_draws : int
-        Total number of draws over 4 chains.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    dict
-        The content of ``reference.json``: the ``data``, and for one element of each quantity
-        three quantiles, each with its Monte-Carlo standard error [V21]_.
-
-    Raises
-    ------
-    ValueError
-        If the catalogue has no such model.
-    """
+    """Posterior figures of the model on the data of its card, with their Monte-Carlo errors."""
     case = _case(name)
     model = case.example()
     posterior = nuts(model, n_draws, rng=rng)["posterior"].to_dataset()
@@ -310,18 +222,7 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 
 def card_section(evidence: dict[str, Any]) -> str:
-    """What a card says of its calibration.
-
-    Parameters
-    ----------
-    evidence : dict
-        As from `calibration`, with ``branches`` as in ``calibration.json``.
-
-    Returns
-    -------
-    str
-        Markdown, a section of its own.
-    """
+    """What a card says of its calibration."""
     rows = pd.DataFrame(evidence["quantities"])
     posterior = rows[rows["school"] == "posterior"].set_index("quantity")
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
@@ -383,15 +284,7 @@ def _of_divergences(divergences: dict[str, Any]) -> str:
 
 
 def update_card(path: Path, evidence: dict[str, Any]) -> None:
-    """Put the section into a card, before the graph.
-
-    Parameters
-    ----------
-    path : path
-        Of the card.
-    evidence : dict
-        As from `calibration`.
-    """
+    """Put the section into a card, before the graph."""
     text = path.read_text()
     before, _, old = text.partition("## Calibration\n")
     graph = (old or text).index("## Graph\n")

@@ -22,28 +22,7 @@ N_BRANCH = 100
 
 
 class Case(NamedTuple):
-    """How a model is put to the test.
-
-    Attributes
-    ----------
-    example : callable
-        Builds the model on the small fixed data of its card.
-    design : callable
-        Builds the model in the size in which it is simulated.
-    simulate, quantities, derive, replicate, likelihood
-        As in `alikely.calibration.sbc`.
-    words : str
-        The design, for the card.
-    n, thin : int
-        Number of simulations, and how many draws of the chains lie between two that are ranked.
-    tune, target_accept
-        As in `alikely.inference.nuts`: what the front door that fits the model in this size asks
-        for; those of `alikely.inference.nuts` itself where there is no door.
-    derived : tuple of str
-        Names of what `derive` adds to the quantities.
-    branches : mapping of str to Case
-        Other forms that the model takes, by options or by the size of the data.
-    """
+    """How a model is put to the test."""
 
     example: Callable[[], pm.Model]
     design: Callable[[], pm.Model]

@@ -36,37 +36,14 @@ ROUNDING = 1e-9
 
 
 class Pool(NamedTuple):
-    """What machines and people answered to the images of one condition.
-
-    Attributes
-    ----------
-    machines : ndarray of bool, shape (machine, image)
-    people : ndarray of bool, shape (person, image)
-    """
+    """What machines and people answered to the images of one condition."""
 
     machines: NDArray[np.bool_]
     people: NDArray[np.bool_]
 
 
 def kinds_of_pairs(machines: NDArray[np.bool_], kind: str) -> NDArray[np.intp]:
-    """Pairs of machines that are similar, or unlike.
-
-    Parameters
-    ----------
-    machines : ndarray of bool, shape (machine, image)
-    kind : {"similar", "unlike"}
-        Similar: apart on .05 to .15 of the images, with accuracies at most .05 apart. Unlike: on at
-        least .2, with accuracies at least .1 apart.
-
-    Returns
-    -------
-    ndarray of int, shape (pair, 2)
-
-    Examples
-    --------
-    >>> kinds_of_pairs(np.array([[1, 1, 1, 0], [1, 1, 0, 0]], dtype=bool), "unlike").tolist()
-    [[0, 1]]
-    """
+    """Pairs of machines that are similar, or unlike."""
     first, second = np.triu_indices(len(machines), 1)
     apart = (machines[first] != machines[second]).mean(axis=1)
     gap = np.abs(machines[first].mean(axis=1) - machines[second].mean(axis=1))
@@ -192,51 +169,7 @@ def chosen_images_study(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Trials saved by choosing images for a pair of machines, and coverage, on real answers.
-
-    Parameters
-    ----------
-    pools : mapping of str to Pool
-        What machines and people answered, by condition.
-    n : sequence of int
-        Images shown to a person; those that a pool cannot give are left out.
-    n_pairs : int
-        Pairs of machines of each kind and pool, each against a person, drawn at random.
-    n_people : int
-        People who see the same images; the mean over them is estimated.
-    others : bool
-        Plan for another pair of the pool than the one that is estimated, which may starve it.
-    n_designs, n_pools : int
-        Designs drawn of each pool, and pools resampled, for each pair.
-    folder : str or path, optional
-        As in `alikely.calibration.studies.run_study`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    progressbar : bool
-        Show progress.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each pair, size and design (``random``; ``strata``, the posterior over strata;
-        ``strata, weighted``, the same images weighted; ``sizes``, weighted): ``bias`` and ``mse``
-        about what all images of the pool say; ``ratio`` of the error of random sampling to it at
-        the same number of trials; ``saved``, how many times as many images random sampling needs
-        for the same error, in a pool that it exhausts too (or for images beyond the pool: both give
-        the same number); coverage of 95 % intervals for both populations; ``flagged``, the share of
-        estimates that would be marked as starved.
-
-    Examples
-    --------
-    >>> generator = np.random.default_rng(1)
-    >>> easy = generator.normal(size=300)
-    >>> hard = np.linspace(-1, 1, 8)[:, None]
-    >>> answers = easy + generator.normal(0, 0.7, (8, 300)) > hard
-    >>> few = {"n_pairs": 1, "n_designs": 20, "n_pools": 0}
-    >>> found = chosen_images_study({"one": Pool(answers[:6], answers[6:])}, [60], **few, rng=1)
-    >>> sorted(set(found["design"]))
-    ['random', 'sizes', 'strata', 'strata, weighted']
-    """
+    """Trials saved by choosing images for a pair of machines, and coverage, on real answers."""
     generator = np.random.default_rng(seed_sequence(rng))
     cells = []
     for name, (machines, people) in pools.items():
@@ -270,18 +203,7 @@ def chosen_images_study(
 
 
 def chosen_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """Geometric means of trials saved over pairs, with least and greatest, and coverage.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `chosen_images_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each size of pool, kind of pairs, ``n`` and design.
-    """
+    """Geometric means of trials saved over pairs, with least and greatest, and coverage."""
     rows = []
     keys = ["n_images", "kind", "n", "design"]
     for values, part in study.groupby(keys, sort=False):

@@ -54,30 +54,7 @@ POPULATION, SEED = 500_000, 17
 def true_agreement_on_options(
     metric: Metric, accuracy: float, n_options: int, copy_probability: float, peakedness: float
 ) -> float:
-    """Value over infinitely many questions, of two equally good systems of which one copies.
-
-    Parameters
-    ----------
-    metric : Metric
-        One of options.
-    accuracy : float
-        Of both.
-    n_options : int
-    copy_probability : float
-        That the second gives the answer of the first; else it errs on its own.
-    peakedness : float
-        Probability that a wrong answer is the most popular wrong one, else any.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> round(true_agreement_on_options(al.metrics.KAPPA_P_DISCRETE, 0.6, 4, 0.5, 0.0), 3)
-    0.5
-    """
+    """Value over infinitely many questions, of two equally good systems of which one copies."""
     wrong = _wrong(n_options, peakedness)
     right = accuracy**2
     alone = right + (1 - accuracy) ** 2 * float(wrong @ wrong)
@@ -97,26 +74,7 @@ def _wrong(n_options: int, peakedness: float) -> Floats:
 def analysed_answers(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
 ) -> tuple[Result, Floats, Floats]:
-    """All data sets of a setting as conditions of one call of the door.
-
-    Parameters
-    ----------
-    metric : Metric
-        One of options.
-    setting : sequence
-        Values of `NAMES`.
-    n_datasets : int
-    rng : numpy.random.Generator
-    options : dict
-        Of `alikely.compare`.
-
-    Returns
-    -------
-    result : Result
-        An entry for each data set.
-    truth, posterior_truth : ndarray, shape (n_datasets,)
-        What intervals should contain.
-    """
+    """All data sets of a setting as conditions of one call of the door."""
     n_items, accuracy, n_options, copying, peakedness = setting
     n = n_datasets * n_items
     chance = np.append(accuracy, (1 - accuracy) * _wrong(n_options, peakedness))
@@ -163,22 +121,7 @@ def _population(metric: Metric, n_options: int, sharing: float, sharpness: float
 def analysed_probabilities(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
 ) -> tuple[Result, Floats, Floats]:
-    """All data sets of a setting as conditions of one call of the door.
-
-    Parameters
-    ----------
-    metric, n_datasets, rng, options
-        As in `analysed_answers`, of a metric of probabilities.
-    setting : sequence
-        Values of `SOFT_NAMES`.
-
-    Returns
-    -------
-    result : Result
-        An entry for each data set.
-    truth, posterior_truth : ndarray, shape (n_datasets,)
-        What intervals should contain, by a population of 500,000 questions.
-    """
+    """All data sets of a setting as conditions of one call of the door."""
     n_items, n_options, sharing, sharpness = setting
     n = n_datasets * n_items
     p = _probabilities(rng, n, n_options, sharing, sharpness)

@@ -35,30 +35,7 @@ ENDLESS = 1e9
 def true_agreement(
     metric: Metric, n_readers: int, accuracy: float, prevalence: float, m: int
 ) -> float:
-    """Value over infinitely many items, of readers who are alike and err independently [DS79]_.
-
-    Parameters
-    ----------
-    metric : Metric
-        One of readings.
-    n_readers : int
-    accuracy : float
-        Probability of the true class; each of the others is as likely as another.
-    prevalence : float
-        Of the first class; each of the others is as frequent as another.
-    m : int
-        Number of classes.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> round(true_agreement(al.metrics.COHEN_KAPPA, 2, 0.9, 0.5, 2), 2)
-    0.64
-    """
+    """Value over infinitely many items, of readers who are alike and err independently [DS79]_."""
     frequency, said = _world(accuracy, prevalence, m)
     equal = float(frequency @ (said**2).sum(axis=1))
     share = ENDLESS * (frequency @ said)
@@ -89,26 +66,7 @@ def _world(accuracy: float, prevalence: float, m: int) -> tuple[Floats, Floats]:
 def analysed_readings(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
 ) -> tuple[Result, Floats, Floats]:
-    """All data sets of a setting as conditions of one call of the door.
-
-    Parameters
-    ----------
-    metric : Metric
-        One of readings.
-    setting : sequence
-        Values of `NAMES`.
-    n_datasets : int
-    rng : numpy.random.Generator
-    options : dict
-        Of `alikely.compare`.
-
-    Returns
-    -------
-    result : Result
-        An entry for each data set.
-    truth, posterior_truth : ndarray, shape (n_datasets,)
-        What intervals should contain.
-    """
+    """All data sets of a setting as conditions of one call of the door."""
     n_readers, n_items, accuracy, prevalence, missing, m = setting
     frequency, said = _world(accuracy, prevalence, m)
     truth = rng.choice(m, n_datasets * n_items, p=frequency)

@@ -129,18 +129,7 @@ DESIGNS: dict[str, RowDesign] = {
 
 
 def population(design: RowDesign, rng: np.random.Generator, n_systems: int = 2) -> ErrorPopulation:
-    """Draw how systems of a design err.
-
-    Parameters
-    ----------
-    design : RowDesign
-    rng : numpy.random.Generator
-    n_systems : int
-
-    Returns
-    -------
-    ErrorPopulation
-    """
+    """Draw how systems of a design err."""
     k = design.n_classes
     rank = np.argsort(rng.random((k, k - 1)), axis=-1) + 1.0
     liking = rng.standard_gamma(design.base, (k, k - 1)) * rank**-design.zipf + TINY
@@ -176,20 +165,7 @@ def _with_truth(rows: Floats) -> Floats:
 def answers(
     design: RowDesign, of: ErrorPopulation, rng: np.random.Generator
 ) -> tuple[np.ma.MaskedArray[Any, Any], NDArray[np.intp]]:
-    """Draw a data set: labels (system, item), and true classes.
-
-    Parameters
-    ----------
-    design : RowDesign
-    of : ErrorPopulation
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    labels : masked array of int, shape (system, item)
-        Masked where a system did not see the item.
-    truth : ndarray of int, shape (item,)
-    """
+    """Draw a data set: labels (system, item), and true classes."""
     n_systems = len(of.own)
     per_class = max(1, round(design.n_errors / WRONG)) * (1 if design.shared else n_systems)
     truth = np.repeat(np.arange(design.n_classes), per_class)
@@ -204,18 +180,7 @@ def answers(
 def true_similarity(
     of: ErrorPopulation, labels: np.ma.MaskedArray[Any, Any], truth: NDArray[np.intp]
 ) -> Floats:
-    """Similarity of rows of all pairs, (system, system), true classes weighted as observed [X25]_.
-
-    Parameters
-    ----------
-    of : ErrorPopulation
-    labels, truth
-        As from `answers`.
-
-    Returns
-    -------
-    ndarray, shape (system, system)
-    """
+    """Similarity of rows of all pairs, (system, system), weighted by observed true classes."""
     rows, k = of.rows, of.rows.shape[-1]
     wrong = np.ma.filled(labels != truth, fill_value=False)
     n = np.stack([np.bincount(truth[errs], minlength=k) for errs in wrong])
@@ -278,25 +243,7 @@ def row_coverage(
 def study_cells(
     designs: dict[str, RowDesign], n_datasets: int, **common: int
 ) -> list[dict[str, Any]]:
-    """List the parts of a study of designs, 50 data sets each.
-
-    Parameters
-    ----------
-    designs : mapping of str to RowDesign
-    n_datasets : int
-        Of each design, a multiple of 50.
-    **common
-        What all parts have.
-
-    Returns
-    -------
-    list of dict
-
-    Raises
-    ------
-    ValueError
-        If `n_datasets` is no multiple of 50.
-    """
+    """List the parts of a study of designs, 50 data sets each."""
     if n_datasets < BATCH or n_datasets % BATCH:
         raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
     return [
@@ -345,23 +292,7 @@ def data_sets(
     n_systems: int = 2,
     follows: tuple[float, float] = (1, 1),
 ) -> tuple[Trials, Floats]:
-    """Draw data sets of a design, each of a population of its own, as conditions.
-
-    Parameters
-    ----------
-    design : RowDesign
-    rng : numpy.random.Generator
-    n_systems : int
-    follows : (float, float)
-        Range of the share of what the design says by which systems follow what items suggest.
-
-    Returns
-    -------
-    trials : Trials
-        Of 50 conditions.
-    values : ndarray, shape (50, system, system)
-        True similarities.
-    """
+    """Draw data sets of a design, each of a population of its own, as conditions."""
     labels, truths, values = [], [], []
     for _ in range(BATCH):
         of = population(design, rng, n_systems)

@@ -28,31 +28,7 @@ HEADINGS = (
 
 
 def described(name: str, model: pm.Model, written: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Content of ``model.json``: what is read from a model, beside what people write of it.
-
-    Parameters
-    ----------
-    name : str
-        Of the model.
-    model : pymc.Model
-        Built on the data of its card.
-    written : dict, optional
-        An earlier content: question, when, references, meanings and ranges are taken from there.
-
-    Returns
-    -------
-    dict
-        ``name, question, when``; ``dims``; ``data`` and ``parameters`` by name, each with its dims;
-        ``deterministics``; ``priors`` as from `alikely.models.prior_texts`; ``references``. What is
-        still to be written says so.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> found = described("independence", al.models.independence([100, 20, 20, 20]))
-    >>> found["priors"]["p_b"], found["data"]["cells"]["dims"]
-    ('Beta(1, 1)', ['pair', 'cell'])
-    """
+    """Content of ``model.json``: what is read from a model, beside what people write of it."""
     # The models' room imports PyMC: only when needed.
     from alikely.models import prior_texts
 
@@ -78,29 +54,7 @@ def described(name: str, model: pm.Model, written: dict[str, Any] | None = None)
 
 
 def new_card(name: str, model: pm.Model, of: dict[str, Any]) -> str:
-    """Card of a new model: its graph and names, and what is to be written by hand.
-
-    Parameters
-    ----------
-    name : str
-        Of the model.
-    model : pymc.Model
-        Built on the data of its card.
-    of : dict
-        As from `described`.
-
-    Returns
-    -------
-    str
-        Markdown with all `HEADINGS`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> model = al.models.independence([100, 20, 20, 20])
-    >>> new_card("independence", model, described("independence", model)).splitlines()[:2]
-    ['# Independence', '`alikely.models.independence`']
-    """
+    """Card of a new model: its graph and names, and what is to be written by hand."""
     quantities = [*of["data"], *of["parameters"], *of["deterministics"]]
     observed = [variable.name for variable in model.observed_RVs]
     sections = {
@@ -142,17 +96,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def redescribe(folder: Path, name: str, model: pm.Model) -> None:
-    """Bring graph and ``model.json`` up to the model as it stands; what people wrote stays.
-
-    Parameters
-    ----------
-    folder : path
-        Of the model's card.
-    name : str
-        Of the model.
-    model : pymc.Model
-        Built on the data of its card.
-    """
+    """Bring graph and ``model.json`` up to the model as it stands; what people wrote stays."""
     path = folder / "model.json"
     written = described(name, model, json.loads(path.read_text()))
     path.write_text(json.dumps(written, indent=2) + "\n")
@@ -166,18 +110,7 @@ def redescribe(folder: Path, name: str, model: pm.Model) -> None:
 
 
 def unwritten(folder: Path) -> list[str]:
-    """What of a card is still to be written by hand.
-
-    Parameters
-    ----------
-    folder : path
-        Of the model's card.
-
-    Returns
-    -------
-    list of str
-        Headings of the card and fields of ``model.json``; empty if all is written.
-    """
+    """What of a card is still to be written by hand."""
     text = (folder / "README.md").read_text()
     sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     found = [

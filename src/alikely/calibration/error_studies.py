@@ -33,19 +33,7 @@ N_DATASETS, MORE = 200, 400
 def write_studies(
     folder: Path, work: Path | None = None, seed: int = 1, only: Sequence[str] = TABLES
 ) -> None:
-    """Run the studies, an hour or two of processors each, and write their tables.
-
-    Parameters
-    ----------
-    folder : path
-        Of the card.
-    work : path, optional
-        Where finished parts are kept.
-    seed : int
-        Of all studies.
-    only : sequence of str
-        Tables to make anew; all if not given.
-    """
+    """Run the studies, an hour or two of processors each, and write their tables."""
     for name in only:
         parts = None if work is None else work / name
         if name == "coverage.csv":
@@ -77,10 +65,7 @@ def _rows(parts: Path | None, seed: int) -> pd.DataFrame:
 
 
 def _near(rows: pd.DataFrame) -> list[str]:
-    """Designs in which coverage is less than a Monte-Carlo error above what is promised, or below.
-
-    But for unbounded intervals: more data sets would not tell more of these.
-    """
+    """Designs in which coverage is less than a Monte Carlo error from nominal, or below it."""
     auto = rows[rows["method"] == "auto"]
     near = auto["coverage"] + auto["unbounded"] < _doubtful(auto["n_datasets"])
     return auto["design"][near].tolist()
@@ -92,13 +77,7 @@ def _doubtful(n: Any) -> Any:
 
 
 def update_section(folder: Path) -> None:
-    """Put the section into the card, before that of its calibration.
-
-    Parameters
-    ----------
-    folder : path
-        Of the card, with the tables of `write_studies`.
-    """
+    """Put the section into the card, before that of its calibration."""
     path = folder / "README.md"
     before, _, rest = path.read_text().partition(BEFORE)
     before = before.partition(HEAD)[0].rstrip("\n")
@@ -106,18 +85,7 @@ def update_section(folder: Path) -> None:
 
 
 def section(folder: Path) -> str:
-    """What the tables say.
-
-    Parameters
-    ----------
-    folder : path
-        Of the card, with the tables of `write_studies`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """What the tables say."""
     rows, joint, tests = (pd.read_csv(folder / name) for name in TABLES)
     return TEXT.format(
         n_datasets=N_DATASETS,

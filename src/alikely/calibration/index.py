@@ -41,21 +41,7 @@ def write_index(
     text_only: bool = False,
     only: str | None = None,
 ) -> None:
-    """Run the study of 88 settings, and write its table, its figure and the index.
-
-    Parameters
-    ----------
-    folder : path
-        The catalogue's, ``models``.
-    work : path, optional
-        Where finished settings are kept.
-    seed : int
-        Of the study.
-    text_only : bool
-        Leave study, table and figure as they stand.
-    only : str, optional
-        A model whose lines alone are written, as in `index_text`.
-    """
+    """Run the study of 88 settings, and write its table, its figure and the index."""
     if not text_only:
         from alikely.plots.calibration import plot_coverage
 
@@ -66,22 +52,7 @@ def write_index(
 
 
 def index_text(folder: Path, only: str | None = None) -> str:
-    """Text of the index, from the files of the catalogue.
-
-    Parameters
-    ----------
-    folder : path
-        The catalogue's, ``models``, with its table of coverage.
-    only : str, optional
-        A model whose lines alone are made; those of the others stay as they are in the index that
-        is there. To ask whether evidence is of a model as it stands builds each of its forms: a
-        minute for all of them.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Text of the index, from the files of the catalogue."""
     stands = _standing(folder, only)
     rows, branches = [], []
     for name in sorted(CASES):

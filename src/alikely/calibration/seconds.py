@@ -23,13 +23,7 @@ CHILD = "import sys; from alikely.calibration.seconds import first_draws; first_
 
 
 def first_draws(name: str) -> None:
-    """Build a model on the data of its card and sample it: 1,000 draws after warm-up.
-
-    Parameters
-    ----------
-    name : str
-        Of a model of the catalogue.
-    """
+    """Build a model on the data of its card and sample it: 1,000 draws after warm-up."""
     from alikely.inference.chains import SamplingWarning, nuts
 
     case = CASES[name]
@@ -40,30 +34,7 @@ def first_draws(name: str) -> None:
 
 
 def seconds(name: str, repeats: int = 5) -> dict[str, Any]:
-    """Measure processor seconds of whole processes that sample a model.
-
-    Each process imports the package, builds the model and draws. Cold: NumPy code that Numba, and
-    graphs that PyTensor compiles are kept in folders that are empty; warm: in those that a process
-    just before has filled.
-
-    Parameters
-    ----------
-    name : str
-        Of a model of the catalogue.
-    repeats : int
-        How many processes of either kind, at least 1.
-
-    Returns
-    -------
-    dict
-        The content of ``seconds.json``: ``cold`` and ``warm``, medians of processor seconds of all
-        threads together, and ``all_cold, all_warm``.
-
-    Raises
-    ------
-    ValueError
-        If the catalogue has no such model, or `repeats` is below 1.
-    """
+    """Measure processor seconds of whole processes that sample a model."""
     if name not in CASES:
         raise ValueError(f"the catalogue has {', '.join(CASES)}; got {name!r}")
     if repeats < 1:

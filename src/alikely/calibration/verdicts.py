@@ -26,35 +26,12 @@ FEWEST = 20
 
 
 def in_steps(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Ranks as they will be kept: the verdict is of these, so that it can be worked out again.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With ``rank`` rounded to one in 65,534.
-    """
+    """Ranks as they will be kept: the verdict is of these, so that it can be worked out again."""
     return ranks.assign(rank=_shares(_steps(ranks["rank"].to_numpy())))
 
 
 def keep_ranks(path: str | Path, branch: str, ranks: pd.DataFrame) -> None:
-    """Put the ranks of a branch into the file of its model, in the place of earlier ones.
-
-    Parameters
-    ----------
-    path : str or path
-        The model's ``ranks.npz``; made if it is not there. It holds two bytes for each simulation
-        of each quantity, named ``branch/school/quantity``, the rank of the truth as a share of
-        65,534 (65,535: undefined), and ``branch/divergent``, numbers of divergent transitions.
-    branch : str
-        Name of the branch.
-    ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`.
-    """
+    """Put the ranks of a branch into the file of its model, in the place of earlier ones."""
     path = Path(path)
     arrays = _arrays(path) if path.is_file() else {}
     arrays = {name: values for name, values in arrays.items() if _branch_of(name) != branch}
@@ -69,22 +46,7 @@ def keep_ranks(path: str | Path, branch: str, ranks: pd.DataFrame) -> None:
 
 
 def kept_branches(path: str | Path) -> list[str]:
-    """Names of the branches whose ranks a file holds.
-
-    Parameters
-    ----------
-    path : str or path
-        A model's ``ranks.npz``.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it is damaged.
-    """
+    """Names of the branches whose ranks a file holds."""
     return sorted({_branch_of(name) for name in _arrays(Path(path))})
 
 

@@ -43,19 +43,7 @@ class _Version(argparse.Action):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Arguments after the program's name; those of the process if not given.
-
-    Returns
-    -------
-    int
-        0 if all went well, 2 on bad input, 1 if a disk is full, memory does not suffice or alikely
-        is mistaken, 130 after Ctrl-C, 143 after SIGTERM; each with one line on standard error.
-    """
+    """Run the command line."""
     try:
         return _main(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:  # before a verb has begun

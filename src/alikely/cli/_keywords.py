@@ -112,29 +112,7 @@ _FIRST = re.compile(r"^([a-z]\w*)(?= (?:must|is|needs|goes|has) )")
 
 
 def worded(message: str, options: Collection[str], roles: Collection[str] = ()) -> str:
-    """A message of the library in words of the command line.
-
-    Parameters
-    ----------
-    message : str
-        It speaks of keywords, such as ``na_values=[...]``.
-    options : collection of str
-        Options of the verb; keywords that are none of them stay.
-    roles : collection of str
-        What ``--columns`` can name.
-
-    Returns
-    -------
-    str
-        The same of options, such as ``--na-values NAME,...``.
-
-    Examples
-    --------
-    >>> worded("list them with classes=[...] or say people='label'", ["--classes", "--people"])
-    'list them with --classes NAME,... or say --people label'
-    >>> worded("name yours, such as observer='subject'", ["--columns"], ["observer"])
-    'name yours, such as --columns observer=subject'
-    """
+    """A message of the library in words of the command line."""
 
     def given(found: re.Match[str]) -> str:
         keyword, value = found[1], _value(found[2])

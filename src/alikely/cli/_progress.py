@@ -17,17 +17,7 @@ ENOUGH = 2
 
 
 class Progress:
-    """Of the step at work: what it is, how much is done, and how long the rest may take.
-
-    The rest is foretold from pieces of work that are done, and only from these: a step that is one
-    piece shows the seconds that it has taken. On a terminal one line that goes when the step ends;
-    elsewhere, as in a file, plain lines.
-
-    Parameters
-    ----------
-    silent : bool
-        Show nothing.
-    """
+    """Of the step at work: what it is, how much is done, and how long the rest may take."""
 
     def __init__(self, silent: bool = False) -> None:
         self.silent = silent

@@ -39,11 +39,7 @@ class Terminated(BaseException):
 
 
 def run(options: argparse.Namespace, verb: Parser) -> int:
-    """Run a verb; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``.
-
-    1 also where a disk is full, memory does not suffice, or alikely itself is mistaken; 130 and 143
-    after Ctrl-C and SIGTERM.
-    """
+    """Run a verb; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``."""
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -205,10 +201,7 @@ def _check_file(out: Path, keep: Callable[[Path], bool]) -> None:
 
 @contextlib.contextmanager
 def _folder(out: Path | None, one_file: bool) -> Iterator[None]:
-    """The folder of results, made and tried before any work; taken away again if it stays empty.
-
-    For verbs that write one file (``one_file``) it is the folder of that.
-    """
+    """The folder of results, made and tried before any work; taken away again if it stays empty."""
     if out is None:
         yield
         return

@@ -34,24 +34,7 @@ FEWEST = 6
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
-
-    Parameters
-    ----------
-    head : str
-        What stands above it.
-    width : int
-        Characters that it has at least; of a column of names, as many as it has where all is full.
-    left : bool
-        Text begins at the left; numbers end at the right.
-    names : str
-        Whose names it holds: columns that say the same tell theirs apart together, and are cut in
-        the middle where there is no room.
-    over : str
-        What stands above the head.
-    strong : bool
-        It is what the table is about.
-    """
+    """One column of a table."""
 
     head: str
     width: int = 0
@@ -63,14 +46,7 @@ class Column:
 
 @dataclass
 class Table:
-    """Rows of text below heads; `str` of it is plain, `show` prints it.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-    above : sequence of str
-        Lines over the table.
-    """
+    """Rows of text below heads; `str` of it is plain, `show` prints it."""
 
     columns: Sequence[Column]
     above: Sequence[str] = ()
@@ -78,10 +54,7 @@ class Table:
     _rows: list[tuple[str, list[str], str]] = field(default_factory=list)
 
     def row(self, *cells: object, mark: str = "", part: str = "") -> None:
-        """Add a row, of one cell for each column; a mark stands behind it.
-
-        Rows of a part stand together, under its name.
-        """
+        """Add a row, of one cell for each column; a mark stands behind it."""
         if len(cells) != len(self.columns):
             raise AssertionError(f"{len(cells)} cells for {len(self.columns)} columns")
         self._rows.append((visible(part), [visible(str(cell)) for cell in cells], mark))

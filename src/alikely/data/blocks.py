@@ -20,44 +20,7 @@ LEFT_OUT = -1
 
 
 class Block(NamedTuple):
-    """One group of trials: the pairs compared on it and the correctness of those observers.
-
-    Attributes
-    ----------
-    rows : slice
-        Where the group's pairs stand on the ``pair`` dim of the table.
-    a, b : ndarray of int, shape (pair,)
-        Rows of `correct` of the reference and of the other observer.
-    correct : ndarray of int8, shape (observer, trial)
-        1 right, 0 wrong, -1 left out (not shown, or no response that is dropped); where items came
-        back and their repeats are crossed, the share of right answers (float64).
-    trials : ndarray of int, shape (trial,)
-        Where the group's trials stand on the ``trial`` dim of the table.
-    response : ndarray of int, shape (observer, trial) or (observer, trial, repeat)
-        Classes of the answers, -1 left out; empty in a table without labels.
-    truth : ndarray of int, shape (trial,)
-        True classes; empty likewise.
-    n_classes : int
-        Number of classes; 0 in a table without labels.
-    n_possible : ndarray of int, shape (pair,)
-        How many of them the answers of each pair could be; empty in a table without labels.
-    margins : ndarray of float, shape (observer, trial)
-        Margins in a margin table, NaN where there is none; else empty.
-    readers : ndarray of bool, shape (pair, observer)
-        Who is in each entry, in a table whose entries are groups of readers; else empty.
-    n_options : ndarray of int, shape (trial,)
-        Options of each question, where they are known; else empty.
-    probability : ndarray of float, shape (observer, trial, class)
-        Probabilities of options, NaN where there are none; in a table without them empty.
-    inclusion : ndarray of float, shape (trial,)
-        Probability that a plan shows each image, in (0, 1]; empty where none chose them.
-    stratum : ndarray of int, shape (trial,)
-        Stratum that a plan drew each image from; empty where it drew by size, or none chose them.
-    asked : ndarray of bool, shape (observer,)
-        Whom the images were chosen for; empty where none were.
-    population : str
-        Whom estimates of chosen images speak for: ``"pool"`` or ``"images"``.
-    """
+    """One group of trials: the pairs compared on it and the correctness of those observers."""
 
     rows: slice
     a: NDArray[np.intp]
@@ -83,23 +46,12 @@ class Block(NamedTuple):
         return len(self.inclusion) > 0
 
     def shown(self) -> NDArray[np.bool_]:
-        """Which trials count for each pair.
-
-        Returns
-        -------
-        ndarray of bool, shape (pair, trial)
-        """
+        """Which trials count for each pair."""
         known = self.correct != LEFT_OUT
         return np.asarray(known[self.a] & known[self.b])
 
     def scaled_weights(self) -> NDArray[np.float64]:
-        """Weights of chosen images, ``1/inclusion``, that sum to the trials of each pair.
-
-        Returns
-        -------
-        ndarray of float, shape (pair, trial)
-            0 for a trial that is left out.
-        """
+        """Weights of chosen images, ``1/inclusion``, that sum to the trials of each pair."""
         shown = self.shown()
         weights = np.where(shown, 1 / self.inclusion, 0.0)
         total = weights.sum(axis=1, keepdims=True)
@@ -111,17 +63,7 @@ class Block(NamedTuple):
         return self.correct.dtype != np.int8
 
     def wrong(self) -> NDArray[np.bool_]:
-        """Which trials each observer got wrong.
-
-        Returns
-        -------
-        ndarray of bool, shape (observer, trial)
-
-        Raises
-        ------
-        ValueError
-            If repeats are crossed: then a trial may be right and wrong.
-        """
+        """Which trials each observer got wrong."""
         if self.crossed:
             raise ValueError(
                 "items came back, and this takes one answer to each; count with "
@@ -130,17 +72,7 @@ class Block(NamedTuple):
         return np.asarray(self.correct == 0)
 
     def codes(self) -> NDArray[np.int8]:
-        """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out.
-
-        Returns
-        -------
-        ndarray of int8, shape (pair, trial)
-
-        Raises
-        ------
-        ValueError
-            If repeats are crossed: then a trial is in several cells at once.
-        """
+        """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out."""
         if self.crossed:
             raise ValueError("answers to items that came back fall into several cells; use shares")
         right_a, right_b = self.correct[self.a], self.correct[self.b]
@@ -149,13 +81,7 @@ class Block(NamedTuple):
         return np.asarray(codes, np.int8)
 
     def shares(self) -> NDArray[np.int8 | np.float64]:
-        """What each trial adds to the four cells: 1 to one of them, or shares of all.
-
-        Returns
-        -------
-        ndarray, shape (pair, 4, trial)
-            In the order n11, n10, n01, n00; 0 for a trial that is left out.
-        """
+        """What each trial adds to the four cells: 1 to one of them, or shares of all."""
         known = self.correct != LEFT_OUT
         right = np.where(known, self.correct, np.zeros((), self.correct.dtype))
         wrong = np.where(known, 1 - right, np.zeros((), self.correct.dtype))
@@ -164,18 +90,7 @@ class Block(NamedTuple):
 
 
 def blocks(table: xr.Dataset) -> Iterator[Block]:
-    """Walk through the groups of a correctness table.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `joint_correctness`, or a margin table.
-
-    Yields
-    ------
-    Block
-        In the order of the ``pair`` dim.
-    """
+    """Walk through the groups of a correctness table."""
     correct = table["correct"].values
     response = table["response"].values if "response" in table else None
     truth = table["truth"].values if "truth" in table else np.empty(0, np.int32)
@@ -222,32 +137,7 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
 
 
 def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
-    """Number the clusters of trials that share a label within a data set.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `joint_correctness`.
-    cluster : str
-        Name of a coordinate on the ``trial`` dim, such as ``"item"``.
-
-    Returns
-    -------
-    ndarray of int, shape (trial,)
-
-    Raises
-    ------
-    ValueError
-        If the table has no such coordinate.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.data import joint_correctness
-    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], item=["x", "y", "z"])
-    >>> cluster_numbers(joint_correctness(trials), "item").tolist()
-    [0, 1, 2]
-    """
+    """Number the clusters of trials that share a label within a data set."""
     names = [str(name) for name in table.coords if table[name].dims == ("trial",)]
     if cluster not in names:
         raise ValueError(
@@ -259,23 +149,7 @@ def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
 
 
 def linked(members: Sequence[NDArray[np.intp]]) -> list[list[int]]:
-    """Which groups hang together, directly or by others, because they have members in common.
-
-    Parameters
-    ----------
-    members : sequence of ndarray of int
-        Numbers of the members of each group.
-
-    Returns
-    -------
-    list of list of int
-        Groups that belong together, in order.
-
-    Examples
-    --------
-    >>> linked([np.array([0, 1]), np.array([5]), np.array([1, 2]), np.array([2])])
-    [[0, 2, 3], [1]]
-    """
+    """Which groups hang together, directly or by others, because they have members in common."""
     sizes = [len(own) for own in members]
     at = np.repeat(np.arange(len(members)), sizes), np.concatenate([[], *members]).astype(np.intp)
     width = 1 + int(max((own.max(initial=0) for own in members), default=0))

@@ -83,23 +83,7 @@ def admissible(
     answers: Mapping[str, int],
     classes: Sequence[Any] | str | None,
 ) -> tuple[list[str], str]:
-    """Admissible classes and, where some are never true but were admitted, a note of them.
-
-    Parameters
-    ----------
-    true : sequence of str
-        True classes.
-    answers : mapping of str to int
-        How often each class was answered.
-    classes : sequence, "seen" or None
-        All admissible; those that occur as truth or answer; or those that occur as truth, and
-        others that make up at most 2 % of the answers.
-
-    Raises
-    ------
-    ValueError
-        If `classes` is another text, or two classes differ in case alone.
-    """
+    """Admissible classes and, where some are never true but were admitted, a note of them."""
     if isinstance(classes, str) and classes != SEEN:
         raise ValueError(f"classes must be a list of labels or 'seen', got {classes!r}")
     if classes is not None and not isinstance(classes, str):
@@ -141,14 +125,7 @@ def _listed_classes(classes: Any) -> list[str]:
 
 
 def check_label(where: str, text: str, value: object = "") -> None:
-    """Refuse a label that is none: missing, empty, blank or of another kind (`ValueError`).
-
-    Examples
-    --------
-    >>> check_label("classes", " ")
-    Traceback (most recent call last):
-    ValueError: a label must be text or a number, got ' ' (classes); name it or leave it out
-    """
+    """Refuse a label that is none: missing, empty, blank or of another kind (`ValueError`)."""
     missing = value is None or (isinstance(value, float) and np.isnan(value)) or text == "<NA>"
     odd = isinstance(value, bytes | list | tuple | set | dict | np.ndarray)
     if "\0" in text or not _writable(text):
@@ -195,13 +172,7 @@ def check_label_names(names: Iterable[str]) -> None:
 
 
 def with_silence(names: Sequence[str]) -> list[str]:
-    """Classes and that of missing answers, which no other may be called (`ValueError`).
-
-    Examples
-    --------
-    >>> with_silence(["cat", "dog"])
-    ['cat', 'dog', '(no response)']
-    """
+    """Classes and that of missing answers, which no other may be called (`ValueError`)."""
     if SILENT in names:
         raise ValueError(
             f"{SILENT!r} is a class here, and what missing answers are called; rename the class"

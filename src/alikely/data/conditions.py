@@ -12,45 +12,12 @@ __all__ = ["condition_labels", "nested_labels"]
 
 
 def nested_labels(datasets: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Name what belongs to a data set, such as a condition or a person, after both.
-
-    Parameters
-    ----------
-    datasets, names : iterable of str
-        One data set for each name.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> nested_labels(["sketch", "edge"], ["0", "0"])
-    ['sketch | 0', 'edge | 0']
-    """
+    """Name what belongs to a data set, such as a condition or a person, after both."""
     return [f"{dataset} | {name}" for dataset, name in zip(datasets, names, strict=True)]
 
 
 def condition_labels(data: xr.Dataset) -> tuple[list[str], NDArray[np.intp]]:
-    """Name every condition ``dataset:condition``, as two data sets may use one name.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        Of `alikely.Trials`.
-
-    Returns
-    -------
-    labels : list of str
-        In order of first occurrence.
-    number : ndarray of int, shape (trial,)
-        Position of each trial's condition in `labels`.
-
-    Raises
-    ------
-    ValueError
-        If the name of a data set holds a colon, so that two conditions might share a label.
-    """
+    """Name every condition ``dataset:condition``, as two data sets may use one name."""
     for dataset in np.unique(data["dataset"].values):
         if ":" in dataset:
             raise ValueError(

@@ -19,36 +19,7 @@ __all__ = ["confusion_trials"]
 def confusion_trials(
     confusions: Mapping[str, ArrayLike | pd.DataFrame], classes: Sequence[Any] | None = None
 ) -> Trials:
-    """Trials that have these confusion matrices, each system's on items of its own.
-
-    Parameters
-    ----------
-    confusions : mapping of str to array_like or pandas.DataFrame, shape (class, class)
-        For each system, how often each true class (row) got each answer (column). Tables name
-        their classes, in rows as in columns.
-    classes : sequence, optional
-        Names of the classes of matrices without; their numbers if not given.
-
-    Returns
-    -------
-    Trials
-        Which items systems have in common is not known: they are taken to have none. Of right
-        answers, of which error patterns take no notice, there is one of each true class.
-
-    Raises
-    ------
-    TypeError
-        If it is no mapping.
-    ValueError
-        If there are fewer than two systems; a matrix is not square; it has counts that are
-        negative, missing or fractional; or matrices are of different classes.
-
-    Examples
-    --------
-    >>> trials = confusion_trials({"a": [[8, 2], [1, 9]], "b": [[6, 4], [2, 8]]})
-    >>> trials
-    <Trials: 2 observers, 13 trials, 2 classes>
-    """
+    """Trials that have these confusion matrices, each system's on items of its own."""
     if not isinstance(confusions, Mapping):
         raise TypeError(
             "confusions must map names of systems to their confusion matrices, such as "

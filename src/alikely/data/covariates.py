@@ -25,37 +25,7 @@ NAMED = "a covariate must have a name of letters, digits and underscores, such a
 def covariate_tables(
     covariates: Covariates | None, known: Mapping[str, Sequence[Any] | NDArray[Any]]
 ) -> dict[str, pd.DataFrame]:
-    """Check tables of covariates, and bring their rows into the order of the data.
-
-    Parameters
-    ----------
-    covariates : mapping of str to table, or None
-        Of each kind a table of pandas, polars or pyarrow with one row for each label, named by a
-        column that is called like the kind, or by the index of a pandas table.
-    known : mapping of str to sequence
-        Kinds that may have covariates, and their labels in the data.
-
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        By kind, rows in the order of `known`, which is the index. Numeric columns are float64;
-        text, categories and booleans are categorical, levels in their order or in that of their
-        first occurrence. Empty without covariates.
-
-    Raises
-    ------
-    ValueError
-        If it is no mapping, a kind is unknown, or a label has no row, several, or is not in the
-        data; if a column has no name that can be one of a variable, stands in two tables, is
-        neither of numbers nor of groups, lacks a value, has one value alone, is a sum of others, or
-        has a group for each label.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"family": ["vit", "cnn", "cnn"]}, index=["b", "a", "c"])
-    >>> covariate_tables({"machine": table}, {"machine": list("abc")})["machine"]["family"].tolist()
-    ['cnn', 'vit', 'cnn']
-    """
+    """Check tables of covariates, and bring their rows into the order of the data."""
     if covariates is not None and not isinstance(covariates, Mapping):
         raise ValueError(
             f"covariates must map kinds to tables, {HOW}, got {type(covariates).__name__}"
@@ -82,20 +52,7 @@ def covariate_tables(
 def covariates_dataset(
     tables: Mapping[str, pd.DataFrame], dims: Mapping[str, tuple[str, Sequence[Any] | NDArray[Any]]]
 ) -> xr.Dataset:
-    """Checked tables as a group of a fit.
-
-    Parameters
-    ----------
-    tables : mapping of str to pandas.DataFrame
-        As from `covariate_tables`.
-    dims : mapping of str to (str, sequence)
-        By kind, the dim of the fit and its labels.
-
-    Returns
-    -------
-    xarray.Dataset
-        Each column by its name; groups as text.
-    """
+    """Checked tables as a group of a fit."""
     columns = {
         str(name): (
             dims[kind][0],

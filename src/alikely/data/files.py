@@ -75,13 +75,7 @@ class File(NamedTuple):
         return bool(self.member) or self.path.suffix.lower() == ".gz"
 
     def n_bytes(self) -> int:
-        """Its size as it lies on disk; of a member of an archive unpacked.
-
-        Raises
-        ------
-        ValueError
-            If it is gone.
-        """
+        """Its size as it lies on disk; of a member of an archive unpacked."""
         try:
             if not self.member:
                 return self.path.stat().st_size
@@ -91,13 +85,7 @@ class File(NamedTuple):
             raise ValueError(unreadable(self, error)) from None
 
     def read(self) -> bytes:
-        """Everything in it, unpacked.
-
-        Raises
-        ------
-        ValueError
-            If it is empty or cannot be unpacked.
-        """
+        """Everything in it, unpacked."""
         try:
             if self.member:
                 with zipfile.ZipFile(self.path) as archive:
@@ -157,13 +145,7 @@ class File(NamedTuple):
         return raw[:HEAD].decode("utf-8-sig", errors="replace")
 
     def text(self, notes: list[str], encoding: str | None = None) -> str:
-        """Its text: UTF-8 or UTF-16 by its mark, else Latin-1, which a note tells.
-
-        Raises
-        ------
-        ValueError
-            If it holds no text, or not in the `encoding` asked for.
-        """
+        """Its text: UTF-8 or UTF-16 by its mark, else Latin-1, which a note tells."""
         raw = self.read()
         if encoding is None and b"\0" in raw and raw[:2] not in UTF16_MARKS:
             raise ValueError(
@@ -183,16 +165,7 @@ class File(NamedTuple):
         return raw.decode("latin-1")
 
     def records(self, notes: list[str], encoding: str | None = None) -> list[Any]:
-        """Objects of a JSON file: of its list or, if it is no single value, one for each line.
-
-        A list that stands on a line of its own (as JATOS writes one for each person) is taken as
-        its entries.
-
-        Raises
-        ------
-        ValueError
-            If a line is not JSON.
-        """
+        """Objects of a JSON file: of its list or, if it is no single value, one for each line."""
         text = self.text(notes, encoding)
         try:
             whole = _parsed(text)
@@ -224,25 +197,7 @@ def _parsed(text: str) -> Any:
 
 
 def find_files(path: Paths) -> tuple[list[File], list[str]]:
-    """Find the files of a path, a glob, a folder, an archive, or several of these.
-
-    Parameters
-    ----------
-    path : str, path or sequence of these
-        In a folder or a zip archive, files at any depth whose kind is known.
-
-    Returns
-    -------
-    list of File
-        Sorted within each entry.
-    list of str
-        Notes of what was left out.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or none of a known kind.
-    """
+    """Find the files of a path, a glob, a folder, an archive, or several of these."""
     notes: list[str] = []
     if isinstance(path, str) and not path:
         raise ValueError("path is empty; give the name of a file, or '.' for this folder")
@@ -290,13 +245,7 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
 
 
 def read_file(path: str | Path) -> Any:
-    """Read one file of a table; text stays as printed, an empty field means null.
-
-    Raises
-    ------
-    ValueError
-        If the file is missing, empty, of another kind, or not what its name says.
-    """
+    """Read one file of a table; text stays as printed, an empty field means null."""
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"no file {str(path)!r}")
@@ -309,28 +258,7 @@ def read_file(path: str | Path) -> Any:
 def read_table(
     file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
 ) -> Any:
-    """Make a table of a file.
-
-    Parameters
-    ----------
-    file : File
-        Its suffix says what it is.
-    notes : list of str
-        Is told what had to be guessed.
-    sep, encoding : str, optional
-        Of text; found out by default.
-
-    Returns
-    -------
-    pyarrow or pandas table
-        Of text files with columns of text.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, of no known kind, or not what its name says; if a column is given
-        twice, or a text file has one column.
-    """
+    """Make a table of a file."""
     kind = file.suffix
     try:
         if kind in (".parquet", ".pq"):

@@ -84,25 +84,7 @@ def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) ->
 
 
 def refuse_inclusion(data: xr.Dataset, what: str) -> None:
-    """Refuse trials of chosen images where their weights would be left out.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`, or a count table.
-    what : str
-        Who takes no weights.
-
-    Raises
-    ------
-    ValueError
-        If they carry inclusion.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> refuse_inclusion(al.load_example().data, "the cohort model")
-    """
+    """Refuse trials of chosen images where their weights would be left out."""
     if INCLUSION in data:
         raise ValueError(
             f"these images were chosen by a plan, and {what} takes all for equally likely; use "
@@ -187,19 +169,7 @@ def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, people: s
 
 
 def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
-    """Add to a count table what trials carry of a plan, if anything.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        With the trials of `data`.
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-
-    Returns
-    -------
-    xarray.Dataset
-    """
+    """Add to a count table what trials carry of a plan, if anything."""
     if INCLUSION not in data:
         return table
     own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]

@@ -58,11 +58,7 @@ class OddError(Exception):
 
 
 class Source:
-    """Columns of one or several long tables, read as one, and where each row came from.
-
-    Of files, `names` are theirs, texts in `missing` mean that there is no value, and codes that
-    were printed as floats (``1.0``) are those of whole numbers; `notes` tells what that changed.
-    """
+    """Columns of one or several long tables, read as one, and where each row came from."""
 
     def __init__(
         self,
@@ -130,15 +126,7 @@ class Source:
         return repr(self._names[table])
 
     def pieces(self, names: Sequence[str]) -> Iterator[tuple[int, int, dict[str, Encoded]]]:
-        """Some columns, piece by piece: number of the table, its first row, and the columns.
-
-        Raises
-        ------
-        OddError
-            Where a piece alone does not say what texts its values are.
-        ValueError
-            If a file cannot be read, or a column mixes types.
-        """
+        """Some columns, piece by piece: number of the table, its first row, and the columns."""
         for table, frame in enumerate(self._frames):
             start = int(self._starts[table])
             for arrays in self._cut(table, frame, names):
@@ -162,13 +150,7 @@ class Source:
         return f" of table {self._numbers[table]}" if self._told else ""
 
     def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
-        """Read one column of all tables; what is in `keep` is a value, also if it means missing.
-
-        Raises
-        ------
-        ValueError
-            If the column is missing, mixes types, or (with `complete`) has a null.
-        """
+        """Read one column of all tables; what is in `keep` is a value, also if it means missing."""
         chunks, families = [], []
         for array in self._arrays(name):
             chunk, family = _as_text(array, name)
@@ -230,13 +212,7 @@ class Source:
         return Column(new[codes], list(number), family if number else "null")
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Read one column of numbers, or of text that spells them; NaN where null.
-
-        Raises
-        ------
-        ValueError
-            If the column is missing, mixes types, or holds something that is no number.
-        """
+        """Read one column of numbers, or of text that spells them; NaN where null."""
         parts: list[NDArray[np.float64]] = []
         for start, array in zip(self._starts, self._arrays(name), strict=False):
             kind = array.type
@@ -306,18 +282,7 @@ def open_tables(
     names: Sequence[str] | None = None,
     missing: Collection[str] = (),
 ) -> Source:
-    """Accept pandas, polars or pyarrow tables, or whatever else narwhals reads.
-
-    What is no table is refused with the advice what to do `instead`; `names` and `missing` are of
-    tables that were files.
-
-    Raises
-    ------
-    TypeError
-        If something is no table.
-    ValueError
-        If there is none, no row in any, or two columns of one have the same name.
-    """
+    """Accept pandas, polars or pyarrow tables, or whatever else narwhals reads."""
     frames = [t if isinstance(t, ParquetTable) else frame_of(t, instead) for t in tables]
     source = Source(frames, names, missing)
     if not frames:
@@ -329,15 +294,7 @@ def open_tables(
 
 
 def frame_of(table: Any, instead: str = "") -> nw.DataFrame[Any]:
-    """A pandas, polars or pyarrow table whose columns have different names, which are text.
-
-    Raises
-    ------
-    TypeError
-        If it is no table, with the advice what to do `instead`.
-    ValueError
-        If two columns have the same name.
-    """
+    """A pandas, polars or pyarrow table whose columns have different names, which are text."""
     names = table.columns if isinstance(table, pd.DataFrame) else getattr(table, "column_names", ())
     names = [name if isinstance(name, str) else str(name) for name in names]
     if twice := [name for name, n in Counter(names).items() if n > 1]:

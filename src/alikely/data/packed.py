@@ -21,17 +21,7 @@ MANY = 1_000_000
 
 
 class Packed(NamedTuple):
-    """Answers of observers, 64 trials to a word.
-
-    Attributes
-    ----------
-    right : ndarray of uint64, shape (observer, word)
-        Bits of the trials that each got right.
-    shown : ndarray of uint64, shape (observer, word), or None
-        Bits of the trials that count for each; None where all do for everyone.
-    n_trials : int
-        Trials; the bits after them are 0.
-    """
+    """Answers of observers, 64 trials to a word."""
 
     right: NDArray[np.uint64]
     shown: NDArray[np.uint64] | None
@@ -58,23 +48,7 @@ class Packed(NamedTuple):
 
 
 def pack(correct: NDArray[np.int8]) -> Packed:
-    """Put answers into bits.
-
-    Parameters
-    ----------
-    correct : ndarray, shape (observer, trial)
-        1 right, 0 wrong, -1 left out.
-
-    Returns
-    -------
-    Packed
-
-    Examples
-    --------
-    >>> packed = pack(np.array([[1, 0, 1], [1, 1, -1]], dtype=np.int8))
-    >>> packed.right.tolist(), packed.shown.tolist()
-    ([[5], [3]], [[7], [3]])
-    """
+    """Put answers into bits."""
     shown = correct >= 0
     return Packed(
         _words(correct == 1), None if shown.all() else _words(shown), int(correct.shape[1])
@@ -82,24 +56,7 @@ def pack(correct: NDArray[np.int8]) -> Packed:
 
 
 def all_cells(packed: Packed) -> NDArray[np.int32]:
-    """Count the four correctness cells of all pairs, by the bits that both have.
-
-    Parameters
-    ----------
-    packed : Packed
-        Answers of at least two observers.
-
-    Returns
-    -------
-    ndarray of int32, shape (pair, 4)
-        ``n11, n10, n01, n00`` of trials that both were shown; pairs in the order of
-        the upper triangle, row by row.
-
-    Examples
-    --------
-    >>> all_cells(pack(np.array([[1, 1, 0, 0, 1], [1, 0, 0, 1, 1]], dtype=np.int8))).tolist()
-    [[2, 1, 1, 1]]
-    """
+    """Count the four correctness cells of all pairs, by the bits that both have."""
     n = len(packed.right)
     out = np.empty((n * (n - 1) // 2, 4), dtype=np.int32)
     own = _count(packed.right)

@@ -25,10 +25,7 @@ def listed_pairs(pairs: Any) -> Any:
 def chosen_pairs(
     names: list[str], kinds: NDArray[Any], pairs: Pairs, directed: bool = False
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of both observers of every pair asked for.
-
-    With `directed`, pairs of one kind stand in both orders: nobody in them is the reference.
-    """
+    """Positions of both observers of every pair asked for."""
     if len(names) < 2:
         raise ValueError(
             f"a comparison needs at least two observers, got {len(names)} ({listed(names)})"
@@ -119,13 +116,7 @@ def require_common_trials(
     second: NDArray[np.intp],
     every_pair: bool,
 ) -> None:
-    """Refuse kinds of observers that share no trial in a data set: their items do not match up.
-
-    Single pairs may have none, as where lists are counterbalanced, and so may kinds whose observers
-    hang together by trials that others share with both: their labels do match. That holds of
-    pairs by kind, not of named ones. Observers of different data sets are no pair; only a pair that
-    was named must meet somewhere.
-    """
+    """Refuse kinds of observers that share no trial in a data set: their items do not match up."""
     names = data["observer"].values
     dataset = data["dataset"].values
     kinds = np.unique(data["kind"].values, return_inverse=True)[1]

@@ -20,13 +20,7 @@ PIECE = 1 << 20
 
 
 class ParquetTable:
-    """A parquet file: its columns are named, and wait in the file.
-
-    Attributes
-    ----------
-    columns : list of str
-        Their names, those of the constants last.
-    """
+    """A parquet file: its columns are named, and wait in the file."""
 
     def __init__(
         self, file: File, footer: pq.FileMetaData, constants: Mapping[str, str] | None = None
@@ -44,26 +38,14 @@ class ParquetTable:
         return ParquetTable(self._file, self._footer, constants)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """One column as a whole.
-
-        Raises
-        ------
-        ValueError
-            If it cannot be read.
-        """
+        """One column as a whole."""
         if name in self._constants:
             return pa.chunked_array([pa.repeat(self._constants[name], len(self))])
         with self._opened() as opened:
             return opened.read(columns=[name]).column(name)
 
     def pieces(self, names: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
-        """Some columns, at most `PIECE` rows at a time, texts as dictionaries.
-
-        Raises
-        ------
-        ValueError
-            If they cannot be read.
-        """
+        """Some columns, at most `PIECE` rows at a time, texts as dictionaries."""
         own = [name for name in names if name in self._types]
         texts = [name for name in own if _is_text(self._types[name])]
         with self._opened(read_dictionary=texts) as opened:
@@ -89,22 +71,7 @@ class ParquetTable:
 def open_table(
     file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
 ) -> Any:
-    """Make a table of a file as `read_table` does, but leave columns of parquet where they are.
-
-    Parameters
-    ----------
-    file, notes, sep, encoding
-        As in `read_table`.
-
-    Returns
-    -------
-    ParquetTable, or pyarrow or pandas table
-
-    Raises
-    ------
-    ValueError
-        As from `read_table`.
-    """
+    """Make a table of a file as `read_table` does, but leave columns of parquet where they are."""
     if file.suffix not in SUFFIXES or file.packed or not file.n_bytes():
         return read_table(file, notes, sep, encoding)
     try:

@@ -14,34 +14,7 @@ PIECE = re.compile(r"\{(\w+)(:d)?\}|(\*)|([^{}*]+)|(.)")
 
 
 def fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]]:
-    """Read fields off the names of files.
-
-    Parameters
-    ----------
-    pattern : str
-        As in ``"{dataset}/{observer}_{session}.csv"``: a name in braces stands for anything within
-        a folder's or a file's name, ``{session:d}`` for digits, ``*`` for what is of no interest.
-        It is held against as many folders as it has itself.
-    files : sequence of File
-
-    Returns
-    -------
-    list of dict
-        Fields of each file.
-
-    Raises
-    ------
-    ValueError
-        If the pattern has no field, or one twice; if it does not fit every file, or fits one in
-        two ways.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> file = File("edge/anna_1.csv", Path("edge/anna_1.csv"))
-    >>> fields_of_names("{dataset}/{observer}_{session}.csv", [file])
-    [{'dataset': 'edge', 'observer': 'anna', 'session': '1'}]
-    """
+    """Read fields off the names of files."""
     names = [match[1] for match in PIECE.finditer(pattern) if match[1]]
     if not names:
         raise ValueError(f"pattern {pattern!r} has no field; expected some, such as {{observer}}")

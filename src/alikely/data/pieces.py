@@ -64,15 +64,7 @@ class Aligned(NamedTuple):
 
 
 def in_pieces(source: Source, roles: Roles) -> Aligned:
-    """Align the rows of all tables, some at a time.
-
-    Raises
-    ------
-    OddError
-        If whole columns tell better what is wrong, or mean.
-    ValueError
-        As in `Trials.from_table`.
-    """
+    """Align the rows of all tables, some at a time."""
     read = _Reading(source, roles)
     names = read.names()
     for table, start, coded in source.pieces(names):
@@ -215,13 +207,7 @@ class _Reading:
         return list(dict.fromkeys([*self.roles.columns.values(), *self.roles.labels]))
 
     def add(self, table: int, start: int, coded: Mapping[str, Encoded]) -> None:
-        """Take a piece of a table.
-
-        Raises
-        ------
-        OddError
-            As from `in_pieces`.
-        """
+        """Take a piece of a table."""
         columns, answer = self.roles.columns, self._answer()
         codes = {name: self._complete(table, name, piece) for name, piece in coded.items()}
         if not len(codes[answer]):
@@ -308,13 +294,7 @@ class _Reading:
         raise OddError
 
     def finished(self) -> Aligned:
-        """All that was read, in order.
-
-        Raises
-        ------
-        OddError, ValueError
-            As from `in_pieces`.
-        """
+        """All that was read, in order."""
         columns = self.roles.columns
         for labels in self.labels.values():
             meant = [text for text in labels.names if not self._is_missing(text, self.keep)]

@@ -76,22 +76,7 @@ def with_probabilities(
 
 
 def softmax(logits: NDArray[Any]) -> Floats:
-    """Probabilities of options from logits or log likelihoods; NaN where all are NaN.
-
-    Parameters
-    ----------
-    logits : ndarray, shape (..., option)
-        -inf for what is no option.
-
-    Returns
-    -------
-    ndarray, shape (..., option)
-
-    Examples
-    --------
-    >>> softmax(np.log([[1.0, 3.0]])).round(2).tolist()
-    [[0.25, 0.75]]
-    """
+    """Probabilities of options from logits or log likelihoods; NaN where all are NaN."""
     array = np.asarray(logits, dtype=np.float64)
     if np.isposinf(array).any():
         raise ValueError("logits must be below infinity, got inf")

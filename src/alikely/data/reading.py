@@ -200,13 +200,7 @@ def wide_trials(
 
 
 def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:
-    """Align a source whose columns may go by names of their own.
-
-    Raises
-    ------
-    ValueError
-        If a role is unknown, and as in `Trials.from_table`.
-    """
+    """Align a source whose columns may go by names of their own."""
     known = (*ROLES, "labels", "classes")
     unknown = next((name for name in columns if name not in known), None)
     if unknown is not None:

@@ -29,28 +29,14 @@ FEW = 0.05
 
 
 class Presented(NamedTuple):
-    """Items as they were presented, each once for every condition.
-
-    Attributes
-    ----------
-    first : ndarray of int, shape (item,)
-        The first trial of each.
-    item, rank : ndarray of int, shape (trial,)
-        Which of them a trial is of, and which of its repeats, from 0.
-    """
+    """Items as they were presented, each once for every condition."""
 
     first: NDArray[np.intp]
     item: NDArray[np.intp]
     rank: NDArray[np.intp]
 
     def require_one_truth(self, data: xr.Dataset) -> None:
-        """Refuse items whose truth differs between repeats.
-
-        Raises
-        ------
-        ValueError
-            If one does; the message names it.
-        """
+        """Refuse items whose truth differs between repeats."""
         if "truth" not in data:
             return
         truth = data["truth"].values
@@ -63,74 +49,25 @@ class Presented(NamedTuple):
             )
 
     def gathered(self, of_trials: NDArray[np.generic], fill: int) -> NDArray[np.generic]:
-        """What trials hold, by item and repeat; `fill` where an item came back less often.
-
-        Parameters
-        ----------
-        of_trials : ndarray, shape (observer, trial)
-        fill : int
-
-        Returns
-        -------
-        ndarray, shape (observer, item, repeat)
-        """
+        """What trials hold, by item and repeat; `fill` where an item came back less often."""
         shape = (len(of_trials), len(self.first), int(self.rank.max(initial=0)) + 1)
         out = np.full(shape, fill, of_trials.dtype)
         out[:, self.item, self.rank] = of_trials
         return out
 
     def shares(self, correct: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Share of right answers of each observer to each item; -1 without any answer.
-
-        Parameters
-        ----------
-        correct : ndarray of int8, shape (observer, trial)
-            1 right, 0 wrong, -1 left out.
-
-        Returns
-        -------
-        ndarray, shape (observer, item)
-
-        Examples
-        --------
-        >>> import alikely as al
-        >>> trials = al.Trials.from_correct([[1, 0, 1]], item=["x", "x", "y"], repeat=[0, 1, 0])
-        >>> found = presented(trials.data)
-        >>> found.shares(trials.data["correct"].values).tolist()
-        [[0.5, 1.0]]
-        """
+        """Share of right answers of each observer to each item; -1 without any answer."""
         answers, number = self.gathered(correct, LEFT_OUT), self.number(correct)
         right = (answers == 1).sum(axis=2)
         return np.where(number > 0, right / np.maximum(number, 1), float(LEFT_OUT))
 
     def number(self, correct: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Number of answers of each observer to each item.
-
-        Parameters
-        ----------
-        correct : ndarray of int8, shape (observer, trial)
-            As in `shares`.
-
-        Returns
-        -------
-        ndarray of int, shape (observer, item)
-        """
+        """Number of answers of each observer to each item."""
         return np.asarray((self.gathered(correct, LEFT_OUT) != LEFT_OUT).sum(axis=2))
 
 
 def presented(data: xr.Dataset) -> Presented | None:
-    """Gather the trials of each item in each condition of a data set.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-
-    Returns
-    -------
-    Presented or None
-        None where no item comes back within a condition.
-    """
+    """Gather the trials of each item in each condition of a data set."""
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
     item = frame.groupby(PLACE, sort=False).ngroup().to_numpy()
     if not frame.duplicated(PLACE).any():
@@ -142,26 +79,7 @@ def presented(data: xr.Dataset) -> Presented | None:
 
 
 def refuse_repeats(data: xr.Dataset, what: str) -> None:
-    """Refuse items that come back within a condition, where one answer to each is needed.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-    what : str
-        Who needs that, for the message.
-
-    Raises
-    ------
-    ValueError
-        If an item comes back.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.Trials.from_correct([[1, 0, 1]], item=["x", "x", "y"], repeat=[0, 1, 0])
-    >>> refuse_repeats(trials.select(repeat=0).data, "this model")
-    """
+    """Refuse items that come back within a condition, where one answer to each is needed."""
     items = presented(data)
     if items is None:
         return
@@ -174,26 +92,7 @@ def refuse_repeats(data: xr.Dataset, what: str) -> None:
 
 
 def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
-    """Who of each pair answered some items more often than others, and how often.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness`.
-
-    Returns
-    -------
-    ndarray of str, shape (pair,)
-        Empty where either gave as many answers to one item as to another.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> items = dict(item=["x", "x", "y"], repeat=[0, 1, 0])
-    >>> trials = al.Trials.from_correct([[1, 0, 1], [1, 1, 0]], observers=["a", "b"], **items)
-    >>> unequal_answers(al.data.joint_correctness(trials, repeats="crossed")).tolist()
-    ['a: 1 to 2 answers to an item; b: 1 to 2 answers to an item']
-    """
+    """Who of each pair answered some items more often than others, and how often."""
     out = np.full(table.sizes["pair"], "", dtype=object)
     if "answers" not in table:
         return out
@@ -213,18 +112,7 @@ def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
 
 
 class Recurring(NamedTuple):
-    """What it means that labels of items come back in other conditions of a data set.
-
-    Attributes
-    ----------
-    shared : bool
-        Whether a label that comes back is one item, in any data set.
-    numbered : list of str
-        Data sets where labels that come back have other truths, as where items are numbered within
-        each condition: there they are other items.
-    odd : str
-        Where a label has several truths and hardly any other does: what and where; else empty.
-    """
+    """What it means that labels of items come back in other conditions of a data set."""
 
     shared: bool
     numbered: list[str]
@@ -232,24 +120,7 @@ class Recurring(NamedTuple):
 
 
 def recurring(data: xr.Dataset) -> Recurring:
-    """Find out what it means that labels of items come back in other conditions.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-
-    Returns
-    -------
-    Recurring
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> rows = dict(truth=["cat", "cat"], item=["1", "1"], condition=["blurred", "sharp"])
-    >>> recurring(al.Trials.from_arrays([["cat", "dog"]], classes=["cat", "dog"], **rows).data)
-    Recurring(shared=True, numbered=[], odd='')
-    """
+    """Find out what it means that labels of items come back in other conditions."""
     keys = ["dataset", "item"]
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
     if "truth" in data:

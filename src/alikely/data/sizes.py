@@ -12,30 +12,7 @@ __all__ = ["n_entries"]
 
 
 def n_entries(trials: Trials, pairs: Pairs, by: By, directed: bool = False) -> int:
-    """Number of pairs, in all groups of trials in which both took part.
-
-    Parameters
-    ----------
-    trials : Trials
-        Aligned responses.
-    pairs, by, directed
-        As in `alikely.data.joint_correctness`.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        As there, where pairs cannot be found.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> n_entries(al.load_example(), "human-model", "condition")
-    72
-    """
+    """Number of pairs, in all groups of trials in which both took part."""
     data = trials.data
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     group, labels = groups_of_trials(data, by)

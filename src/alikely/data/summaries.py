@@ -41,24 +41,7 @@ TREATED = {
 
 
 def missing_note(n_missing: int, n_responses: int, no_response: str) -> str:
-    """Say how many responses are missing and how they are treated; empty if none is.
-
-    Parameters
-    ----------
-    n_missing, n_responses : int
-        Trials that were shown to an observer without a response, and all that were shown.
-    no_response : {"error", "class", "drop"}
-        How they are treated: as errors, as a class of readings, or excluded.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> missing_note(55, 1920, "drop")
-    '55 of 1,920 responses are missing and are excluded'
-    """
+    """Say how many responses are missing and how they are treated; empty if none is."""
     treated = TREATED[no_response][n_missing == 1]
     return f"{n_missing:,} of {n_responses:,} responses {treated}" if n_missing else ""
 
@@ -66,23 +49,7 @@ def missing_note(n_missing: int, n_responses: int, no_response: str) -> str:
 def missing_note_of(
     data: xr.Dataset, no_response: str, *kinds: str, observers: Sequence[str] | None = None
 ) -> str:
-    """Say how many responses of some observers are missing, as `missing_note` does.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-    no_response : {"error", "class", "drop"}
-        How missing responses are treated, as in `missing_note`.
-    *kinds : str
-        Kinds of the observers. Default: all.
-    observers : sequence of str, optional
-        Their names. Default: all.
-
-    Returns
-    -------
-    str
-    """
+    """Say how many responses of some observers are missing, as `missing_note` does."""
     own = np.isin(data["kind"].values, kinds) if kinds else np.ones(data.sizes["observer"], bool)
     if observers is not None:
         own &= np.isin(data["observer"].values.astype(str), observers)
@@ -93,21 +60,7 @@ def missing_note_of(
 
 
 def data_summary(data: xr.Dataset) -> xr.Dataset:
-    """Count what was shown, responded and missing, for results to carry.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``n_shown, n_correct, n_missing`` (dataset, observer), ``n_trials, n_conditions`` (dataset),
-        ``kind`` (observer). Attributes: ``n_classes`` (0 where only correctness is known),
-        ``n_items``, ``n_repeated`` and ``most_repeats`` of items within conditions, ``notes`` of
-        the reading, one a line.
-    """
+    """Count what was shown, responded and missing, for results to carry."""
     correct, datasets = data["correct"].values, data["dataset"].values.astype(str)
     names = pd.unique(datasets)
     parts = [correct[:, datasets == name] for name in names]
@@ -141,18 +94,7 @@ def data_summary(data: xr.Dataset) -> xr.Dataset:
 
 
 def summary_table(summary: xr.Dataset) -> pd.DataFrame:
-    """Table of `Trials.summary`.
-
-    Parameters
-    ----------
-    summary : xarray.Dataset
-        As returned by `data_summary`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per data set and observer who took part in it.
-    """
+    """Table of `Trials.summary`."""
     n_shown, n_correct, n_missing = (
         summary[name].values for name in ("n_shown", "n_correct", "n_missing")
     )

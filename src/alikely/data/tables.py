@@ -203,27 +203,7 @@ def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object
 def option_variables(
     data: xr.Dataset, classes: NDArray[np.object_], repeats: str = "paired"
 ) -> dict[str, xr.Variable]:
-    """What trials carry of the options of their questions.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-    classes : ndarray of str
-        Names of answers, as from `answers`.
-    repeats : str
-        As a table says how it took items that came back.
-
-    Returns
-    -------
-    dict
-        ``n_options`` (trial) and ``probability`` (observer, trial, class), where they are there.
-
-    Raises
-    ------
-    ValueError
-        If answers are crossed, or some are none of the options.
-    """
+    """What trials carry of the options of their questions."""
     if repeats == "crossed":
         raise ValueError("agreement on options takes one answer to a question; repeats='paired'")
     if SILENT in classes:
@@ -235,12 +215,7 @@ def option_variables(
 
 
 def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]:
-    """Classes that each pair's answers could be.
-
-    Those that are true in its data set, those that either gave there, and those that are true
-    nowhere, also in data sets that were left out: these were named as admissible. What other
-    observers do has no part in it.
-    """
+    """Classes that each pair's answers could be."""
     response, truth = table["response"].values, table["truth"].values
     names, k = table["class"].values, table.sizes["class"]
     codes, of_trial = np.unique(table["trial_dataset"].values, return_inverse=True)
@@ -314,29 +289,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
 
 
 def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
-    """What to compare: 1 right, 0 wrong, -1 left out.
-
-    Parameters
-    ----------
-    raw : ndarray of int8
-        ``correct`` of `alikely.Trials.data`.
-    no_response : {"error", "drop"}
-        Whether a missing response is wrong, or left out.
-
-    Returns
-    -------
-    ndarray of int8, shape of `raw`
-
-    Raises
-    ------
-    ValueError
-        If `no_response` is unknown.
-
-    Examples
-    --------
-    >>> correctness(np.array([1, 0, -1, -2], dtype=np.int8), "error").tolist()
-    [1, 0, 0, -1]
-    """
+    """What to compare: 1 right, 0 wrong, -1 left out."""
     one_of("no_response", no_response, ("error", "drop"))
     if no_response == "drop":
         return np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
@@ -344,26 +297,7 @@ def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
 
 
 def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
-    """Answers as positions among all classes.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-    correct : ndarray of int8, shape (observer, trial)
-        As from `correctness`.
-
-    Returns
-    -------
-    dict
-        ``response`` (observer, trial), -1 left out; ``truth`` (trial); ``class``, with
-        ``(no response)`` last if a missing response counts as an error.
-
-    Raises
-    ------
-    ValueError
-        If only correctness is known.
-    """
+    """Answers as positions among all classes."""
     if "response" not in data:
         raise ValueError(
             "these trials hold correctness only, and wrong answers are compared by their class; "
@@ -383,28 +317,7 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
 
 
 def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
-    """Validate counts ``n11, n10, n01, n00``.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-
-    Returns
-    -------
-    ndarray of int64, shape (..., 4)
-
-    Raises
-    ------
-    ValueError
-        If the last axis is not of length 4, or a count is negative, NaN or no whole number.
-
-    Examples
-    --------
-    >>> check_counts([3, 1.5, 0, 2])
-    Traceback (most recent call last):
-        ...
-    ValueError: counts must be whole numbers, got 1.5; weights and probabilities are not counts
-    """
+    """Validate counts ``n11, n10, n01, n00``."""
     array = np.asarray(cells)
     if array.ndim == 0 or array.shape[-1] != len(CELLS):
         raise ValueError(
@@ -424,26 +337,7 @@ def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
 
 
 def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:
-    """Number the groups of trials.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-        `alikely.Trials.data`.
-    by : {"condition", "dataset"} or None
-        As in `joint_correctness`.
-
-    Returns
-    -------
-    group : ndarray of int, shape (trial,)
-    labels : pandas.DataFrame
-        ``dataset`` and ``condition`` of each group, ``all`` where they are pooled.
-
-    Raises
-    ------
-    ValueError
-        If `by` is unknown.
-    """
+    """Number the groups of trials."""
     one_of("by", by, ("condition", "dataset", None))
     keys = {None: [], "dataset": ["dataset"], "condition": ["dataset", "condition"]}[by]
     frame = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
@@ -456,21 +350,7 @@ def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.Dat
 def pair_labels(
     a: NDArray[np.object_], b: NDArray[np.object_], labels: pd.DataFrame, group: NDArray[np.intp]
 ) -> list[str]:
-    """Name entries by their observers and, where there are several groups of trials, by theirs.
-
-    Parameters
-    ----------
-    a, b : ndarray of str, shape (pair,)
-        Both observers.
-    labels : pandas.DataFrame
-        As from `groups_of_trials`.
-    group : ndarray of int, shape (pair,)
-        Group of each entry.
-
-    Returns
-    -------
-    list of str
-    """
+    """Name entries by their observers and, where there are several groups of trials, by theirs."""
     varying = [key for key in labels if labels[key].nunique() > 1]
     suffix = [" ".join(row) for row in labels[varying].itertuples(index=False)]
     return [
@@ -480,28 +360,7 @@ def pair_labels(
 
 
 def one_answer_each(table: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-    """Choose one answer of each observer to each item, at random.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `joint_correctness` with labels, of items that came back and were crossed.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    xarray.Dataset
-        As of items that did not come back.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> classes = dict(item=["i", "i", "j"], repeat=[0, 1, 0], classes=["x", "y"])
-    >>> trials = al.Trials.from_arrays([list("xyx"), list("yyx")], list("xxx"), **classes)
-    >>> table = joint_correctness(trials, labels=True, repeats="crossed")
-    >>> one_answer_each(table, np.random.default_rng(1))["correct"].values[1].tolist()
-    [0, 1]
-    """
+    """Choose one answer of each observer to each item, at random."""
     response = table["response"].values
     chance = np.where(response != LEFT_OUT, rng.random(response.shape), -1.0)
     said = np.take_along_axis(response, chance.argmax(axis=2)[..., None], axis=2)[..., 0]

@@ -35,32 +35,7 @@ def long_tables(
     repeat: str = "repeat",
     kind: Mapping[str, str] | None = None,
 ) -> Long:
-    """Make of each observer's column a long table.
-
-    Parameters
-    ----------
-    tables : sequence of table
-        One row per trial, one column per observer.
-    names : sequence of str, optional
-        Names of the tables, for messages.
-    observers : sequence of str, optional
-        Columns of answers; by default all that have no other role.
-    truth, item, condition, dataset, repeat : str
-        Columns, which may be absent under their default names. Without ``truth`` the columns of
-        observers hold correctness.
-    kind : mapping of str to str, optional
-        Kinds of the observers.
-
-    Returns
-    -------
-    Long
-        A table for each table and observer.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or none is left for observers.
-    """
+    """Make of each observer's column a long table."""
     roles = {"truth": truth, "item": item, "condition": condition, "dataset": dataset}
     roles["repeat"] = repeat
     if not isinstance(kind, Mapping | None):

@@ -150,32 +150,7 @@ def download(
     name: str,
     instead: str,
 ) -> Path:
-    """Fetch a file once and keep it.
-
-    Parameters
-    ----------
-    url : str
-        Where it is.
-    known_hash : str or None
-        Its checksum, if it has a fixed one.
-    cache : str, path or None
-        Folder to keep it in; the user's cache folder if not given.
-    progressbar : bool
-        Show the progress.
-    name : str
-        Of the file in the folder.
-    instead : str
-        What a user can do where it fails.
-
-    Returns
-    -------
-    path
-
-    Raises
-    ------
-    ValueError
-        If the download fails or the checksum does not match.
-    """
+    """Fetch a file once and keep it."""
     # Only here: the example needs no downloader, and this one brings progress bars along.
     import pooch
 

@@ -106,25 +106,7 @@ def drawn_by_block(
     metric: Metric,
     rng: RandomState,
 ) -> NDArray[np.float32]:
-    """Draws of the labels of joint errors, block by block.
-
-    Parameters
-    ----------
-    draw : callable
-        Of a block, a number of draws, the metric and a seed, to draws (draw, pair).
-    table, n_draws, metric, rng
-        As in `label_draws`.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        NaN for a pair without joint errors, of which the prior alone would speak.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1.
-    """
+    """Draws of the labels of joint errors, block by block."""
     n_draws = check_number(n_draws)
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
@@ -140,23 +122,7 @@ def drawn_by_block(
 def process_weights(
     rng: np.random.Generator, n_draws: int, n_trials: int, mass: float, held: int
 ) -> Iterator[tuple[slice, Floats]]:
-    """Weights of trials, and of patterns that stand for the prior of a Dirichlet process [S94]_.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    n_draws, n_trials : int
-    mass : float
-        Of the prior; that of a trial is 1.
-    held : int
-        Numbers that are held for each draw beside the weights.
-
-    Yields
-    ------
-    draws : slice
-        Some draws, as many as a worker holds at a time.
-    weights : ndarray, shape (draw, trial + 256)
-    """
+    """Weights of trials, and of patterns that stand for the prior of a Dirichlet process [S94]_."""
     step = max(1, CHUNK // (n_trials + PATTERNS + held))
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
@@ -268,26 +234,7 @@ def chained(
     *,
     joint: bool = True,
 ) -> xr.Dataset:
-    """Lay draws out in four chains, as ArviZ takes them.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (draw, pair)
-        Independent draws, a multiple of four; or those of chains one after the other.
-    table : xarray.Dataset
-        Gives the labels of the pairs.
-    metric : Metric
-        Gives the name of the variable.
-    sampler : str
-        one of `SAMPLERS`, or else the draws are taken to be exact.
-    joint : bool
-        Whether draws of different pairs belong together.
-
-    Returns
-    -------
-    xarray.Dataset, dims (chain, draw, pair)
-        Attributes ``sampler`` and ``joint``.
-    """
+    """Lay draws out in four chains, as ArviZ takes them."""
     shaped = draws.reshape(4, -1, table.sizes["pair"])
     return xr.Dataset(
         {metric.name: (("chain", "draw", "pair"), shaped)},
@@ -297,26 +244,7 @@ def chained(
 
 
 def check_number(n_draws: int) -> int:
-    """Round a number of draws up to four chains of equal length.
-
-    Parameters
-    ----------
-    n_draws : int
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If it is below 1.
-
-    Examples
-    --------
-    >>> check_number(10)
-    12
-    """
+    """Round a number of draws up to four chains of equal length."""
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     return 4 * -(-n_draws // 4)

@@ -113,22 +113,7 @@ def _of_block(
 def expected_by_class(
     data: PairedErrors, *, alpha: float, mixture: Mixture, base: float
 ) -> NDArray[np.float64]:
-    """Mean divergence of equal rows, given all that does not tell the systems apart.
-
-    Parameters
-    ----------
-    data : PairedErrors
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
-
-    Returns
-    -------
-    ndarray, shape (pair, class)
-        They sum to the mean divergence. Exact: of each label, `a` has its share of what both gave,
-        half of those that one of them gave on items where the other gave another label, each by
-        the toss of a coin, and of the labels given on items of one alone as many as fall to it when
-        these are dealt out [PS10]_.
-    """
+    """Mean divergence of equal rows, given all that does not tell the systems apart."""
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
     of_a, of_b = data.of_a, data.of_b
     n_a, n_b = of_a.sum(axis=-1), of_b.sum(axis=-1)
@@ -162,10 +147,7 @@ def expected_by_class(
 def _tossed_and_dealt(
     tossed: int, here: int, drawn: NDArray[np.integer], pool: NDArray[np.integer]
 ) -> Floats:
-    """Probabilities of 0, 1, ... labels for `a`, (row, number).
-
-    Labels are of coins, and of cards that are dealt from pools.
-    """
+    """Probabilities of 0, 1, ... labels for `a`, (row, number)."""
     coins = np.exp(_log_choose(tossed, np.arange(tossed + 1)) - tossed * np.log(2))
     if not here:
         return np.broadcast_to(coins, (len(drawn), len(coins)))
@@ -265,21 +247,7 @@ def _apart(block: Block, one: PairedErrors, pair: int) -> tuple[NDArray[np.intp]
 
 
 def log_bayes_factors(data: PairedErrors, alpha: float) -> NDArray[np.float64]:
-    """Log Bayes factor of equal rows against two independent ones, on errors that are not copied.
-
-    Parameters
-    ----------
-    data : PairedErrors
-    alpha : float
-        Parameter of the Dirichlet prior of every row.
-
-    Returns
-    -------
-    ndarray, shape (pair, class)
-        Nats. How many agreements were copies is not known: the most likely numbers under equal rows
-        are taken off both systems' counts, as if they were. That makes it a plug-in; the test has
-        no such weakness.
-    """
+    """Log Bayes factor of equal against independent rows, on errors that are not copied."""
     copies = _copies(data, alpha)
     k = (data.of_a + data.of_b > 0).sum(axis=-1) + data.unseen
 

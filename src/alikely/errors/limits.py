@@ -51,18 +51,7 @@ UNBOUNDED = "errors do not bound it: a limit is that of rows without a common la
 
 
 class Simulated(NamedTuple):
-    """Populations, and the estimate from a data set of each.
-
-    Attributes
-    ----------
-    divergence, estimate : ndarray, shape (..., pair)
-        Of the population, and of the data set drawn from it.
-    in_frequent, in_few : ndarray, shape (..., pair)
-        Share of the estimate that is due to the more frequent labels, and how much of it few true
-        classes make up: where its like differ in populations, their estimates do.
-    again : ndarray, shape (..., pair)
-        The estimate from another data set of the same population; NaN for every other one.
-    """
+    """Populations, and the estimate from a data set of each."""
 
     divergence: Floats
     estimate: Floats
@@ -72,15 +61,7 @@ class Simulated(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How sure each divergence is, for pairs: by what was simulated, and by the posterior.
-
-    Attributes
-    ----------
-    confidence, value : ndarray, shape (pair, point)
-        Share of confidence in divergences up to `value`; it starts with that in 0.
-    posterior : ndarray, shape (draw, pair)
-        Draws of the divergence, ordered.
-    """
+    """How sure each divergence is, for pairs: by what was simulated, and by the posterior."""
 
     confidence: Floats
     value: Floats
@@ -139,25 +120,7 @@ def simulate(
     mixture: Mixture,
     base: float,
 ) -> Simulated:
-    """Draw a population near the present draw of a chain, and a data set from it, or two.
-
-    Parameters
-    ----------
-    chain : Chain
-    drawn : Drawn
-        Its present draw.
-    number : int
-        Of the draw: populations go round from equal systems to those far apart.
-    share : ndarray
-        As from `frequent`.
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
-
-    Returns
-    -------
-    Simulated
-        Each of shape (pair,).
-    """
+    """Draw a population near the present draw of a chain, and a data set from it, or two."""
     rng, data = chain.rng, chain.data
     rows = _moved(chain, drawn, number, share)
     copied, own_a, own_b = rows
@@ -186,11 +149,7 @@ def simulate(
 
 
 def mixing(totals: tuple[NDArray[Any], NDArray[Any]], mixture: Mixture) -> Floats | float:
-    """Weight of the first row in the mixture of both, (pair, class, 1).
-
-    As if there were half an error more in either row: the divergence from a mixture in which a row
-    has no part is not finite.
-    """
+    """Weight of the first row in the mixture of both, (pair, class, 1)."""
     if mixture == "mean":
         return 0.5
     return ((totals[0] + 0.5) / (totals[0] + totals[1] + 1))[..., None]
@@ -247,25 +206,7 @@ def limits(
     most: Floats,
     wider: Floats | float = 1.0,
 ) -> Limits:
-    """From what was simulated, how sure each divergence is.
-
-    Parameters
-    ----------
-    seen : Simulated
-        As from `observed`, each of shape (pair,).
-    made : Simulated
-        Each of shape (population, pair).
-    posterior : ndarray, shape (draw, pair)
-        Draws of the divergence.
-    most : ndarray, shape (pair,)
-        The largest divergence that there is; what the populations do not bound ends there.
-    wider : ndarray, shape (pair,), or float
-        How much further estimates lie from what is expected than those that were simulated.
-
-    Returns
-    -------
-    Limits
-    """
+    """From what was simulated, how sure each divergence is."""
     n_pairs = len(seen.estimate)
     wider = np.broadcast_to(wider, n_pairs)
     confidence, value = np.empty((2, n_pairs, len(GRID) + 1))
@@ -307,23 +248,7 @@ def powers(u: Floats) -> Floats:
 
 
 def at(found: Limits, probability: Floats) -> Floats:
-    """Divergences that are reached at some probabilities: the wider of both answers in the tails.
-
-    Where the model is right its posterior is, and the simulated populations may be further apart
-    in other ways than the true one; where it is wrong, populations bear the burden. In the lowest
-    twentieth the smaller value is taken, in the highest the larger one, between them a mean of both
-    that moves from the one to the other.
-
-    Parameters
-    ----------
-    found : Limits
-    probability : ndarray, shape (pair, k)
-
-    Returns
-    -------
-    ndarray, shape (pair, k)
-        0 where equal systems alone have that much confidence.
-    """
+    """Divergence quantiles at given probabilities: the wider of both answers in the tails."""
     out = np.empty(probability.shape)
     upper = np.clip((probability - TAIL) / (1 - 2 * TAIL), 0, 1)
     for pair, wanted in enumerate(probability):

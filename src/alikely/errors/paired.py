@@ -31,24 +31,7 @@ TINY = 1e-200
 
 
 class PairedErrors(NamedTuple):
-    """Errors of pairs by true class and label, told apart by whether both systems erred.
-
-    Only classes on which some pair erred are there, and of the labels those that one of the two
-    gave: where a pair and class have fewer of them than others, the last places are empty.
-
-    Attributes
-    ----------
-    agreed : ndarray of int, shape (pair, class, label)
-        Both erred, and gave this label.
-    apart_a, apart_b : ndarray of int, shape (pair, class, label)
-        Both erred, with different labels: the labels of `a` and of `b`.
-    alone_a, alone_b : ndarray of int, shape (pair, class, label)
-        Errors on items that the other got right, or did not see.
-    unseen : ndarray of int, shape (pair, class)
-        Number of labels that neither gave.
-    classes : ndarray of int, shape (class,)
-        True classes, by their number in the block.
-    """
+    """Errors of pairs by true class and label, told apart by whether both systems erred."""
 
     agreed: Counts
     apart_a: Counts
@@ -79,19 +62,7 @@ class PairedErrors(NamedTuple):
 
 
 def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> PairedErrors:
-    """Count the errors of pairs of a block.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table with labels.
-    pairs : ndarray of int, optional
-        Positions of pairs; all if not given.
-
-    Returns
-    -------
-    PairedErrors
-    """
+    """Count the errors of pairs of a block."""
     k = block.n_classes
     a, b = (side if pairs is None else side[pairs] for side in (block.a, block.b))
     wrong = block.wrong()
@@ -124,18 +95,7 @@ def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> Paired
 
 
 def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:
-    """Pairs of different blocks in one.
-
-    Parameters
-    ----------
-    parts : sequence of PairedErrors
-        Each with true classes of its own.
-
-    Returns
-    -------
-    PairedErrors
-        Classes are numbered anew; those that a block lacks are without errors there.
-    """
+    """Pairs of different blocks in one."""
     if len(parts) == 1:
         return parts[0]
     n_classes, width = (max(part.agreed.shape[axis] for part in parts) for axis in (1, 2))
@@ -157,53 +117,20 @@ def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:
 
 
 def unseen_cells(unseen: Counts) -> Floats:
-    """Lay labels that neither gave out in cells, up to 32 of them.
-
-    Parameters
-    ----------
-    unseen : ndarray of int, shape (pair, class)
-
-    Returns
-    -------
-    ndarray of float64, shape (pair, class, cell)
-        How many labels each cell stands for; 0: for none.
-    """
+    """Lay labels that neither gave out in cells, up to 32 of them."""
     n = min(int(unseen.max(initial=0)), UNSEEN)
     one_by_one = np.arange(n) < unseen[..., None]
     return np.where(unseen[..., None] > n, unseen[..., None] / max(n, 1), one_by_one)
 
 
 def label_cells(data: PairedErrors) -> Floats:
-    """How many labels each cell stands for: those given, one by one, and then the others.
-
-    Parameters
-    ----------
-    data : PairedErrors
-
-    Returns
-    -------
-    ndarray of float64, shape (pair, class, cell)
-    """
+    """How many labels each cell stands for: those given, one by one, and then the others."""
     seen = (data.of_a + data.of_b > 0).astype(np.float64)
     return np.concatenate([seen, unseen_cells(data.unseen)], axis=-1)
 
 
 def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> Floats:
-    """Jensen-Shannon divergence of rows.
-
-    Parameters
-    ----------
-    p, q : ndarray, shape (..., label)
-        Distributions.
-    part : ndarray, shape (..., 1), or float
-        Weight of `p` in their mixture.
-    base : float
-        Of the logarithm.
-
-    Returns
-    -------
-    ndarray, shape (...)
-    """
+    """Jensen-Shannon divergence of rows."""
     middle = part * p + (1 - part) * q
     with np.errstate(all="ignore"):
         parts = np.where(p > TINY, p * np.log(p / middle), 0)
@@ -224,21 +151,7 @@ def plug_in(
     mixture: Mixture,
     base: float,
 ) -> Floats:
-    """Divergence of smoothed rows, label by label: `alikely.metrics.rows.row_divergence` sums it.
-
-    Parameters
-    ----------
-    errors_a, errors_b : ndarray of int, shape (..., class, cell)
-    labels : ndarray, shape (..., class, cell)
-        How many labels each cell stands for; errors counted there are of one of them.
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
-
-    Returns
-    -------
-    ndarray, shape (..., class, cell)
-        They sum to the class-level error divergence.
-    """
+    """Divergence of smoothed rows by label; `alikely.metrics.rows.row_divergence` sums it."""
     a, b = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
     n_a, n_b = a.sum(axis=-1, keepdims=True), b.sum(axis=-1, keepdims=True)
     prior = alpha * labels.sum(axis=-1, keepdims=True)

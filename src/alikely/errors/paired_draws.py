@@ -192,28 +192,7 @@ def single_answer_draws(
     cluster: str | None = None,
     folder: str | Path | None = None,
 ) -> PairedDraws:
-    """Draws of class-level error similarity where items came back, of one answer to each.
-
-    One answer of each observer to each item is chosen at random, four times over, as in
-    within-cluster resampling [HSW01]_; the draws of all choices are taken together. Each is a
-    posterior of as many answers as there are items, so that no answer counts as further evidence,
-    and none is left aside; intervals are no narrower than those of one answer to each item.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels, of crossed repeats.
-    n_draws : int
-        Number of draws, a multiple of four.
-    metric, rng, cluster, folder
-        As in `paired_row_draws`.
-
-    Returns
-    -------
-    PairedDraws
-        The chains of ``model`` are those of all choices, ``r_hat`` is the largest, ``bounded`` the
-        mean; ``populations`` are those of each choice.
-    """
+    """Draws of class-level error similarity where items came back, of one answer to each."""
     found = []
     for seed in seed_sequence(rng).spawn(CHOICES):
         choosing, drawing = seed.spawn(2)

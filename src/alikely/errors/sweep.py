@@ -51,17 +51,7 @@ COPYING_STEPS = (0.3, 1.0)
 
 
 class Drawn(NamedTuple):
-    """One draw: shares of labels, those that neither gave laid out in cells of their own.
-
-    Attributes
-    ----------
-    labels : ndarray, shape (pair, class, cell)
-        How many labels each cell stands for.
-    common, copied, own_a, own_b : ndarray, shape (pair, class, cell)
-        Rows: what systems have in common, of what is copied, and of their own errors.
-    part_a, part_b : ndarray, shape (pair, class, 1)
-        Share of copies among all errors of `a` and of `b`.
-    """
+    """One draw: shares of labels, those that neither gave laid out in cells of their own."""
 
     labels: Floats
     common: Floats
@@ -93,13 +83,7 @@ class _Sparse(NamedTuple):
 
 
 class Chain:
-    """The state of as many chains as there are pairs.
-
-    Parameters
-    ----------
-    data : PairedErrors
-    rng : numpy.random.Generator
-    """
+    """The state of as many chains as there are pairs."""
 
     def __init__(self, data: PairedErrors, rng: np.random.Generator) -> None:
         self.data, self.rng = data, rng
@@ -304,19 +288,7 @@ TINY = 1e-300
 
 
 def log_gamma_shares(parameters: Floats, rng: np.random.Generator) -> Floats:
-    """Draw Dirichlet rows, also of small parameters: gamma variates of these underflow.
-
-    Parameters
-    ----------
-    parameters : ndarray, shape (..., cell)
-        At least 0; a cell of 0 has no share.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray, shape (..., cell)
-        Sums of 1; of a row whose parameters are all 0, zeros.
-    """
+    """Draw Dirichlet rows, also of small parameters: gamma variates of these underflow."""
     there = parameters > 0
     some = parameters[there]
     with np.errstate(over="ignore"):

@@ -272,18 +272,7 @@ def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]
 
 
 def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
-    """Numbers of errors behind each pair, for any metric of error rows.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-
-    Returns
-    -------
-    dict
-        ``n_joint_errors, n_errors_a, n_errors_b`` (pair).
-    """
+    """Numbers of errors behind each pair, for any metric of error rows."""
     # Of items that came back: shares of wrong answers.
     count = np.zeros((2, table.sizes["pair"]), dtype=table["cells"].dtype)
     for block in blocks(table):

@@ -40,18 +40,7 @@ CONFLICT = re.compile(r"^(?:.*_)?([A-Za-z]+)\d+-([A-Za-z]+)\d+(?:\.\w+)?$")
 
 
 class Difference(NamedTuple):
-    """Mean bias of one group less that of another.
-
-    Attributes
-    ----------
-    one, other : str
-        The groups.
-    estimate : float
-        Difference of the unweighted means over observers.
-    intervals : pandas.DataFrame
-        A row per ``school`` (analytic, bootstrap, posterior) and population (``items``: these
-        observers and new items; ``crossed``: new observers and new items), with ``se`` and bounds.
-    """
+    """Mean bias of one group less that of another."""
 
     one: str
     other: str

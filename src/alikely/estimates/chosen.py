@@ -38,17 +38,7 @@ STRATA = "posterior over strata"
 
 
 class OfDesign(NamedTuple):
-    """A weighted sum of estimates of chosen images.
-
-    Attributes
-    ----------
-    centre : float
-        About which its analytic interval lies.
-    df : float
-        Degrees of freedom of its variance.
-    notes : dict of str to str
-        What each school says of the design; the posterior's is followed by its own cautions.
-    """
+    """A weighted sum of estimates of chosen images."""
 
     centre: float
     df: float
@@ -56,22 +46,7 @@ class OfDesign(NamedTuple):
 
 
 def of_design(part: xr.Dataset, estimates: xr.Dataset, metric: Metric, weights: Floats) -> OfDesign:
-    """Centre, freedom and notes of a weighted sum, where a plan chose the images.
-
-    Parameters
-    ----------
-    part : xarray.Dataset
-        Count table of the entries.
-    estimates : xarray.Dataset
-        Theirs.
-    metric : Metric
-    weights : ndarray, shape (pair,)
-
-    Returns
-    -------
-    OfDesign
-        Of other images as large samples have it, with empty notes.
-    """
+    """Centre, freedom and notes of a weighted sum, where a plan chose the images."""
     value = float(weights @ estimates["estimate"].values)
     if "inclusion" not in part:
         return OfDesign(value, np.inf, dict.fromkeys(("analytic", "bootstrap", "posterior"), ""))
@@ -91,19 +66,7 @@ def of_design(part: xr.Dataset, estimates: xr.Dataset, metric: Metric, weights: 
 
 
 def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
-    """Note of each entry: how its images were weighed, for whom it speaks, whether it is starved.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Count table with ``inclusion``.
-    estimates : xarray.Dataset
-        With ``effective_images`` (pair).
-
-    Returns
-    -------
-    ndarray of str, shape (pair,)
-    """
+    """Note of each comparison: weighting of items, target population, effective sample size."""
     how = f"chosen images, weighted, {SPEAKS[table.attrs['population']]}"
     remarks = [
         joined_notes(how, starved(value, made_for))

@@ -143,33 +143,7 @@ def metric_correlations(
 
 
 def matched(results: Sequence[Values]) -> tuple[pd.DataFrame, list[str]]:
-    """Values of all measures side by side, and their names.
-
-    Parameters
-    ----------
-    results : sequence of Result or pandas.DataFrame
-        As in `metric_correlations`.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-        Columns ``dataset, condition, observer_a, observer_b`` and one for each measure.
-    names : list of str
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `metric_correlations`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> ec = al.error_consistency(al.load_example(), n_resamples=0, n_draws=0)
-    >>> cka = ec.pairs[["observer_a", "observer_b"]].drop_duplicates().assign(cka=0.5)
-    >>> frame, names = matched([ec, cka])
-    >>> len(frame), names
-    (135, ['error_consistency', 'cka'])
-    """
+    """Values of all measures side by side, and their names."""
     results = entries("results", results, "[one, other]")
     if len(results) < 2:
         raise ValueError(f"results must be at least two, of different metrics; got {len(results)}")

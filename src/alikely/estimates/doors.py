@@ -118,12 +118,7 @@ class Found(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Groups of the result that the posterior gives, and what its reader should know, by entry.
-
-    Chains leave their fits besides, as from `alikely.inference.nuts`, by what each is of; some
-    posteriors variables to stand beside the estimates, and the name of the model, where data decide
-    on it, with the reason.
-    """
+    """Groups of the result that the posterior gives, and what its reader should know, by entry."""
 
     groups: Mapping[str, xr.Dataset]
     remarks: NDArray[Any] | None = None
@@ -135,25 +130,7 @@ class Drawn(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What differs between tables of correctness, of labels, of rows and of margins.
-
-    Attributes
-    ----------
-    count : callable
-        Trials (or a table), the metric and what is asked, to a count table.
-    beside : callable
-        Table, metric, estimates, what is asked, and a seed, to what stands beside the estimates.
-    draw : callable
-        Table, metric, estimates, what is asked, and a seed, to the posterior.
-    model : callable
-        Metric and what is asked, to the name of the model behind the posterior.
-    options : tuple of str
-        Options that only doors of this kind have.
-    cluster : callable
-        Table and what is asked, to the trial coordinate whose trials err together, if any.
-    closed : callable
-        Table, metric and what is asked, to whether the posterior has limits without draws.
-    """
+    """What differs between tables of correctness, of labels, of rows and of margins."""
 
     count: Callable[[Any, Metric, Ask], xr.Dataset]
     beside: Callable[[xr.Dataset, Metric, xr.Dataset, Ask, np.random.SeedSequence], Found]
@@ -237,10 +214,7 @@ def _missing_note(trials: Trials, table: xr.Dataset, metric: Metric, ask: Ask) -
 
 
 def _check_size(trials: Any, metric: Metric, ask: Ask) -> int:
-    """Refuse more than memory holds before anything is counted; other tables are checked later.
-
-    How many entries there will be, 0 where that is not known.
-    """
+    """Refuse more than memory holds before anything is counted; other tables are checked later."""
     if not isinstance(trials, Trials) or metric.counts == "margins":
         return 0
     n = n_entries(trials, ask.pairs, ask.by)
@@ -256,10 +230,7 @@ def _check_size(trials: Any, metric: Metric, ask: Ask) -> int:
 
 
 def _foretell(table: xr.Dataset, metric: Metric, kind: Kind, ask: Ask, cluster: str | None) -> None:
-    """Tell the log how long the work will take, where that is minutes: by a few of the entries.
-
-    Not of chains, of margins, and of sweeps that a folder may keep, which are done in many pieces.
-    """
+    """Tell the log how long the work will take, where that is minutes: by a few of the entries."""
     n = table.sizes["pair"]
     numbers = OF_ENTRY + ask.n_resamples + ask.n_draws + ask.n_null
     in_pieces = ask.sampler == "nuts" or metric.counts == "margins" or "folder" in kind.options

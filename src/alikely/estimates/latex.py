@@ -41,17 +41,7 @@ SIGNS = re.compile("|".join(SIGNED))
 
 
 class Printed(NamedTuple):
-    """A table as text.
-
-    Attributes
-    ----------
-    cells : pandas.DataFrame
-        Text, under headings.
-    numbers : list of str
-        Headings of columns of numbers.
-    joined : list of str
-        Headings of columns of intervals.
-    """
+    """A table as text."""
 
     cells: pd.DataFrame
     numbers: list[str]
@@ -146,29 +136,7 @@ def printed(
     headings: Mapping[str, str] | None = None,
     leading_zero: bool | None = None,
 ) -> Printed:
-    """Turn a table into text: bounds joined, numbers rounded.
-
-    Parameters
-    ----------
-    table, digits, headings, leading_zero
-        As in `latex_table`.
-
-    Returns
-    -------
-    Printed
-        Of every row; an index of names is the first column.
-
-    Raises
-    ------
-    ValueError
-        If `digits` is out of range.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"p_value": [0.0002, 0.5], "bca_ci90_lb": [-0.1, np.nan]})
-    >>> printed(frame.assign(bca_ci90_ub=0.2)).cells.values.tolist()
-    [['< .001', '[-.100, .200]'], ['.500', '-']]
-    """
+    """Turn a table into text: bounds joined, numbers rounded."""
     if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
         raise ValueError(f"digits must be a whole number from 0 to 10, got {digits!r}")
     names = HEADINGS | dict(headings or {})

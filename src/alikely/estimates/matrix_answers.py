@@ -102,13 +102,7 @@ def said_of(
 
 
 def said_by(result: MatrixResult) -> list[dict[str, xr.Variable]]:
-    """The same of the observers and places that a matrix has.
-
-    Raises
-    ------
-    ValueError
-        If the matrix knows no trials, as from a file.
-    """
+    """The same of the observers and places that a matrix has."""
     metric, trials = result.metric, result.trials
     if trials is None:
         raise ValueError(
@@ -138,19 +132,7 @@ def _data(said: Mapping[str, xr.Variable], observers: NDArray[np.intp]) -> dict[
 
 
 def influences(result: MatrixResult, weights: Sequence[Floats]) -> list[Floats]:
-    """Influence of every trial on weighted sums of entries of each place.
-
-    Parameters
-    ----------
-    result : MatrixResult
-    weights : sequence of ndarray, shape (sum, pair)
-        One for each place; 0 leaves an entry out. Of metrics with two orders, of the first.
-
-    Returns
-    -------
-    list of ndarray, shape (sum, trial)
-        What each trial moves the sums of its place by.
-    """
+    """Influence of every trial on weighted sums of entries of each place."""
     metric, (first, second) = result.metric, result.ends()
     n, packed = len(result.observers), result.answers()
     said = [None] * len(packed) if metric.all_influences is None else said_by(result)

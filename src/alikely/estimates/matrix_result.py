@@ -153,25 +153,7 @@ class MatrixResult(Tree):
         return html_of(repr(self)[1:-1], cells, numbers=numbers, more=more)
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        """One variable as a labelled square matrix.
-
-        Parameters
-        ----------
-        name : str
-            ``"estimate", "se", "n_trials", "posterior_lower", "posterior_upper", "log10_p"`` or
-            ``"p_adjusted"``, where the analysis has them.
-
-        Returns
-        -------
-        xarray.DataArray, dims ([condition], observer, observer_other)
-            Of metrics to which the order matters the row is the reference. On the diagonal NaN,
-            but for ``n_trials`` and the estimate of an observer with itself.
-
-        Raises
-        ------
-        KeyError
-            If there is no such variable.
-        """
+        """One variable as a labelled square matrix."""
         estimates = self.estimates
         known = [str(v) for v in estimates.data_vars if v not in HIDDEN] + ["n_trials"]
         if name not in known:

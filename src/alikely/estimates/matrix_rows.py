@@ -36,21 +36,7 @@ def rows_of(
     intervals: Intervals = "all",
     columns: Sequence[str] | Literal["all"] | None = "all",
 ) -> pd.DataFrame:
-    """Entries of a matrix as a table.
-
-    Parameters
-    ----------
-    result : MatrixResult
-    flat : ndarray of int, shape (row,)
-        Positions in the flattened estimates.
-    intervals, columns
-        As in `MatrixResult.to_frame`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `MatrixResult.to_frame`, in the order of the positions.
-    """
+    """Entries of a matrix as a table."""
     estimates, metric = result.estimates, result.metric
     array = estimates["estimate"]
     at = dict(zip(array.dims, np.unravel_index(flat, array.shape), strict=True))
@@ -162,28 +148,7 @@ def combined(
     ci_prob: float | None = None,
     against: float | None = None,
 ) -> pd.Series:
-    """Weighted sum of entries, averaged over places: estimate, error, interval.
-
-    Parameters
-    ----------
-    result : MatrixResult
-    weights : mapping of (int, int) to float
-        Weight of each pair, by the positions of its observers.
-    ci_prob : float, optional
-        As in the analysis if not given.
-    against : float, optional
-        Value of the null hypothesis; that of independent observers if not given.
-
-    Returns
-    -------
-    pandas.Series
-        As from `MatrixResult.mean`.
-
-    Raises
-    ------
-    ValueError
-        If the metric is none of correctness, and has no influences, or the trials are not there.
-    """
+    """Weighted sum of entries, averaged over places: estimate, error, interval."""
     metric = result.metric
     ends, weight = np.array(list(weights), dtype=np.intp), np.array(list(weights.values()))
     if metric.all_pairs is not None and (metric.all_influences is None or not metric.symmetric):

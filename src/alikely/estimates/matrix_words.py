@@ -27,24 +27,7 @@ PLACES = ("dataset", "condition")
 
 
 def matrix_sentence(matrix: MatrixResult, digits: int = 2) -> str:
-    """Say the extremes of a matrix, for whom its intervals speak, and its tests.
-
-    Parameters
-    ----------
-    matrix : MatrixResult
-    digits : int
-        Decimals.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> print(matrix_sentence(al.matrix(al.load_example(), by=None)))  # doctest: +ELLIPSIS
-    Over 45 entries (45 pairs of 10 observers), error consistency ranged from ...
-    """
+    """Say the extremes of a matrix, for whom its intervals speak, and its tests."""
     prob, kind = matrix.interval_options(None, None)
     metric, values = matrix.metric, matrix.estimates["estimate"].values
     zero, label = is_wide(metric), metric.label

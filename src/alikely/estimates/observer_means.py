@@ -20,24 +20,7 @@ __all__ = ["compared_observers", "machine_means", "observer_differences"]
 def machine_means(
     result: Result, kinds: Mapping[str, str], intervals: Intervals = None
 ) -> pd.DataFrame | None:
-    """Compute the mean of each machine over its pairs with observers of another kind.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis.
-    kinds : mapping
-        Kind of each observer; a group is of the kind that it is called by.
-    intervals : None, "all" or sequence of str
-        As in `alikely.mean`.
-
-    Returns
-    -------
-    pandas.DataFrame or None
-        One row per machine: ``machine, n_pairs, estimate, se``, bounds ``<method>_lb, _ub`` and
-        ``note``, highest first; None if no machine has several pairs. With ``intervals=None``
-        bounds are ``lb, ub``, and ``method`` says by which.
-    """
+    """Compute the mean of each machine over its pairs with observers of another kind."""
     pairs = result.pairs
     first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
     entries: dict[str, list[int]] = {}
@@ -72,19 +55,7 @@ def machine_means(
 
 
 def compared_observers(result: Result) -> list[str]:
-    """Observers whose means over their entries can be held against each other.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis.
-
-    Returns
-    -------
-    list of str
-        Those that are the second in all their pairs (machines, in pairs of a human and a machine),
-        where there are two of them; else all that are in two pairs or more.
-    """
+    """Observers whose means over their entries can be held against each other."""
     pairs = result.pairs
     first, second = pairs["observer_a"], pairs["observer_b"]
     if (first == second).any():
@@ -99,37 +70,7 @@ def compared_observers(result: Result) -> list[str]:
 def observer_differences(
     result: Result, most: int = 66, intervals: Intervals = None
 ) -> pd.DataFrame:
-    """Compute differences between the means of observers over their entries.
-
-    Parameters
-    ----------
-    result : Result
-        An analysis.
-    most : int
-        Of more differences those from the observer with the highest mean alone are taken.
-    intervals : None, "all" or sequence of str
-        As in `alikely.difference`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``observer, other, difference, se``, bounds by method, ``p_value``
-        (analytic, two-sided), ``p_value_bh``, adjusted over all rows by Benjamini and Hochberg, and
-        ``note``. Observers are these; where trials are clustered, clusters are drawn anew.
-
-    Raises
-    ------
-    ValueError
-        As in `alikely.difference`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise")
-    >>> result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, rng=1)
-    >>> observer_differences(result).shape
-    (15, 9)
-    """
+    """Compute differences between the means of observers over their entries."""
     names, pairs = compared_observers(result), result.pairs[["observer_a", "observer_b"]]
     value = pd.Series(result.estimates["estimate"].values)
     means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}

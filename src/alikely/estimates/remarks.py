@@ -25,24 +25,7 @@ def wide(width: Floats) -> NDArray[Any]:
 def scarcity(
     metric: Metric, known: Mapping[str, NDArray[Any]], se: Floats, defined: NDArray[np.bool_]
 ) -> NDArray[Any]:
-    """Which entries rest on too little for the analytic interval and the bootstrap.
-
-    Parameters
-    ----------
-    metric : Metric
-        The estimand.
-    known : mapping of str to ndarray, shape (pair, ...)
-        Counts behind the entries, as `metrics.metric.Trust` asks for them.
-    se : ndarray, shape (pair,)
-        Standard errors.
-    defined : ndarray of bool, shape (pair,)
-        Which entries have an estimate.
-
-    Returns
-    -------
-    ndarray of str, shape (pair,)
-        Empty where nothing is to be said.
-    """
+    """Which entries rest on too little for the analytic interval and the bootstrap."""
     trust = metric.trust
     few = defined & (trust.rarest(known) < trust.least)
     flat = defined & (se == 0)
@@ -52,41 +35,12 @@ def scarcity(
 
 
 def cautions(metric: Metric, cells: NDArray[Any], defined: NDArray[np.bool_]) -> NDArray[Any]:
-    """Where the analytic interval of a metric misleads besides.
-
-    Parameters
-    ----------
-    metric : Metric
-        The estimand.
-    cells : ndarray, shape (pair, 4)
-        Counts of correctness.
-    defined : ndarray of bool, shape (pair,)
-        Which entries have an estimate.
-
-    Returns
-    -------
-    ndarray of str, shape (pair,)
-        Empty where nothing is to be said.
-    """
+    """Where the analytic interval of a metric misleads besides."""
     if metric.caution is None:
         return np.full(len(defined), "", dtype=object)
     return np.where(defined, metric.caution(cells), "")
 
 
 def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
-    """Remarks of each entry in one text, none of them twice.
-
-    Parameters
-    ----------
-    remarks : iterable of ndarray of str, shape (pair,)
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> joined([np.array(["few", ""]), np.array(["few", ""]), np.array(["wide", ""])])
-    ['few; wide', '']
-    """
+    """Remarks of each entry in one text, none of them twice."""
     return ["; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)]

@@ -514,18 +514,7 @@ class Result(Tree):
 
 
 def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:
-    """Fits as groups of a result: their labels may hold what names of groups may not.
-
-    Parameters
-    ----------
-    fits : mapping of str to xarray.DataTree
-        By label.
-
-    Returns
-    -------
-    dict of str to xarray.Dataset
-        By path.
-    """
+    """Fits as groups of a result: their labels may hold what names of groups may not."""
     groups = {}
     for number, (label, tree) in enumerate(fits.items()):
         place = f"{CHAINS}/fit_{number}"

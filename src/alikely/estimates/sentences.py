@@ -64,27 +64,7 @@ def available_methods(result: Result, ci_kind: str = "eti") -> list[School]:
 def chosen_interval(
     result: Result, interval: str | None, ci_kind: Any = None
 ) -> School | Literal[""]:
-    """Choose the method whose interval is reported.
-
-    Parameters
-    ----------
-    result : Result
-    interval : str or None
-        A method; None for the one that its metric recommends most of those that the result has and
-        that are not known to be wrong. A posterior that ignores clusters comes last.
-    ci_kind : {"eti", "hdi"}, optional
-        As in the analysis if not given.
-
-    Returns
-    -------
-    str
-        Empty if no method is valid.
-
-    Raises
-    ------
-    ValueError
-        If there is no such method, or the result has no draws of it.
-    """
+    """Choose the method whose interval is reported."""
     metric = result.metric
     there = available_methods(result, result.interval_options(None, ci_kind)[1])
     if interval is None:
@@ -102,25 +82,7 @@ def chosen_interval(
 
 
 def shown_methods(result: Result, intervals: Intervals, ci_kind: Any = None) -> tuple[Any, ...]:
-    """Methods whose intervals a table shows, of those that a result has.
-
-    Parameters
-    ----------
-    result : Result
-    intervals : None, "all" or sequence of str
-        As in `alikely.Result.summary`.
-    ci_kind : {"eti", "hdi"} or None
-        As in the analysis if None.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        If a method is unknown.
-    """
+    """Methods whose intervals a table shows, of those that a result has."""
     metric = result.metric
     there = available_methods(result, result.interval_options(None, ci_kind)[1])
     valid = [name for name in METHODS if name in there and name not in metric.unreliable]
@@ -143,30 +105,7 @@ def result_table(
     sort: Sort = None,
     places: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """The columns of a summary that a page has room for.
-
-    Parameters
-    ----------
-    result : Result
-    school : {"analytic", "bootstrap", "bca", "posterior", ""}
-        Empty for no interval.
-    ci_prob, ci_kind, sort
-        As in `alikely.Result.summary`.
-    columns : sequence of str, optional
-        Of the summary; by default the places, observers, what the estimate rests on, the estimate,
-        its interval and the note.
-    places : sequence of str, optional
-        Of ``dataset, condition``; by default those that differ between rows.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    ValueError
-        If a column is unknown.
-    """
+    """The columns of a summary that a page has room for."""
     prob, kind = result.interval_options(ci_prob, ci_kind)
     shown = [school] if school else []
     if columns is not None:
@@ -198,18 +137,7 @@ def result_sentence(
     ci_kind: CiKind | None = None,
     digits: int = 2,
 ) -> str:
-    """Say a result in a few sentences.
-
-    Parameters
-    ----------
-    result : Result
-    interval, ci_prob, ci_kind, digits
-        As in `alikely.Result.sentence`.
-
-    Returns
-    -------
-    str
-    """
+    """Say a result in a few sentences."""
     prob, kind = result.interval_options(ci_prob, ci_kind)
     school = chosen_interval(result, interval, kind)
     shown = [school] if school else []
@@ -222,13 +150,7 @@ def result_sentence(
 
 
 def interval_words(school: str, ci_kind: str, ci_prob: float) -> str:
-    """What an interval is called.
-
-    Examples
-    --------
-    >>> interval_words("posterior", "hdi", 0.9), interval_words("bootstrap", "eti", 0.95)
-    ('90 % highest-density interval', '95 % CI')
-    """
+    """What an interval is called."""
     if ci_kind == "hdi" and school not in ("analytic", "bca"):
         return f"{percent(ci_prob)} highest-density interval"
     return f"{percent(ci_prob)} {'credible interval' if school == 'posterior' else 'CI'}"
@@ -305,25 +227,7 @@ def posterior_words(metric: Metric, median: float, digits: int) -> str:
 
 
 def cautions(notes: pd.Series, what: str) -> str:
-    """What the notes of a table warn of: nothing, or one sentence.
-
-    Parameters
-    ----------
-    notes : pandas.Series of str
-        Of each row, its remarks parted by semicolons.
-    what : str
-        What a row is, in the plural.
-
-    Returns
-    -------
-    str
-        Of many remarks the most frequent ones.
-
-    Examples
-    --------
-    >>> cautions(pd.Series(["", "few errors", "few errors; wide"]), "pairs")
-    'Caution: "few errors" (2 of 3 pairs), "wide" (1 of 3 pairs).'
-    """
+    """What the notes of a table warn of: nothing, or one sentence."""
     remarks = notes.str.split("; ").explode()
     counts = merged_remarks(remarks[remarks != ""].value_counts(sort=False).to_dict())
     counts = dict(sorted(counts.items(), key=lambda pair: -pair[1]))
@@ -340,22 +244,7 @@ def cautions(notes: pd.Series, what: str) -> str:
 
 
 def merged_remarks(counts: Mapping[str, int]) -> dict[str, int]:
-    """Remarks that differ in numbers alone made one, from the least number to the greatest.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        Of how many rows each remark is.
-
-    Returns
-    -------
-    dict of str to int
-
-    Examples
-    --------
-    >>> merged_remarks({"at most 0.4: see b2": 1, "wide": 2, "at most 0.25: see b2": 3})
-    {'at most 0.25 to 0.4: see b2': 4, 'wide': 2}
-    """
+    """Remarks that differ in numbers alone made one, from the least number to the greatest."""
     alike: dict[str, list[str]] = {}
     for remark in counts:
         alike.setdefault(NUMBER.sub("#", remark), []).append(remark)
@@ -456,10 +345,7 @@ class _Words:
         return " ".join(filter(None, parts))
 
     def what(self) -> tuple[str, str]:
-        """How many pairs there are, or comparisons of pairs in several places, and what these are.
-
-        Only the comparisons that there are count: not all pairs need be in all places.
-        """
+        """Count and kind of the pairs or comparisons."""
         frame = self.frame
         pairs = frame[["observer_a", "observer_b"]].drop_duplicates()
         n_pairs = len(pairs)

@@ -33,13 +33,7 @@ ATTRIBUTES = ("metric", "ci_prob", "ci_kind", "alikely_version")
 
 @dataclasses.dataclass(frozen=True)
 class Tree:
-    """A DataTree with attributes of its making, as everything downstream reads it.
-
-    Attributes
-    ----------
-    data : xarray.DataTree
-        Groups of estimates, replicates and draws.
-    """
+    """A DataTree with attributes of its making, as everything downstream reads it."""
 
     data: xr.DataTree
 
@@ -103,36 +97,7 @@ class Tree:
         trials: Trials | None = None,
         title: str | None = None,
     ) -> Report:
-        """Lay everything out on one page of HTML: tables, figures, sentences, methods.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            File to write the page to; one that exists is replaced.
-        trials : Trials, optional
-            What was analyzed. Default: the counts and kinds of observers that the result keeps.
-        title : str, optional
-
-        Returns
-        -------
-        alikely.report.Report
-            Shown in notebooks. `alikely.report.make_report` puts several results on one page.
-
-        Raises
-        ------
-        TypeError
-            If `trials` is not of that class.
-        OSError
-            If the file cannot be written.
-
-        Examples
-        --------
-        >>> import alikely as al
-        >>> trials = al.load_example().select(condition="noise")
-        >>> result = al.error_consistency(trials, "human-human", n_resamples=0, n_draws=0, rng=1)
-        >>> result.report(trials=trials).failures
-        ()
-        """
+        """Lay everything out on one page of HTML: tables, figures, sentences, methods."""
         # The one way up in the house (CONTRIBUTING): a method that users look for where the result
         # is, of a room that draws, and so stands above all results.
         from alikely.report import make_report
@@ -143,42 +108,14 @@ class Tree:
         return page
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one netCDF file.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write; one that exists is replaced when the new one is complete.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; one that existed is as it was.
-        """
+        """Write everything to one netCDF file."""
         tree = self.data.copy()
         tree.attrs = {**tree.attrs, VERSION: FORMAT}
         write_tree(tree, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-            netCDF file.
-
-        Returns
-        -------
-        Result or Benchmark
-            Of the class that this is called on.
-
-        Raises
-        ------
-        ValueError
-            If the file is missing, damaged or of something else, or its metric is not registered;
-            the message says which module to import.
-        """
+        """Read what `save` wrote."""
         tree = read_tree(path)
         check_tree(
             tree,

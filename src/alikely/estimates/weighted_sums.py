@@ -258,23 +258,7 @@ def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
 def sum_interval(
     metric: Metric, weights: Floats, value: float, sums: Pooled, moved: Floats, ci_prob: float
 ) -> _Analytic:
-    """Interval of a sum over tables of correctness.
-
-    Parameters
-    ----------
-    metric : Metric
-    weights : ndarray, shape (entry,)
-    value : float
-        The sum of the estimates, which the interval holds; NaN if one is undefined.
-    sums : Pooled
-    moved : ndarray, shape (trial,)
-        Influence of every trial on the sum.
-    ci_prob : float
-
-    Returns
-    -------
-    _Analytic
-    """
+    """Interval of a sum over tables of correctness."""
     n, square = len(moved), moved**2
     sampled = float(square.sum())
     se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
@@ -361,11 +345,7 @@ def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
 def _of_populations(
     result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
 ) -> tuple[Floats, str]:
-    """Draws of a weighted sum whose entries have limits rather than draws of their own.
-
-    Entries of positive weight have a mean with limits, those of negative weight another; a single
-    entry has its draws. Also a note, where an interval is not bounded.
-    """
+    """Draws of a weighted sum whose entries have limits rather than draws of their own."""
     one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
     populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
     draws, note = np.zeros(len(one_by_one)), ""

@@ -24,30 +24,7 @@ type OfBlock = Callable[[Block, int, Metric, np.random.SeedSequence], NDArray[np
 def draws_by_block(
     table: xr.Dataset, n_draws: int, metric: Metric, rng: RandomState, of_block: OfBlock
 ) -> NDArray[np.float32]:
-    """Draw every block with a seed of its own, whoever works on it.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Count table.
-    n_draws : int
-        At least so many: a whole number for each of four chains.
-    metric : Metric
-        Estimand.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    of_block : callable
-        Block, number of draws, metric and seed to draws (draw, pair of the block).
-
-    Returns
-    -------
-    ndarray, shape (draw, pair)
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1.
-    """
+    """Draw every block with a seed of its own, whoever works on it."""
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     n_draws = CHAINS * -(-n_draws // CHAINS)

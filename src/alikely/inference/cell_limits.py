@@ -145,35 +145,7 @@ def posterior_quantiles(
     prior: Prior | None = None,
     workers: int | None = None,
 ) -> Floats:
-    """Compute posterior quantiles of error consistency, as `posterior_limits`.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    levels : array_like, shape (level,)
-        Probabilities, in (0, 1).
-    prior : mapping or sequence of four numbers, optional
-        As in `posterior_limits`.
-    workers : int, optional
-        Threads; as many as there are cores if not given.
-
-    Returns
-    -------
-    ndarray, shape (..., level)
-        NaN for an empty table.
-
-    Raises
-    ------
-    ValueError
-        If the counts are no whole numbers or negative, not four on the last axis, a level is out
-        of range, or the prior is no Dirichlet.
-
-    Examples
-    --------
-    >>> posterior_quantiles([100, 20, 20, 20], [0.025, 0.5, 0.975]).round(2).tolist()
-    [0.17, 0.33, 0.49]
-    """
+    """Compute posterior quantiles of error consistency, as `posterior_limits`."""
     probabilities = np.atleast_1d(np.asarray(levels, dtype=np.float64))
     if not ((probabilities > 0) & (probabilities < 1)).all():
         raise ValueError(f"levels must lie strictly between 0 and 1, got {levels!r}")
@@ -286,11 +258,7 @@ def _cornish_fisher(z: Floats, skew: Floats, excess: Floats) -> Floats:
 
 
 def _turned(tables: NDArray[Any], prior: Floats) -> NDArray[Any]:
-    """Tables with the observers, or right and wrong, exchanged, so that u hardly matters.
-
-    Error consistency stays the same, and so does its posterior, if the prior stays. Of the three
-    shares v is integrated exactly and p nearly so; u is best where it adds least to the variance.
-    """
+    """Tables with the observers, or right and wrong, exchanged, so that u hardly matters."""
     ways = np.array([[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 1, 2, 0]])
     ways = ways[(prior[ways] == prior).all(axis=1)]
     least = np.argmin([_part_of_u((tables + prior)[:, way]) for way in ways], axis=0)
@@ -349,24 +317,7 @@ def _integrate(
 
 
 class Shares(NamedTuple):
-    """What is known of the three shares of some tables.
-
-    Attributes
-    ----------
-    p : ndarray, shape (table, OF_P)
-        Points of the accuracy of a.
-    of_p : ndarray, shape (OF_P - 1,)
-        Probability between them.
-    u : ndarray, shape (table, OF_U)
-        Points of the share right of b given that a is.
-    of_u : ndarray, shape (OF_U,)
-        Their weights.
-    below, area : ndarray, shape (table, GRID)
-        Distribution function of the share given that a is wrong, over even steps of its `_root`,
-        and its integral over the share.
-    first, width : ndarray, shape (table,)
-        Where those steps begin, and how wide they are.
-    """
+    """What is known of the three shares of some tables."""
 
     p: Floats
     of_p: Floats

@@ -127,10 +127,7 @@ def psi_3(x):  # type: ignore[no-untyped-def]
 
 @compiled
 def solved(p, of_p, u, of_u, table, start, se, levels, out):  # type: ignore[no-untyped-def]
-    """Roots of P(kappa <= k) = level, bracketed from the start; table by table.
-
-    The arguments are the parts of `cell_limits.Shares`, that of v as a tuple.
-    """
+    """Roots of P(kappa <= k) = level, bracketed from the start; table by table."""
     below, area, first, width = table
     bounds = np.empty((3, p.shape[1]))
     for row in range(len(out)):

@@ -22,33 +22,7 @@ SLICE = 8_000_000
 def combined_influence(
     answers: NDArray[np.int8], first: NDArray[np.intp], second: NDArray[np.intp], slopes: Floats
 ) -> Floats:
-    """Influence of every trial on a weighted sum of estimates of pairs.
-
-    A trial's influence on one pair depends on two answers alone, so that the sum over pairs is a
-    quadratic form of the answers to that trial: no matrix of pairs by pairs is needed [H74]_.
-
-    Parameters
-    ----------
-    answers : ndarray of int8, shape (observer, trial)
-        1 right, 0 wrong, -1 left out.
-    first, second : ndarray of int, shape (pair,)
-        Positions of both observers.
-    slopes : ndarray, shape (pair, 4)
-        Influence of one trial in each of the cells ``n11, n10, n01, n00``, divided by the number
-        of trials of the pair and multiplied by its weight in the sum.
-
-    Returns
-    -------
-    ndarray, shape (trial,)
-        The variance of the sum is the sum of squares.
-
-    Examples
-    --------
-    >>> answers = np.array([[1, 0, 1], [1, 1, -1]], dtype=np.int8)
-    >>> slopes = np.array([[0.1, 0.2, 0.3, 0.4]])
-    >>> combined_influence(answers, np.array([0]), np.array([1]), slopes).tolist()
-    [0.1, 0.3, 0.0]
-    """
+    """Influence of every trial on a weighted sum of estimates of pairs."""
     n = len(answers)
     n11, n10, n01, n00 = (
         sparse.csr_array((column, (first, second)), shape=(n, n)) for column in slopes.T

@@ -32,27 +32,7 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 def check_include(include: Sequence[str]) -> tuple[Group, ...]:
-    """Refuse names of groups that no fit can have.
-
-    Parameters
-    ----------
-    include : str or sequence of str
-        ``"all"``, or groups.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        If one is unknown.
-
-    Examples
-    --------
-    >>> check_include(["log_likelihood"])
-    ('log_likelihood',)
-    """
+    """Refuse names of groups that no fit can have."""
     if isinstance(include, str):
         asked: tuple[str, ...] = GROUPS if include == "all" else (include,)
     else:
@@ -67,17 +47,7 @@ def check_include(include: Sequence[str]) -> tuple[Group, ...]:
 
 
 def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
-    """Groups ``observed_data`` and, where there are such, ``constant_data`` of a model.
-
-    Parameters
-    ----------
-    model : pymc.Model
-
-    Returns
-    -------
-    dict of str to xarray.Dataset
-        Values that the model has now, with its dims and coords.
-    """
+    """Groups ``observed_data`` and, where there are such, ``constant_data`` of a model."""
     from pymc.backends.arviz import find_constants, find_observations
 
     groups = {
@@ -199,25 +169,7 @@ def _quiet() -> Iterator[None]:
 
 
 def labelled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
-    """Give dims their labels, in every group that has them.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        Groups with dims.
-    **labels : array_like
-        Labels by dim.
-
-    Returns
-    -------
-    xarray.DataTree
-
-    Examples
-    --------
-    >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"p": ("pair", [0.5])})})
-    >>> labelled(tree, pair=["a x b"])["posterior"]["pair"].item()
-    'a x b'
-    """
+    """Give dims their labels, in every group that has them."""
 
     def named(group: xr.Dataset) -> xr.Dataset:
         return group.assign_coords(
@@ -232,26 +184,7 @@ def labelled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
 
 
 def with_constants(tree: xr.DataTree, constants: xr.Dataset) -> xr.DataTree:
-    """Add to ``constant_data``, or replace what stands there.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        A fit.
-    constants : xarray.Dataset
-        Variables and coords.
-
-    Returns
-    -------
-    xarray.DataTree
-        The same tree.
-
-    Examples
-    --------
-    >>> tree = xr.DataTree()
-    >>> list(with_constants(tree, xr.Dataset({"n": 3}))["constant_data"].data_vars)
-    ['n']
-    """
+    """Add to ``constant_data``, or replace what stands there."""
     known = xr.Dataset()
     if "constant_data" in tree.children:
         known = tree["constant_data"].to_dataset()

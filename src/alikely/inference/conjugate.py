@@ -290,27 +290,7 @@ def n_pieces(mass: float) -> int:
 
 
 def prior_pieces(rng: np.random.Generator, size: int, mass: float) -> NDArray[np.float64]:
-    """Draw the masses of the prior's part of a Dirichlet process, broken like a stick [S94]_.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    size : int
-        Number of draws.
-    mass : float
-        Trials that the prior is worth, above 0.
-
-    Returns
-    -------
-    ndarray, shape (size, piece)
-        Each row sums to a Gamma(mass) variable.
-
-    Examples
-    --------
-    >>> prior_pieces(np.random.default_rng(1), 2, 2.0).shape
-    (2, 35)
-    """
+    """Draw the masses of the prior's part of a Dirichlet process, broken like a stick [S94]_."""
     total = rng.standard_gamma(mass, size=(size, 1))
     shares = rng.beta(1.0, mass, size=(size, n_pieces(mass)))
     shares[:, -1] = 1.0

@@ -240,35 +240,14 @@ def _correctness(block: Block, metric: Metric, weight: Floats | None = None) -> 
 
 
 def wrong_answers(block: Block) -> NDArray[np.bool_]:
-    """Which answers of a block are wrong.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table; with labels where repeats are crossed.
-
-    Returns
-    -------
-    ndarray of bool, shape (observer, trial) or (observer, trial, repeat)
-        As `Block.response`.
-    """
+    """Which answers of a block are wrong."""
     if not block.crossed:
         return np.asarray(block.correct == 0)
     return np.asarray((block.response != LEFT_OUT) & (block.response != block.truth[:, None]))
 
 
 class JointErrors(NamedTuple):
-    """Wrong answers that meet, and the share of the meetings of their trial that each is.
-
-    Attributes
-    ----------
-    pair, trial : ndarray of int, shape (error,)
-        Positions within the block.
-    first, second : ndarray of int, shape (error,)
-        Classes of both answers.
-    share : ndarray, shape (error,)
-        1, unless repeats are crossed.
-    """
+    """Wrong answers that meet, and the share of the meetings of their trial that each is."""
 
     pair: NDArray[np.intp]
     trial: NDArray[np.intp]
@@ -278,30 +257,7 @@ class JointErrors(NamedTuple):
 
 
 def joint_errors_of(block: Block) -> JointErrors:
-    """List the joint errors of all pairs of a block.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table with labels.
-
-    Returns
-    -------
-    JointErrors
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.data.blocks import blocks
-    >>> trials = al.Trials.from_arrays(
-    ...     [["cat", "cat", "dog", "cat"], ["dog", "dog", "dog", "dog"]],
-    ...     ["dog", "dog", "cat", "cat"], item=["x", "x", "y", "y"], repeat=[0, 1, 0, 1],
-    ... )
-    >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True, repeats="crossed"))
-    >>> found = joint_errors_of(block)
-    >>> found.trial.tolist(), found.share.tolist()
-    ([1, 1], [0.25, 0.25])
-    """
+    """List the joint errors of all pairs of a block."""
     wrong, response = wrong_answers(block), block.response
     if not block.crossed:
         pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
@@ -352,30 +308,7 @@ def _labels(block: Block, metric: Metric, weight: Floats | None = None) -> Evalu
 
 
 def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
-    """Values of a metric of labels over pairs of different joint errors, as its `distinct` says.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table with labels.
-    metric : Metric
-        Of ``"labels"``, with `distinct`.
-
-    Returns
-    -------
-    ndarray, shape (pair,)
-        NaN with fewer than two joint errors.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.data.blocks import blocks
-    >>> said = [["cat", "cat", "fox"], ["cat", "cat", "owl"]]
-    >>> trials = al.Trials.from_arrays(said, ["dog", "dog", "dog"], classes="seen")
-    >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True))
-    >>> agreement_of_distinct(block, al.metrics.MISCLASSIFICATION_AGREEMENT).round(3).tolist()
-    [0.5]
-    """
+    """Values of a metric of labels over pairs of different joint errors, as its `distinct` says."""
     assert metric.distinct is not None
     n_pairs, k = len(block.a), block.n_classes
     pair, trial, first, second, share = joint_errors_of(block)

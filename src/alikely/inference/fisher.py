@@ -185,10 +185,7 @@ def _with_overlap(table: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[
 def _steps_down(
     table: NDArray[np.int64], steps: NDArray[np.int64], limit: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """How far below lies the first table beyond the mode whose log mass is at most the limit.
-
-    By bisection: below the mode the mass falls. Where none is, one step more than there are tables.
-    """
+    """How far below lies the first table beyond the mode whose log mass is at most the limit."""
     near, far = steps, np.minimum(table[:, 0], table[:, 3]) + 1
     while (far - near > 1).any():
         middle = (near + far) // 2
@@ -200,29 +197,7 @@ def _steps_down(
 
 
 def log_table_mass(table: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log hypergeometric probability of tables given their margins.
-
-    Parameters
-    ----------
-    table : ndarray of int, shape (table, 4)
-        Counts ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (table,)
-
-    Notes
-    -----
-    By Stirling's formula what is large cancels: there remain the distance of the cells from those
-    expected, which is exact, and small terms of each factorial. Sums of log factorials would lose
-    five digits at 10,000 trials.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(log_table_mass(np.array([[0, 1, 1, 0], [1, 0, 0, 1]]))).round(9).tolist()
-    [0.5, 0.5]
-    """
+    """Log hypergeometric probability of tables given their margins."""
     n11, n10, n01, n00 = (column.astype(np.float64) for column in table.T)
     total = n11 + n10 + n01 + n00
     rows, columns = (n11 + n10, n01 + n00), (n11 + n01, n10 + n00)

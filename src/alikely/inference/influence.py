@@ -176,39 +176,7 @@ def covariance(
 def covariance_of(
     table: xr.Dataset, metric: Metric, cluster: str | None, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Covariance matrix of weighted sums of the estimates of a table.
-
-    Without the covariance of all entries, which thousands of pairs cannot have.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As in `covariance`.
-    metric : Metric
-        Estimand.
-    cluster : str, optional
-        As in `estimate`.
-    weights : ndarray, shape (sum, pair)
-        Entries of weight 0 in all sums take no part.
-
-    Returns
-    -------
-    ndarray, shape (sum, sum)
-        NaN for sums with an entry whose estimate is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the table has no such trial coordinate.
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> table = from_counts([[100, 20, 20, 20], [80, 30, 30, 20]])
-    >>> both = covariance_of(table, ERROR_CONSISTENCY, None, np.array([[1.0, -1.0]]))
-    >>> bool(np.isclose(both[0, 0], np.trace(covariance(table))))
-    True
-    """
+    """Covariance matrix of weighted sums of the estimates of a table."""
     total = np.zeros((len(weights), len(weights)))
     for moved in _moved(_columns(table, metric, cluster), weights):
         total += moved @ moved.T
@@ -216,23 +184,7 @@ def covariance_of(
 
 
 def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floats, Floats]:
-    """Degrees of freedom of weighted sums of estimates from images that a plan chose.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As in `covariance`, with ``inclusion``.
-    metric : Metric
-        Estimand.
-    weights : ndarray, shape (sum, pair)
-        As in `covariance_of`.
-
-    Returns
-    -------
-    df, effective : ndarray, shape (sum,)
-        As from `alikely.inference.weighted.freedom` and
-        `alikely.inference.weighted.effective_images`; the latter infinite where nothing is open.
-    """
+    """Degrees of freedom of weighted sums of estimates from images that a plan chose."""
     moved = np.concatenate(list(_moved(_influence_columns(table, metric, None), weights)), axis=1)
     square = moved**2
     sampled, fourth = square.sum(axis=1), (square**2).sum(axis=1)
@@ -249,28 +201,7 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
 
 
 def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:
-    """Influence of every trial (or cluster) on a sum over tables of correctness.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As in `covariance`.
-    slopes : ndarray, shape (pair, 4)
-        Change of the sum with one trial more in each cell.
-    cluster : str, optional
-        As in `estimate`.
-
-    Returns
-    -------
-    ndarray, shape (trial,)
-        Of trials (or clusters) that any pair rests on.
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> influence_of(from_counts([1, 0, 1, 1]), np.array([[0.5, 0, -0.5, 0]]), None).tolist()
-    [0.5, -0.5, 0.0]
-    """
+    """Influence of every trial (or cluster) on a sum over tables of correctness."""
     moved, used = np.zeros((2, table.sizes["trial"]))
     for block in blocks(table):
         moved[block.trials] = np.einsum("pc,pct->t", slopes[block.rows], block.shares())

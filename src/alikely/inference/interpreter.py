@@ -471,17 +471,7 @@ def _of_rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
 
 @kept_on_disk(numba.njit, nogil=True, error_model="numpy", inline="always")
 def evaluate(point, code, places, x):  # type: ignore[no-untyped-def]
-    """Run a tape at a point, which is written to the start of the buffer ``x``.
-
-    Parameters
-    ----------
-    point : numpy.ndarray, shape (parameter,)
-    code : numpy.ndarray of int, shape (line, 9)
-    places : numpy.ndarray of int
-        For those lines that take numbers from here and there.
-    x : numpy.ndarray
-        Holds constants and all that is worked out.
-    """
+    """Run a tape at a point, which is written to the start of the buffer ``x``."""
     x[: len(point)] = point
     for k in range(len(code)):
         op, n, o, a, s, b, t, c, u = code[k]

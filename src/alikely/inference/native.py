@@ -41,33 +41,14 @@ _header = types.CPointer(types.int64)
 
 
 class TapeData(NamedTuple):
-    """What the functions read of a model.
-
-    Attributes
-    ----------
-    header : ndarray of int, shape (19,)
-        Addresses and lengths, of the density's tape and then of the draws', and the address of
-        `evaluated`.
-    held : list of ndarray
-        What is at the addresses: to be kept for as long as the functions may be called.
-    """
+    """What the functions read of a model."""
 
     header: NDArray[np.int64]
     held: list[NDArray[Any]]
 
 
 def tape_data(of_density: Tape, of_draw: Tape) -> TapeData:
-    """Lay out the tapes of a model.
-
-    Parameters
-    ----------
-    of_density, of_draw : Tape
-        Of the log density, followed by its gradient, and of all that is saved of a draw.
-
-    Returns
-    -------
-    TapeData
-    """
+    """Lay out the tapes of a model."""
     header: list[int] = []
     held: list[NDArray[Any]] = []
     for tape in (of_density, of_draw):
@@ -119,11 +100,7 @@ def _lowered(_, address):  # type: ignore[no-untyped-def]
 
 
 def compiled_from(source: int) -> Any:
-    """Compile `evaluated`, of sources that a number stands for.
-
-    Numba looks for code on disk by the file of a function alone, and would take that of an
-    interpreter that has changed since; but it heeds what a function closes over.
-    """
+    """Compile `evaluated`, of sources that a number stands for."""
 
     @kept_on_disk(numba.cfunc, types.int64(_header, _numbers, types.int64, _numbers, _numbers))
     def evaluated(part, point, n, first, rest):  # type: ignore[no-untyped-def]

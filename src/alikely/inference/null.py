@@ -135,28 +135,7 @@ def independent_cells(
     accuracy_b: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Tables of observers that err independently.
-
-    Parameters
-    ----------
-    n_trials : int or ndarray of int
-        Common trials.
-    accuracy_a, accuracy_b : ndarray, shape (...)
-        In [0, 1]; `n_trials` broadcasts to them.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``, one table for each pair of accuracies.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> independent_cells(160, np.array([0.9, 0.8]), np.array([0.9, 0.5]), rng).sum(axis=-1)
-    array([160, 160])
-    """
+    """Tables of observers that err independently."""
     k_a = rng.binomial(n_trials, accuracy_a)
     n11 = rng.binomial(k_a, accuracy_b)
     n01 = rng.binomial(n_trials - k_a, accuracy_b)
@@ -291,20 +270,7 @@ def log_bayes_factor(
 
 
 def bayes_factor_prior(prior: Prior | None) -> Prior | float:
-    """Choose the prior of the Bayes factor beside a posterior.
-
-    The same; but under the default independence has no prior, and the Bayes factor is of tables
-    that are all equally probable.
-
-    Parameters
-    ----------
-    prior : mapping, sequence of four numbers or None
-        Of the posterior.
-
-    Returns
-    -------
-    CellPrior or float
-    """
+    """Choose the prior of the Bayes factor beside a posterior."""
     if "copy_probability" in check_prior(prior):
         raise ValueError(
             "the Bayes factor needs a Dirichlet prior on the four cells, got one of the copy "
@@ -350,12 +316,7 @@ def bayes_factor(
 
 
 def _log_probability_beyond(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log P(U > V) for independent U ~ Beta(a, b) and V ~ Beta(c, d).
-
-    The trapezoidal rule on the logit of U. What is summed there is smooth and has one summit, so
-    that the rule converges exponentially once it covers what lies within 45 nats of the summit;
-    that is found by looking ever closer.
-    """
+    """Log P(U > V) for independent U ~ Beta(a, b) and V ~ Beta(c, d)."""
     a, b, c, d = (parameter[..., None] for parameter in parameters)
     scale = np.sqrt(special.polygamma(1, a) + special.polygamma(1, b))
     center = special.digamma(a) - special.digamma(b)

@@ -37,47 +37,7 @@ def option_draws(
     rng: RandomState = None,
     prior: Prior | None = None,
 ) -> NDArray[np.float32]:
-    """Exact draws of one posterior of what all systems choose, for all entries of a table.
-
-    What all systems choose on a question gets a Dirichlet process prior [F73]_, by default of mass
-    2, around systems that are right half of the time, each on its own, and else take any wrong
-    option. Of probabilities, these are as far from equal ones as those that the system gives. The
-    four cells of correctness of a pair then have the prior that they have in error consistency, and
-    its both-wrong part is split between the same and different answers as chance does: of answers
-    with a constant number of options the posterior of a pair is the Dirichlet of five cells. Draws
-    of different entries belong together, so that differences and means can be taken draw by draw.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with ``labels="options"``.
-    n_draws : int
-        Number of draws, at least 1; rounded up to a multiple of 4.
-    metric : Metric
-        An estimand of options or of their probabilities.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
-    prior : mapping or sequence of four numbers, optional
-        Prior on the cells of correctness, as in `alikely.inference.joint_draws`.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        NaN for an entry without a common question.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1, or the options are not known.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human").with_options("classes")
-    >>> table = al.data.joint_correctness(trials, no_response="drop", labels="options")
-    >>> option_draws(table, 1000, al.metrics.KAPPA_P_DISCRETE, rng=1).shape
-    (1000, 6)
-    """
+    """Exact draws of one posterior of what all systems choose, for all entries of a table."""
     base = cell_prior(prior).patterns("the posterior of options")
     draw = functools.partial(_block_draws, prior=base)
     return draws_by_block(table, n_draws, metric, rng, draw)

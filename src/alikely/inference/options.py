@@ -15,79 +15,23 @@ __all__ = ["Chosen", "chosen"]
 
 
 class Chosen(NamedTuple):
-    """What each question adds to the sums of each pair, ready to be weighted.
-
-    Attributes
-    ----------
-    each : ndarray, shape (sum, pair, trial)
-        In the order of `alikely.metrics.options.OptionSums`; 0 where either has no answer.
-    sharpness : ndarray, shape (observer,)
-        How far probabilities are from equal ones, in [0, 1]: those of ``sharpness`` on one option
-        and the rest on all alike agree with themselves as often; of answers 1.
-    """
+    """What each question adds to the sums of each pair, ready to be weighted."""
 
     each: Floats
     sharpness: Floats
 
     def sums(self, weights: NDArray[np.floating]) -> OptionSums:
-        """Sums over weighted questions.
-
-        Parameters
-        ----------
-        weights : ndarray, shape (draw, trial)
-
-        Returns
-        -------
-        OptionSums
-            Of shape (draw, pair).
-        """
+        """Sums over weighted questions."""
         turned = weights.astype(np.float64).T
         return OptionSums(*((part @ turned).T for part in self.each))
 
     def slopes(self, derivatives: OptionSums) -> Floats:
-        """Change of each pair with the weight of each question.
-
-        Parameters
-        ----------
-        derivatives : OptionSums
-            Of shape (pair,).
-
-        Returns
-        -------
-        ndarray, shape (pair, trial)
-        """
+        """Change of each pair with the weight of each question."""
         return np.asarray(np.einsum("sp,spt->pt", np.stack(derivatives), self.each))
 
 
 def chosen(block: Block, soft: bool) -> Chosen:
-    """Prepare the answers of a block, or the probabilities of its options.
-
-    Parameters
-    ----------
-    block : Block
-        With labels and the options of its questions.
-    soft : bool
-        Whether to take probabilities.
-
-    Returns
-    -------
-    Chosen
-
-    Raises
-    ------
-    ValueError
-        If the options or their probabilities are not known.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.data.blocks import blocks
-    >>> trials = al.Trials.from_arrays([["x", "y", "y"], ["x", "y", "x"]], ["x", "y", "y"])
-    >>> table = al.data.joint_correctness(trials.with_options(2), labels="options")
-    >>> (block,) = blocks(table)
-    >>> chosen(block, soft=False).sums(np.ones((1, 3))).same.tolist()
-    [[2.0]]
-    """
+    """Prepare the answers of a block, or the probabilities of its options."""
     if soft and not block.probability.size:
         raise ValueError(
             "these trials have no probabilities of options; add them with "

@@ -35,47 +35,7 @@ def permutation_p(
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of independence: the items of one observer permuted among the other's.
-
-    All answers to an item move together. An item stands for another that both observers saw in the
-    same conditions, so that the accuracies in each stay as they are: the distance that counts is
-    that from the mean over permutations, which conditions of unlike difficulty put elsewhere than
-    single ones.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness`.
-    metric : Metric
-        An estimand of correctness that is one number for independent observers.
-    n_permutations : int
-        At least 1.
-    cluster : str, optional
-        Trial coordinate of the items; each trial is one if not given.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (pair,)
-        ``(1 + k) / (1 + n)`` with `k` permutations as far from independence as the observed value
-        [PS10]_ [F35]_; NaN where the estimate is undefined.
-
-    Raises
-    ------
-    ValueError
-        If `n_permutations` is below 1 or the table has no such coordinate.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> item, repeat = [*range(8)] * 2, [0] * 8 + [1] * 8
-    >>> right = [[1, 1, 1, 1, 0, 0, 0, 0] * 2] * 2
-    >>> trials = al.Trials.from_correct(right, item=item, repeat=repeat)
-    >>> table = al.data.joint_correctness(trials, repeats="crossed")
-    >>> bool(abs(permutation_p(table, n_permutations=9999, rng=1)[0] - 2 / 70) < 0.01)
-    True
-    """
+    """Two-sided p-values of independence: the items of one observer permuted among the other's."""
     if n_permutations != int(n_permutations):
         raise ValueError(f"n_permutations must be a whole number, got {n_permutations}")
     if n_permutations < 1:
@@ -115,10 +75,7 @@ def _of_block(
 def _by_unit(
     correct: NDArray[np.float64], units: NDArray[np.intp], conditions: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Shares of right answers (observer, unit, place), -1 where there are none.
-
-    A place is a condition; of several trials of a unit in one condition, the first, the second, ...
-    """
+    """Shares of right answers (observer, unit, place), -1 where there are none."""
     used, unit = np.unique(units, return_inverse=True)
     frame = pd.DataFrame({"unit": unit, "condition": conditions})
     frame["rank"] = frame.groupby(["unit", "condition"]).cumcount()

@@ -29,20 +29,7 @@ APART = np.array([0.0, 1, 1, 0])
 
 
 class Pooled(NamedTuple):
-    """A weighted sum of estimates, and what moves it.
-
-    Attributes
-    ----------
-    value : float
-        About which its interval lies; NaN if an entry has no trial.
-    slopes : ndarray, shape (entry, 4)
-        Change of the sum with one trial more in each cell.
-    added : float
-        Variance of the pseudo-trials.
-    prior_part : float
-        Part that half a trial in each cell, as of the default prior, would have in the estimates:
-        the mean over the entries of the side where it is larger.
-    """
+    """A weighted sum of estimates, and what moves it."""
 
     value: float
     slopes: Floats
@@ -51,31 +38,7 @@ class Pooled(NamedTuple):
 
 
 def pooled_sum(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp]) -> Pooled:
-    """Sum estimates of correctness tables, each with pseudo-trials like those of its side.
-
-    Parameters
-    ----------
-    metric : Metric
-        Of ``"correctness"``.
-    cells : ndarray, shape (entry, 4)
-        Counts of ``n11, n10, n01, n00``.
-    weights : ndarray, shape (entry,)
-        None of them 0; entries of positive and of negative weight are pooled apart.
-    group : ndarray of int, shape (entry,)
-        Group of trials of each entry: pseudo-trials within a group are one sample.
-
-    Returns
-    -------
-    Pooled
-
-    Examples
-    --------
-    >>> from alikely.metrics import ERROR_CONSISTENCY
-    >>> cells = np.array([[46.0, 2, 1, 1], [48, 1, 1, 0], [45, 2, 2, 1]])
-    >>> found = pooled_sum(ERROR_CONSISTENCY, cells, np.full(3, 1 / 3), np.arange(3))
-    >>> round(found.value, 1), found.slopes.shape
-    (0.3, (3, 4))
-    """
+    """Sum estimates of correctness tables, each with pseudo-trials like those of its side."""
     cells = np.asarray(cells, np.float64)
     if not (cells.sum(axis=1) > 0).all():
         return Pooled(np.nan, np.full(cells.shape, np.nan), np.nan, np.nan)

@@ -29,12 +29,7 @@ CHUNK = 1_000_000
 
 
 def _elpd_of_trials(cells: ArrayLike, prior: Prior | None) -> Floats:
-    """Log predictive density of a left-out trial of each cell by either model: (2, ..., 4).
-
-    Both are conjugate, so that the density of a left-out trial [VGG17]_ is a ratio of counts: no
-    draws, and no importance sampling, which fails where a cell holds a single trial. 0 for cells
-    without trials.
-    """
+    """Log predictive density of a left-out trial of each cell by either model: (2, ..., 4)."""
     own = cell_prior(prior)
     a, accuracies = own.cells("model comparison"), own.accuracies("model comparison")
     counts = np.asarray(cells, dtype=np.float64)

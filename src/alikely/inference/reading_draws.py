@@ -56,50 +56,7 @@ def readings_draws(
     rng: RandomState = None,
     prior: Prior | None = None,
 ) -> NDArray[np.float32]:
-    """Exact draws of one posterior of all that readers said, for all entries of a table.
-
-    What all readers say of an item gets a Dirichlet process prior [F73]_, by default of mass 2,
-    around items whose classes have probabilities of their own, drawn by Polya's urn [BM73]_ so that
-    any two readings are equal two times in three: of two classes these probabilities are uniform,
-    and any number of readers is as likely to say the first as any other. Draws of different entries
-    belong together, so that differences and means can be taken draw by draw.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Number of draws, at least 1; rounded up to a multiple of 4.
-    metric : Metric
-        An estimand of readings.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
-    prior : mapping or sequence of four numbers, optional
-        As in `alikely.agreement`.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        Of a population of items; NaN for an entry without an item with two readings.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1, or the prior does not treat both classes and readers alike.
-
-    Notes
-    -----
-    Each item has a mass of Gamma(1), the prior one of Gamma(2), broken like a stick [S94]_ into at
-    least 35 pieces on which everybody has a reading.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human")
-    >>> table = al.data.joint_correctness(trials, labels=True)
-    >>> readings_draws(table, 1000, al.metrics.GWET_AC1, rng=1).shape
-    (1000, 6)
-    """
+    """Exact draws of one posterior of all that readers said, for all entries of a table."""
     draw = functools.partial(_block_draws, prior=_reading_prior(prior))
     return draws_by_block(table, n_draws, metric, rng, draw)
 
@@ -187,10 +144,7 @@ def _prior(
 def _said(
     rng: np.random.Generator, shape: tuple[int, int, int], k: int, equal: float
 ) -> NDArray[np.intp]:
-    """Readings (draw, reader, piece) by Polya's urn: classes of a piece are Dirichlet.
-
-    Each reader repeats one of those before it, or takes any class; the order makes no difference.
-    """
+    """Readings (draw, reader, piece) by Polya's urn: classes of a piece are Dirichlet."""
     said = rng.integers(0, k, shape)
     # All classes together weigh so much that two readers agree so often.
     fresh = (1 - equal) / (equal - 1 / k) if k > 1 else 1.0

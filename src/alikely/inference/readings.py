@@ -16,19 +16,7 @@ __all__ = ["Counted", "counted", "equal_readings"]
 
 
 class Counted(NamedTuple):
-    """Readings of a block, ready to be weighted.
-
-    Attributes
-    ----------
-    members : ndarray of int, shape (pair, reader)
-        Rows of the readers of each entry.
-    design : scipy.sparse.csr_array, shape (pair * size, trial)
-        What each item adds to the sums of each entry.
-    n_classes : ndarray of int, shape (pair,)
-        As in `alikely.metrics.readings.Readings`.
-    k : int
-        Number of classes of the table.
-    """
+    """Readings of a block, ready to be weighted."""
 
     members: NDArray[np.intp]
     design: sparse.csr_array
@@ -41,17 +29,7 @@ class Counted(NamedTuple):
         return 3 + self.k * (2 + self.members.shape[1])
 
     def readings(self, weights: NDArray[np.floating]) -> Readings:
-        """Sums over weighted items.
-
-        Parameters
-        ----------
-        weights : ndarray, shape (draw, trial)
-
-        Returns
-        -------
-        Readings
-            With leading dims (draw, pair).
-        """
+        """Sums over weighted items."""
         total = self.design @ weights.T.astype(np.float64)
         sums = total.reshape(len(self.members), self.size, -1).transpose(2, 0, 1)
         ends = 3 + self.k * np.arange(3)
@@ -62,17 +40,7 @@ class Counted(NamedTuple):
         )
 
     def slopes(self, derivatives: Readings) -> Floats:
-        """Change of each entry with the weight of each item.
-
-        Parameters
-        ----------
-        derivatives : Readings
-            By all sums, with leading dims (pair,).
-
-        Returns
-        -------
-        ndarray, shape (pair, trial)
-        """
+        """Change of each entry with the weight of each item."""
         n_pairs = len(self.members)
         parts = [part.reshape(n_pairs, -1) for part in derivatives[:-1]]
         by_sum = np.concatenate(parts, axis=1).ravel()
@@ -83,28 +51,7 @@ class Counted(NamedTuple):
 
 
 def counted(block: Block) -> Counted:
-    """Prepare the readings of a block.
-
-    Two readers count the items that both read; of more, all readings count.
-
-    Parameters
-    ----------
-    block : Block
-        With labels.
-
-    Returns
-    -------
-    Counted
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.data.blocks import blocks
-    >>> trials = al.Trials.from_arrays([["x", "y", "y"], ["x", "y", "x"]], ["x", "y", "y"])
-    >>> (block,) = blocks(al.data.joint_correctness(trials, labels=True))
-    >>> counted(block).readings(np.ones((1, 3))).agreement.tolist()
-    [[2.0]]
-    """
+    """Prepare the readings of a block."""
     groups = block.readers.size > 0
     if groups:
         members = np.stack([np.flatnonzero(row) for row in block.readers])
@@ -148,27 +95,7 @@ def counted(block: Block) -> Counted:
 def equal_readings(
     codes: NDArray[np.integer], seen: NDArray[np.bool_], k: int
 ) -> NDArray[np.int64]:
-    """Count ordered pairs of equal readings of each item.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (pair, reader, trial)
-        Classes, from 0.
-    seen : ndarray of bool, of the same shape
-        Which of them are there.
-    k : int
-        Number of classes.
-
-    Returns
-    -------
-    ndarray of int, shape (pair, trial)
-
-    Examples
-    --------
-    >>> codes = np.array([[[0, 1], [0, 1], [0, 2]]])
-    >>> equal_readings(codes, np.ones(codes.shape, bool), 3).tolist()
-    [[6, 2]]
-    """
+    """Count ordered pairs of equal readings of each item."""
     if codes.shape[1] == 2:
         return np.asarray(2 * ((codes[:, 0] == codes[:, 1]) & seen[:, 0] & seen[:, 1]))
     pair, reader, trial = np.nonzero(seen)

@@ -43,17 +43,7 @@ Values = Mapping[str, ArrayLike]
 
 
 class Ready(NamedTuple):
-    """A model prepared for the sampler.
-
-    Attributes
-    ----------
-    sampled : Any
-        Input of `nutpie.sample`.
-    evaluator : {"interpreter", "numba"}
-        What evaluates the log density: alikely's interpreter, or code that nutpie compiled.
-    reason : str
-        Why this one.
-    """
+    """A model prepared for the sampler."""
 
     sampled: Any
     evaluator: Literal["interpreter", "numba"]
@@ -63,57 +53,7 @@ class Ready(NamedTuple):
 def compiled(
     model: pm.Model, freeze: bool = False, n_draws: float = 20_000
 ) -> Callable[[Values], Ready]:
-    """Make a model ready for nutpie, or take what was made of one alike in this process.
-
-    Small models are interpreted, which starts in a second or two: their graphs are rewritten and
-    taken apart into elementary operations (`alikely.inference.tape`). Others are compiled by
-    `nutpie.compile_pymc_model`, in half a minute or more: those that will work out too many
-    numbers, and those for which the interpreter fails, whatever the error. The log (`alikely`)
-    gives the reason.
-
-    Two models share what was made if it is the same, node by node: the graphs of the log density
-    and of all that is saved, with their names, dims and coords, and every constant in them. What a
-    function of `alikely.models` works out from data in NumPy (totals, positions, nodes, places)
-    is such a constant: other values, another model. Only what is in `pymc.Data` may differ, in
-    value and not in shape or type. The last 32 are kept.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        With its data in `pymc.Data`.
-    freeze : bool
-        For these data alone: where the model is compiled, they are constants in the code.
-    n_draws : float
-        Draws to come, warm-up included, of all chains and data sets: the more, the smaller the
-        models that are compiled. Infinity: compile it.
-
-    Returns
-    -------
-    callable
-        Takes new values of the data by name (those not named stay) and returns a `Ready`, which
-        names the evaluator. Its chains start where those of the model built from these data would,
-        whatever the data it was made with: draws do not tell whether a model was seen before.
-
-    Raises
-    ------
-    ValueError
-        If the model has no free variables, discrete ones, or a density that draws random numbers
-        (`pymc.Minibatch`). By the callable: if the model has no such data, or they are of another
-        shape or type.
-
-    See Also
-    --------
-    cache_info, cache_clear
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> first = compiled(al.models.independence([100, 20, 20, 20]))({})
-    >>> before = cache_info().hits
-    >>> second = compiled(al.models.independence([30, 60, 50, 20]))({})
-    >>> cache_info().hits - before
-    1
-    """
+    """Make a model ready for nutpie, or take what was made of one alike in this process."""
     _refuse_what_has_no_gradient(model)
     with LOCK, _many_objects():
         own = {variable.name: variable.get_value() for variable in model.data_vars}
@@ -151,11 +91,7 @@ def cache_clear() -> None:
 
 @contextlib.contextmanager
 def _many_objects() -> Iterator[None]:
-    """Graphs are many small objects that stay; each notes where it was made, to be read by nobody.
-
-    To look through them again and again for what may go, and to take these notes, is a third of
-    the time of making a small model ready.
-    """
+    """Collect garbage less often while graphs of many small objects are built."""
     import pytensor
 
     before = gc.get_threshold()
@@ -333,11 +269,7 @@ def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDAr
 
 
 def _starting_point(model: pm.Model) -> Callable[..., Floats]:
-    """Where chains start, from a seed, for given data; jittered as nutpie does.
-
-    Of the model's own: nutpie's function would start from the data that code was compiled with.
-    Coordinates of our own making (`alikely.models`) are 0 where the data put their variables.
-    """
+    """Where chains start, from a seed, for given data; jittered as nutpie does."""
     from pymc.initial_point import make_initial_point_fn
 
     point = make_initial_point_fn(

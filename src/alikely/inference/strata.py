@@ -37,27 +37,7 @@ CHUNK = 8_000_000
 def stratum_shares(
     held: NDArray[np.intp], n_draws: int, population: Population, rng: np.random.Generator
 ) -> Floats:
-    """Shares of the strata among what is asked about.
-
-    Parameters
-    ----------
-    held : ndarray of int, shape (stratum,)
-        Images of the pool.
-    n_draws : int
-    population : {"pool", "images"}
-        The pool itself, whose shares are known, or the images that it stands for.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray, shape (draw, stratum)
-        Rows sum to 1.
-
-    Examples
-    --------
-    >>> stratum_shares(np.array([30, 10]), 1, "pool", np.random.default_rng(1)).tolist()
-    [[0.75, 0.25]]
-    """
+    """Shares of the strata among what is asked about."""
     if population == "pool":
         return np.broadcast_to(held / held.sum(), (n_draws, len(held)))
     return rng.dirichlet(held.astype(float), size=n_draws)
@@ -71,30 +51,7 @@ def right_in_strata(
     population: Population,
     rng: np.random.Generator,
 ) -> Floats:
-    """Posterior of one person's shares of right answers in strata.
-
-    Parameters
-    ----------
-    right, shown, held : ndarray of int, shape (stratum,)
-        Right answers, images shown, and images of the pool.
-    n_draws : int
-        Number of draws.
-    population : {"pool", "images"}
-        The share among the images of the pool, of which those shown are known [E69]_; or among
-        the images that they stand for.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray, shape (draw, stratum)
-        ``Beta(y + 1/2, n - y + 1/2)``; of the pool completed by a binomial of what was not shown.
-
-    Examples
-    --------
-    >>> one = np.array([3]), np.array([4]), np.array([4])
-    >>> right_in_strata(*one, 3, "pool", np.random.default_rng(1)).ravel().tolist()
-    [0.75, 0.75, 0.75]
-    """
+    """Posterior of one person's shares of right answers in strata."""
     a, b = cell_prior(None).u
     theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))
     if population == "images":
@@ -105,30 +62,7 @@ def right_in_strata(
 def strata_draws(
     table: xr.Dataset, n_draws: int, metrics: Sequence[Metric], rng: RandomState = None
 ) -> dict[str, NDArray[np.float32]]:
-    """Posterior draws of all pairs from images that a plan drew by strata.
-
-    Within a stratum every image was as likely as any other, so that no weights are needed. The
-    images shown are atoms with masses Dirichlet(1, .., 1), and a mass of 1 is on patterns of coin
-    tosses [S94]_; of a pool what was not shown is drawn from these [L88]_. The share of a person
-    in a stratum is then Beta(y + 1/2, n - y + 1/2), and draws of people who saw the same images
-    belong together. What two machines answered is known for all images of a stratum.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness`, of trials with a plan of strata.
-    n_draws : int
-        Number of draws.
-    metrics : sequence of Metric
-        Of correctness.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    dict of str to ndarray of float32, shape (n_draws, pair)
-        By name of the metric.
-    """
+    """Posterior draws of all pairs from images that a plan drew by strata."""
     groups = list(blocks(table))
     out = {m.name: np.full((n_draws, table.sizes["pair"]), np.nan, np.float32) for m in metrics}
     settled = np.isin(table["observer"].values, table.attrs["settled"])
@@ -203,24 +137,7 @@ def masses_of_strata(
     population: Population,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Masses of images shown, and of the pieces of the prior in each stratum.
-
-    Parameters
-    ----------
-    number : ndarray of int, shape (image,)
-        Strata of the images shown.
-    held : ndarray of int, shape (stratum,)
-        Images of the pool.
-    share : ndarray, shape (draw, stratum)
-        As from `stratum_shares`.
-    population : {"pool", "images"}
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray, shape (draw, image), ndarray, shape (draw, stratum, piece)
-        They sum to 1 in every draw.
-    """
+    """Masses of images shown, and of the pieces of the prior in each stratum."""
     n_draws, mass = len(share), _prior().mass
     atoms, pieces = np.zeros((n_draws, len(number))), np.zeros((n_draws, len(held), PIECES))
     for g, count in enumerate(held):

@@ -44,18 +44,7 @@ class UnsupportedError(NotImplementedError):
 
 
 class Tape(NamedTuple):
-    """What is to be done, and where the results lie.
-
-    Attributes
-    ----------
-    code : numpy.ndarray of int, shape (line, 9)
-    places : numpy.ndarray of int
-        Of those lines that take numbers from here and there.
-    buffer : numpy.ndarray
-        Constants in their places.
-    outputs : list of numpy.ndarray of int
-        Places of each output, in its shape.
-    """
+    """What is to be done, and where the results lie."""
 
     code: NDArray[np.uint64]
     places: NDArray[np.uint64]
@@ -66,26 +55,7 @@ class Tape(NamedTuple):
 def written(
     parameters: Iterable[Variable], outputs: Iterable[Variable], data: Mapping[Any, ArrayLike]
 ) -> Tape:
-    """Write the tape of some outputs.
-
-    Parameters
-    ----------
-    parameters : iterable of Variable
-        With static shapes; they lie at the start of the buffer, one after the other.
-    outputs : iterable of Variable
-        Of a rewritten graph.
-    data : mapping
-        Values of shared variables, where they are not those that they hold.
-
-    Returns
-    -------
-    Tape
-
-    Raises
-    ------
-    UnsupportedError
-        If the graph holds an operation that no tape knows.
-    """
+    """Write the tape of some outputs."""
     writer = _Writer()
     known: dict[Variable, Any] = {}
     places: dict[Variable, Places] = {p: writer.fresh(p.type.shape) for p in parameters}

@@ -32,22 +32,7 @@ LEFT_OUT = ("local_greedy_distributor",)
 
 
 class Graphs(NamedTuple):
-    """A model's graphs, made ready: tapes are written from them for any data.
-
-    Attributes
-    ----------
-    parameters : list of Variable
-        Unconstrained, of static shapes.
-    density, gradient, saved : Variable, list of Variable, list of Variable
-        Log density, its gradient, and what is saved of each draw.
-    names : list of str
-        Of what is saved.
-    coords, dims : dict
-        Of the model.
-    data, held : dict
-        Its data, by name, and the values of other shared variables as they were: models of the
-        same graph may share it later.
-    """
+    """A model's graphs, made ready: tapes are written from them for any data."""
 
     parameters: list[Any]
     density: Any
@@ -96,18 +81,7 @@ class Graphs(NamedTuple):
 
 
 def graphs(model: pm.Model, logp: Any = None) -> Graphs:
-    """Write down a model's log density, its gradient and all that is saved of a draw.
-
-    Parameters
-    ----------
-    model : pymc.Model
-    logp : Variable, optional
-        Its log density, where it is there already: to derive it takes a second in large models.
-
-    Returns
-    -------
-    Graphs
-    """
+    """Write down a model's log density, its gradient and all that is saved of a draw."""
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     # Not of a starting point, which takes eight times as long.
     shapes = model.eval_rv_shapes()

@@ -57,37 +57,7 @@ STEP = 1e-4
 def deviations(
     influence: Floats, inclusion: Floats, shown: NDArray[np.bool_], population: Population
 ) -> Floats:
-    """Deviations of a weighted estimate: their squares sum to its variance.
-
-    Parameters
-    ----------
-    influence : ndarray, shape (..., image)
-        Weighted influences that sum to 0: ``psi / pi / sum(1/pi)`` [H71]_, 0 where not shown.
-    inclusion : ndarray, shape (image,)
-        Probability ``pi`` of each image, in (0, 1].
-    shown : ndarray of bool, shape (..., image)
-        Which images the entry rests on.
-    population : {"pool", "images"}
-        What is estimated: the value of the finite pool, of which images that were certain to be
-        shown leave no doubt [BD03]_; or of all images that the pool stands for.
-
-    Returns
-    -------
-    ndarray, shape (..., image)
-
-    Notes
-    -----
-    About the mean of all images, also where they were drawn by strata: what lies between strata
-    counts, though their numbers are fixed, and 95 % intervals hold about 97 %. About the mean of
-    each stratum they held .91 to .97 near the ceiling, where the few images of a stratum often
-    show no spread.
-
-    Examples
-    --------
-    >>> y, pi = np.array([0.3, -0.1, -0.2]), np.array([1.0, 0.5, 0.5])
-    >>> deviations(y, pi, np.ones(3, dtype=bool), "pool").round(3).tolist()
-    [0.0, 0.043, -0.043]
-    """
+    """Deviations of a weighted estimate: their squares sum to its variance."""
     rest = np.where(shown, 1 - inclusion if population == "pool" else 1.0, 0.0)
     total = rest.sum(axis=-1, keepdims=True)
     middle = (rest * influence).sum(axis=-1, keepdims=True) / np.where(total > 0, total, 1)
@@ -96,52 +66,14 @@ def deviations(
 
 
 def spread_of_images(inclusion: Floats, shown: NDArray[np.bool_], population: Population) -> Floats:
-    """How far chance in drawing an image moves what it adds: factor of its weighted influence.
-
-    Parameters
-    ----------
-    inclusion : ndarray, shape (image,)
-    shown : ndarray of bool, shape (..., image)
-    population : {"pool", "images"}
-        As in `deviations`.
-
-    Returns
-    -------
-    ndarray, shape (..., image)
-        Roots of ``(1 - pi) n / (n - 1)``, of images beyond the pool without ``pi``.
-
-    Examples
-    --------
-    >>> pi, shown = np.array([1.0, 0.5]), np.ones(2, dtype=bool)
-    >>> spread_of_images(pi, shown, "pool").tolist()
-    [0.0, 1.0]
-    """
+    """How far chance in drawing an image moves what it adds: factor of its weighted influence."""
     n = shown.sum(axis=-1, keepdims=True)
     rest = np.where(shown, 1 - inclusion if population == "pool" else 1.0, 0.0)
     return np.asarray(np.sqrt(rest * n / np.maximum(n - 1, 1)))
 
 
 def freedom(deviation: Floats, n: int | NDArray[np.integer] | None = None) -> Floats:
-    """Degrees of freedom of a variance that is a sum of squares, by their fourth moment.
-
-    Parameters
-    ----------
-    deviation : ndarray, shape (..., image)
-        As from `deviations`.
-    n : int or ndarray, shape (...), optional
-        Images shown; all if not given.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``2 (sum u^2)^2 / (sum u^4 - (sum u^2)^2 / n)``, at least 1; infinite where no image
-        differs from another.
-
-    Examples
-    --------
-    >>> round(float(freedom(np.array([1.0, -1.0, 2.0, -2.0, 0.0]))), 2)
-    14.29
-    """
+    """Degrees of freedom of a variance that is a sum of squares, by their fourth moment."""
     square = deviation**2
     n = deviation.shape[-1] if n is None else n
     total = square.sum(axis=-1)
@@ -151,26 +83,7 @@ def freedom(deviation: Floats, n: int | NDArray[np.integer] | None = None) -> Fl
 def freedom_of_sums(
     total: Floats, sampled: Floats, fourth: Floats, n: int | NDArray[np.integer]
 ) -> Floats:
-    """Degrees of freedom as in `freedom`, from sums of second and of fourth powers.
-
-    Parameters
-    ----------
-    total : ndarray, shape (...)
-        Sum of ``u^2`` with that of tossed answers, which is known and has no error of its own.
-    sampled, fourth : ndarray, shape (...)
-        Sums of ``u^2`` and of ``u^4`` over images.
-    n : int or ndarray, shape (...)
-        Images shown.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> round(float(freedom_of_sums(np.array(10.0), np.array(10.0), np.array(34.0), 5)), 2)
-    14.29
-    """
+    """Degrees of freedom as in `freedom`, from sums of second and of fourth powers."""
     varying = fourth - sampled**2 / n
     with np.errstate(divide="ignore", invalid="ignore"):
         out = np.where(varying > 1e-12 * total**2, 2 * total**2 / varying, np.inf)
@@ -178,24 +91,7 @@ def freedom_of_sums(
 
 
 def student_deviate(df: Floats, ci_prob: float) -> Floats:
-    """Deviate of Student for a two-sided interval; of the normal law where freedom has no end.
-
-    Parameters
-    ----------
-    df : ndarray, shape (...)
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (...)
-        NaN where `df` is.
-
-    Examples
-    --------
-    >>> student_deviate(np.array([5.0, np.inf]), 0.95).round(2).tolist()
-    [2.57, 1.96]
-    """
+    """Deviate of Student for a two-sided interval; of the normal law where freedom has no end."""
     level = (1 + ci_prob) / 2
     finite = np.where(np.isfinite(df), df, 1.0)
     deviate = np.where(np.isinf(df), special.ndtri(level), special.stdtrit(finite, level))
@@ -203,48 +99,12 @@ def student_deviate(df: Floats, ci_prob: float) -> Floats:
 
 
 def holding(lower: Floats, upper: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """Limits that hold the value, whose bias may be larger than what they lie apart.
-
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (...)
-        About the weighted value as it is.
-    value : ndarray, shape (...)
-        Without its bias.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (...)
-        NaN where limits are.
-
-    Examples
-    --------
-    >>> lower, upper = holding(np.array([0.1, 0.3]), np.array([0.2, 0.4]), np.array([0.15, 0.25]))
-    >>> lower.tolist(), upper.tolist()
-    ([0.1, 0.25], [0.2, 0.4])
-    """
+    """Limits that hold the value, whose bias may be larger than what they lie apart."""
     return np.minimum(lower, value), np.maximum(upper, value)
 
 
 def effective_images(deviation: Floats) -> Floats:
-    """How many images a variance rests on: as many as would give it in equal parts.
-
-    Parameters
-    ----------
-    deviation : ndarray, shape (..., image)
-        As from `deviations`.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``(sum u^2)^2 / sum u^4``; 0 where all are 0, and no image seen tells of an error; NaN where
-        one is.
-
-    Examples
-    --------
-    >>> float(effective_images(np.array([1.0, -1.0, 1.0, 0.0])))
-    3.0
-    """
+    """How many images a variance rests on: as many as would give it in equal parts."""
     square = deviation**2
     total, fourth = square.sum(axis=-1), (square**2).sum(axis=-1)
     return np.asarray(np.where(total == 0, 0.0, total**2 / np.where(fourth == 0, 1.0, fourth)))
@@ -253,28 +113,7 @@ def effective_images(deviation: Floats) -> Floats:
 def multiplicities(
     inclusion: Floats, n_resamples: int, population: Population, rng: np.random.Generator
 ) -> Floats:
-    """Weights of a bootstrap that resamples with the design [RW88]_.
-
-    Parameters
-    ----------
-    inclusion : ndarray, shape (image,)
-        Of the images that were shown.
-    n_resamples : int
-        Number of replicates.
-    population : {"pool", "images"}
-        As in `deviations`: of the pool, images that were certain to be shown keep their weight.
-
-    Returns
-    -------
-    ndarray, shape (n_resamples, image)
-        By which the weights ``1/pi`` are multiplied: mean 1, never negative.
-
-    Examples
-    --------
-    >>> generator = np.random.default_rng(1)
-    >>> bool((multiplicities(np.array([1.0, 0.5, 0.5]), 100, "pool", generator)[:, 0] == 1).all())
-    True
-    """
+    """Weights of a bootstrap that resamples with the design [RW88]_."""
     n = len(inclusion)
     if n < 2:
         return np.ones((n_resamples, n), dtype=np.float32)
@@ -292,40 +131,7 @@ def second_order_bias(
     groups: Sequence[NDArray[np.bool_]],
     population: Population,
 ) -> Floats:
-    """Bias of weighted estimates from their curvature: half of it in the variance of the weights.
-
-    Cells are ratios of weighted sums, whose bias is of the order of their variance [SSW92]_, and
-    metrics bend in their cells. Once it is taken off, what is left is of a higher order.
-
-    Parameters
-    ----------
-    influence : callable
-        Cells (..., 4) to the influence of one trial of each kind.
-    shares : ndarray, shape (pair, 4, image)
-        What each image adds to each cell.
-    weights : ndarray, shape (pair, image)
-        Of the images, in proportion to ``1/inclusion``, with sums of 1; 0 where not shown.
-    inclusion : ndarray, shape (image,) or (pair, image)
-    groups : sequence of ndarray of bool, shape (image,)
-        Images that were drawn together, so many of them: strata, or all.
-    population : {"pool", "images"}
-        Of all images that the pool stands for the chance in drawing the pool counts, too.
-
-    Returns
-    -------
-    ndarray, shape (pair,)
-        0 where it cannot be told, as near a kink of the metric.
-
-    Examples
-    --------
-    >>> from alikely.metrics import ERROR_CONSISTENCY
-    >>> shares = np.eye(4)[np.array([0, 0, 0, 1, 2, 3, 0, 3])].T[None]
-    >>> same, all_of_them = np.full((1, 8), 1 / 8), [np.ones(8, dtype=bool)]
-    >>> half = np.full(8, 0.5)
-    >>> of = ERROR_CONSISTENCY.influence
-    >>> second_order_bias(of, shares, same, half, all_of_them, "pool").round(3).tolist()
-    [-0.02]
-    """
+    """Bias of weighted estimates from curvature: half the curvature in the weights' variance."""
 
     def summed(of_images: Floats) -> Floats:
         return np.einsum("pct,pt->pc", shares, of_images)

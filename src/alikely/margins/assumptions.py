@@ -31,15 +31,7 @@ Known = dict[tuple[int, bytes], GroupStrengths]
 
 
 class Checked(NamedTuple):
-    """Checks of the entries of a table.
-
-    Attributes
-    ----------
-    p_values : dict of str to ndarray, shape (pair,)
-        ``p_bend``, ``p_skew`` and ``p_repeats``; NaN but of a machine and a group.
-    remarks : ndarray of str, shape (pair,)
-        What the model takes for granted and these data contradict.
-    """
+    """Checks of the entries of a table."""
 
     p_values: dict[str, NDArray[np.float64]]
     remarks: NDArray[np.object_]
@@ -48,34 +40,7 @@ class Checked(NamedTuple):
 def model_checks(
     table: xr.Dataset, model: str, m: int, link: Link = "m_afc", fitted: ArrayLike = True
 ) -> Checked:
-    """Test what a model by chains takes for granted of each entry.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    model : {"items", "observers", "criteria"}
-        As in `alikely.margins.margin_draws`.
-    m : int
-        Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        That of the model, for skewness; a bend is looked for along the curve of `m` alternatives.
-    fitted : array_like of bool, shape (pair,) or ()
-        Entries that the model was fitted to; others have no model to doubt.
-
-    Returns
-    -------
-    Checked
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, 2, rho={"net": 0.6}, rng=1)
-    >>> table = al.margins.margin_table(trials, margins)
-    >>> checked = model_checks(table, "items", 2)
-    >>> checked.remarks.tolist()
-    ['answers repeat themselves, and the model takes them for chance']
-    """
+    """Test what a model by chains takes for granted of each entry."""
     n_pairs = table.sizes["pair"]
     found = {name: np.full(n_pairs, np.nan) for name in SAYS}
     remarks = np.full(n_pairs, "", dtype=object)
@@ -104,33 +69,7 @@ def pair_checks(
     link: Link = "m_afc",
     classes: NDArray[np.intp] | None = None,
 ) -> dict[str, float]:
-    """Test what may be taken for granted of a machine and a group.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    systems : tuple of int
-        Both, by their positions on the ``observer`` dim.
-    items : ndarray of int, shape (item,)
-        Those that both have.
-    sides : tuple of Side
-        As from `pair_sides`.
-    m : int, optional
-        Number of alternatives, for the checks of strengths.
-    known : dict
-        Strengths of groups on items, to be added to: machines that are compared with a group on
-        the same items share its tables.
-    link : {"m_afc", "probit"}
-        From strengths to answers, for skewness.
-    classes : ndarray of int, shape (item,), optional
-        True classes, for their check.
-
-    Returns
-    -------
-    dict of str to float
-        p-values; none of two machines or two groups.
-    """
+    """Test what may be taken for granted of a machine and a group."""
     machine = table["is_machine"].values[list(systems)]
     if machine[0] == machine[1]:
         return {}
@@ -157,24 +96,7 @@ def pair_sides(
     items: NDArray[np.intp],
     classes: NDArray[np.intp] | None,
 ) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
-    """Lay both systems out on the same strata: those that the people of both leave apart.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    systems : tuple of int
-        Both, by their positions on the ``observer`` dim.
-    items : ndarray of int, shape (item,)
-        Those that both have.
-    classes : ndarray of int, shape (item,), optional
-        Classes to stay within.
-
-    Returns
-    -------
-    sides : tuple of Side
-    strata : ndarray of int, shape (item,)
-    """
+    """Lay both systems out on the same strata: those that the people of both leave apart."""
     machine = table["is_machine"].values
     counts = {s: answers_of_group(table, s, items) for s in systems if not machine[s]}
     nobody = np.zeros(len(items), np.intp) if classes is None else classes

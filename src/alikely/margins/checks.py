@@ -48,18 +48,7 @@ FEWEST_OF_CLASS = 2
 
 
 class Line(NamedTuple):
-    """Strengths on a line with margins.
-
-    Attributes
-    ----------
-    level, slope, spread : float
-        Mean strength at the mean margin, its change with a standard deviation of margins, and the
-        spread of strengths around the line.
-    expected : ndarray, shape (item,)
-        Shares of right answers by the line.
-    gradient : ndarray, shape (item, 2)
-        Their change with level and slope.
-    """
+    """Strengths on a line with margins."""
 
     level: float
     slope: float
@@ -69,31 +58,7 @@ class Line(NamedTuple):
 
 
 def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, m: int) -> Line:
-    """Line through strengths whose shares of right answers are closest to those seen [GS66]_.
-
-    Parameters
-    ----------
-    share : array_like, shape (item,)
-        Shares of right answers.
-    margins : array_like, shape (item,)
-        Margins, in any units.
-    noise : float
-        Mean variance of the shares by the chance of single answers.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    Line
-
-    Examples
-    --------
-    >>> from alikely.metrics.alternatives import m_afc_probability
-    >>> x = np.linspace(-1, 1, 101)
-    >>> line = strength_line(m_afc_probability(1 + x, 4), x, 0.0, 4)
-    >>> round(line.level, 3), round(float(line.slope / x.std()), 3), round(line.spread, 3)
-    (1.0, 1.0, 0.0)
-    """
+    """Line through strengths whose shares of right answers are closest to those seen [GS66]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
     design = np.stack([np.ones(len(y)), (y - y.mean()) / y.std()], axis=1)
     tried = []
@@ -112,34 +77,7 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, m: int) ->
 
 
 def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> float:
-    """Test of a quadratic term of margins in strengths, of the linear model [W80]_.
-
-    Parameters
-    ----------
-    side : Side
-        A group, as from `alikely.margins.group_side`.
-    share : array_like, shape (item,)
-        Shares of right answers.
-    margins : array_like, shape (item,)
-        A machine's margins.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; NaN where the answers do not tell noise from items, or where the line is
-        held by single items, all others lying where its curve is flat.
-
-    Examples
-    --------
-    >>> from alikely.margins.sides import group_side
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["exp"], rng=1)
-    >>> side = group_side(data.right, data.shown, np.zeros(160, int))
-    >>> bend_check(side, data.right.mean(axis=0), data.margins, 16) < 0.001
-    True
-    """
+    """Test of a quadratic term of margins in strengths, of the linear model [W80]_."""
     s = np.asarray(share, dtype=np.float64)
     y = np.asarray(margins, dtype=np.float64)
     if not np.isfinite(side.square).any() or y.std() == 0:
@@ -162,33 +100,7 @@ def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> floa
 
 
 def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) -> float:
-    """Correlation of a group's shares with raw margins, freed of the noise of single answers.
-
-    Parameters
-    ----------
-    side : Side
-        Of the group.
-    margins : array_like, shape (item,)
-        Of the machine.
-    strata : ndarray of int, shape (item,)
-        Those of the side, from 0.
-
-    Returns
-    -------
-    float
-        Not held within [-1, 1]; NaN where the group's shares differ no more than by chance, or are
-        those of one person.
-
-    Examples
-    --------
-    >>> from alikely.margins.sides import group_side
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(rho=0.9), rng=1)
-    >>> alike = np.zeros(len(data.margins), dtype=int)
-    >>> side = group_side(data.right, data.shown, alike)
-    >>> bool(abs(raw_consistency(side, data.margins, alike) - 0.9) < 0.1)
-    True
-    """
+    """Correlation of a group's shares with raw margins, freed of the noise of single answers."""
     if not np.isfinite(side.square).any():
         return np.nan
     values = np.asarray(margins, dtype=np.float64)
@@ -200,51 +112,13 @@ def raw_consistency(side: Side, margins: ArrayLike, strata: NDArray[np.intp]) ->
 
 
 def is_moved(raw: float, limits: Sequence[float] | Floats) -> bool:
-    """Whether a correlation of raw margins lies outside the interval of that by their order.
-
-    Parameters
-    ----------
-    raw : float
-        As from `raw_consistency`.
-    limits : sequence of float
-        Both, within [-1, 1].
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> is_moved(0.6, (0.7, 0.9)), is_moved(1.02, (0.9, 1.0))
-    (True, False)
-    """
+    """Whether a correlation of raw margins lies outside the interval of that by their order."""
     held = min(max(raw, -1.0), 1.0)
     return held < limits[0] or held > limits[1]
 
 
 def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
-    """Test of classes that are easier for one system than the other tells.
-
-    Parameters
-    ----------
-    side, other : Side
-        Both systems.
-    classes : ndarray of int, shape (item,)
-        Class of each item.
-
-    Returns
-    -------
-    float
-        p-value of F; NaN if fewer than two classes have two items.
-
-    Examples
-    --------
-    >>> from alikely.margins.sides import machine_side
-    >>> strata = np.zeros(40, int)
-    >>> sides = (machine_side(np.arange(40) % k, strata) for k in (4, 5))
-    >>> class_check(*sides, np.arange(40) % 4) < 0.001
-    True
-    """
+    """Test of classes that are easier for one system than the other tells."""
     found = class_residuals(side, other, classes)
     if len(found.classes) < 2:
         return np.nan
@@ -255,19 +129,7 @@ def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
 
 
 class Residuals(NamedTuple):
-    """What is left of a group's ease of items, by class, when a machine's is taken off.
-
-    Attributes
-    ----------
-    classes : ndarray of int
-        Those of at least two items.
-    mean : ndarray, shape (class,)
-        Mean of what is left.
-    size : ndarray of int, shape (class,)
-        Numbers of items.
-    within : float
-        Variance of what is left within classes.
-    """
+    """What is left of a group's ease of items, by class, when a machine's is taken off."""
 
     classes: NDArray[np.intp]
     mean: Floats
@@ -276,27 +138,7 @@ class Residuals(NamedTuple):
 
 
 def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Residuals:
-    """Residuals of one system's ease of items from a quadratic curve in the other's, by class.
-
-    Parameters
-    ----------
-    side, other : Side
-        Both systems.
-    classes : ndarray of int, shape (item,)
-        Class of each item.
-
-    Returns
-    -------
-    Residuals
-
-    Examples
-    --------
-    >>> from alikely.margins.sides import machine_side
-    >>> strata = np.zeros(40, int)
-    >>> sides = (machine_side(np.arange(40) % k, strata) for k in (4, 5))
-    >>> class_residuals(*sides, np.arange(40) % 4).mean.round(1).tolist()
-    [-1.2, -0.3, 0.3, 1.2]
-    """
+    """Residuals of one system's ease of items from a quadratic curve in the other's, by class."""
     count = np.bincount(classes)
     own = (count >= FEWEST_OF_CLASS)[classes]
     kinds, place = np.unique(classes[own], return_inverse=True)
@@ -312,30 +154,7 @@ def class_residuals(side: Side, other: Side, classes: NDArray[np.intp]) -> Resid
 
 
 def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
-    """Test of answers that repeat themselves more than people agree: overdispersion [DL89]_.
-
-    Parameters
-    ----------
-    right, shown : array_like of int, shape (observer, item)
-        Right answers and answers.
-
-    Returns
-    -------
-    float
-        One-sided p-value; NaN if fewer than 5 items came back to the same people, or items were not
-        all answered as often by all.
-
-    Notes
-    -----
-    What people have in common on items, and their levels, are taken off; what is left varies more
-    than chance where a person has something of its own on an item.
-
-    Examples
-    --------
-    >>> right = np.array([[2, 0] * 10, [0, 2] * 10, [2, 2, 0, 0] * 5])
-    >>> repeat_check(right, np.full((3, 20), 2)) < 0.001
-    True
-    """
+    """Test of answers that repeat themselves more than people agree: overdispersion [DL89]_."""
     r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     times = n.flat[0]
     if not repeated(n) or len(n) < 2 or (n != times).any():

@@ -34,19 +34,7 @@ LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01])
 
 
 class Mode(NamedTuple):
-    """Where a posterior density is greatest.
-
-    Attributes
-    ----------
-    at : ndarray, shape (parameter,)
-        Its place.
-    log_likelihood : float
-        There.
-    curvature, prior_curvature : ndarray, shape (parameter, parameter)
-        Minus the second derivatives of log likelihood and log prior.
-    slopes : ndarray, shape (item, parameter)
-        First derivatives of each item's log likelihood.
-    """
+    """Where a posterior density is greatest."""
 
     at: Floats
     log_likelihood: float
@@ -56,42 +44,14 @@ class Mode(NamedTuple):
 
 
 def log_items(by_item: ByItem, at: Floats, n_nodes: int) -> Floats:
-    """Log likelihood of all items, few draws at a time.
-
-    Parameters
-    ----------
-    by_item : callable
-        Log likelihoods (draw, item) of parameters (draw, parameter).
-    at : ndarray, shape (draw, parameter)
-        Parameters.
-    n_nodes : int
-        Numbers that each draw needs.
-
-    Returns
-    -------
-    ndarray, shape (draw,)
-    """
+    """Log likelihood of all items, few draws at a time."""
     step = max(1, CHUNK // n_nodes)
     parts = [by_item(at[i : i + step]).sum(axis=1) for i in range(0, len(at), step)]
     return np.concatenate(parts)
 
 
 def scores_of_items(by_item: ByItem, at: Floats, free: Floats) -> Floats:
-    """Derivatives of each item's log likelihood, by central differences.
-
-    Parameters
-    ----------
-    by_item : callable
-        As in `log_items`.
-    at : ndarray, shape (parameter,)
-        Where.
-    free : ndarray, shape (parameter,)
-        1 for parameters to move along, 0 for those that are held.
-
-    Returns
-    -------
-    ndarray, shape (item, parameter)
-    """
+    """Derivatives of each item's log likelihood, by central differences."""
     steps = REACH * np.diag(free)
     values = by_item(np.concatenate([at + steps, at - steps]))
     n = len(at)
@@ -108,29 +68,7 @@ def posterior_mode(
     free: Floats | None = None,
     curved: bool = True,
 ) -> Mode:
-    """Climb to the mode by outer products of items' slopes [BHHH74]_.
-
-    Parameters
-    ----------
-    by_item : callable
-        As in `log_items`.
-    log_prior : callable
-        Log prior densities (draw,) of parameters (draw, parameter).
-    start : ndarray, shape (parameter,)
-        Where to begin.
-    bounds : (ndarray, ndarray)
-        Least and greatest values.
-    n_nodes : int
-        As in `log_items`.
-    free : ndarray, shape (parameter,), optional
-        0 for parameters that are held where they start; all move if not given.
-    curved : bool
-        Work out the second derivatives; otherwise they are outer products of slopes.
-
-    Returns
-    -------
-    Mode
-    """
+    """Climb to the mode by outer products of items' slopes [BHHH74]_."""
     moves = np.ones(len(start)) if free is None else free
     held = np.diag(np.where(moves > 0, 0.0, 1.0))
 

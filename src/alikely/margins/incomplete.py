@@ -22,22 +22,7 @@ __all__ = ["Incomplete", "incomplete_alpha", "incomplete_deviations", "incomplet
 
 
 class Incomplete(NamedTuple):
-    """Answers of a group, with the levels of its members and the means of its lists taken off.
-
-    Attributes
-    ----------
-    answers : ndarray, shape (observer, item)
-        Share of right answers less level and mean; 0 where there is none.
-    shown : ndarray, shape (observer, item)
-        Numbers of answers.
-    lists : ndarray of int, shape (item,)
-        List of each item, which no observer ties to another one.
-    alpha : float
-        Reliability of the items' shares: what answers of different observers to an item have in
-        common, over the variance of shares.
-    of_lists : tuple of float
-        The same of the items of each list; NaN where they do not differ.
-    """
+    """Answers of a group, with the levels of its members and the means of its lists taken off."""
 
     answers: Floats
     shown: Floats
@@ -47,29 +32,7 @@ class Incomplete(NamedTuple):
 
 
 def incomplete_alpha(correct: Floats, shown: Floats) -> Incomplete:
-    """Coefficient alpha by covariances over common items [C51]_.
-
-    Parameters
-    ----------
-    correct : ndarray, shape (observer, item)
-        Shares of right answers; anything where there is no answer.
-    shown : ndarray, shape (observer, item)
-        Numbers of answers; every item has one.
-
-    Returns
-    -------
-    Incomplete
-
-    Raises
-    ------
-    ValueError
-        If fewer than 5 items were answered by two observers, or items do not differ.
-
-    Notes
-    -----
-    The mean over items of products of two observers' answers, over the mean square of the items'
-    shares, as in `alikely.margins.group_side`; of a complete table it is coefficient alpha.
-    """
+    """Coefficient alpha by covariances over common items [C51]_."""
     lists = lists_of_items(shown)
     by_two = int(((shown > 0).sum(axis=0) > 1).sum())
     if by_two < FEWEST_ITEMS:
@@ -99,24 +62,7 @@ def _ratio(square: Floats, ease: Floats) -> float:
 def incomplete_splits(
     found: Incomplete, n_splits: int, generator: np.random.Generator
 ) -> tuple[Floats, bool]:
-    """Correlations of the shares of two halves, over items that both answered, within lists.
-
-    Parameters
-    ----------
-    found : Incomplete
-        As from `incomplete_alpha`.
-    n_splits : int
-        Number of random splits, each of the observers of every list in halves.
-    generator : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (split,)
-        NaN where a half does not differ over items.
-    bool
-        Whether these are all splits: never.
-    """
+    """Correlations of the shares of two halves, over items that both answered, within lists."""
     y, n, lists = found.answers, found.shown, found.lists
     n_lists = int(lists.max()) + 1
     kinds = lists == np.arange(n_lists)[:, None]
@@ -153,28 +99,7 @@ def _centred(x: Floats, there: NDArray[np.bool_], kinds: NDArray[np.bool_]) -> F
 def incomplete_deviations(
     found: Incomplete, n_resamples: int, generator: np.random.Generator
 ) -> tuple[Floats, float]:
-    """Alpha with observers and items of each list drawn anew, and alpha of the data alike.
-
-    Parameters
-    ----------
-    found : Incomplete
-        As from `incomplete_alpha`.
-    n_resamples : int
-        Number of replicates.
-    generator : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    replicates : ndarray, shape (replicate,)
-        NaN where nothing was to be told.
-    of_data : float
-        What they are to be compared with.
-
-    Notes
-    -----
-    An observer drawn twice is no pair with itself.
-    """
+    """Alpha with observers and items of each list drawn anew, and alpha of the data alike."""
     y, n, lists = found.answers, found.shown, found.lists
     kinds = lists == np.arange(int(lists.max()) + 1)[:, None]
     of_observer = (n @ kinds.T).argmax(axis=1)

@@ -41,17 +41,7 @@ _HIGH = (12.0, np.log(12.0), 1.5, 1.2)
 
 
 class Nodes(NamedTuple):
-    """Items at the nodes of their quadrature.
-
-    Attributes
-    ----------
-    log_likelihood : ndarray, shape (draw, item, score)
-        Of each item.
-    score : ndarray, shape (draw, item, score, node)
-        Normal score of the item's strength.
-    weight : ndarray, shape (draw, item, score, node)
-        Posterior probabilities of the nodes; they sum to 1.
-    """
+    """Items at the nodes of their quadrature."""
 
     log_likelihood: Floats
     score: Floats
@@ -59,17 +49,7 @@ class Nodes(NamedTuple):
 
 
 def log_law_prior(law: Floats) -> Floats:
-    """Log prior density of a law's parameters, up to a constant.
-
-    Parameters
-    ----------
-    law : ndarray, shape (draw, parameter)
-        Columns as in `LAW`.
-
-    Returns
-    -------
-    ndarray, shape (draw,)
-    """
+    """Log prior density of a law's parameters, up to a constant."""
     mean, log_sd, skewness, log_tail = law[:, :4].T
     out = -((mean - 1) ** 2) / 8 + 2 * log_sd - 4 / 3 * np.exp(log_sd)
     out = out - skewness**2 / (2 * 0.4**2) - log_tail**2 / (2 * 0.3**2)
@@ -79,17 +59,7 @@ def log_law_prior(law: Floats) -> Floats:
 
 
 def law_bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
-    """Limits of a law's parameters: far out under their priors, and where there are tables.
-
-    Parameters
-    ----------
-    found : ItemLikelihoods
-        Of the group.
-
-    Returns
-    -------
-    low, high : ndarray, shape (parameter,)
-    """
+    """Limits of a law's parameters: far out under their priors, and where there are tables."""
     if not found.stable[1]:
         return np.array(_LOW), np.array(_HIGH)
     low, high = np.log(found.stable)
@@ -99,25 +69,7 @@ def law_bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
 def placed(
     law: Floats, eta: Floats, scores: Floats, found: ItemLikelihoods, n_nodes: int = NODES
 ) -> Nodes:
-    """Likelihood of items given the other system's normal scores of them.
-
-    Parameters
-    ----------
-    law : ndarray, shape (draw, parameter)
-        Columns as in `LAW`.
-    eta : ndarray, shape (draw,)
-        Inverse hyperbolic tangent of the correlation.
-    scores : ndarray, shape (draw or 1, item, score)
-        Of the other system.
-    found : ItemLikelihoods
-        Of the group.
-    n_nodes : int
-        Of the quadrature.
-
-    Returns
-    -------
-    Nodes
-    """
+    """Likelihood of items given the other system's normal scores of them."""
     x, weights = normal_nodes(n_nodes)
     log_weights = np.log(weights) + x**2 / 2
     rho, apart = (f(eta)[:, None, None] for f in (np.tanh, lambda e: 1 / np.cosh(e)))
@@ -143,21 +95,7 @@ def placed(
 
 
 def paired(law: Floats, eta: Floats, found: tuple[ItemLikelihoods, ItemLikelihoods]) -> Floats:
-    """Log likelihood of items for two groups, with both strengths integrated out.
-
-    Parameters
-    ----------
-    law : ndarray, shape (draw, parameter)
-        Columns as in `LAW`, of the one group and then of the other.
-    eta : ndarray, shape (draw,)
-        Inverse hyperbolic tangent of the correlation.
-    found : (ItemLikelihoods, ItemLikelihoods)
-        Of both groups.
-
-    Returns
-    -------
-    ndarray, shape (draw, item)
-    """
+    """Log likelihood of items for two groups, with both strengths integrated out."""
     n_first = 5 if found[0].stable[1] else 4
     one, other = law[:, :n_first], law[:, n_first:]
     x, weights = normal_nodes(OUTER_NODES)
@@ -178,23 +116,7 @@ def paired(law: Floats, eta: Floats, found: tuple[ItemLikelihoods, ItemLikelihoo
 
 
 def matched(law: Floats, found: ItemLikelihoods) -> tuple[ItemLikelihoods, Floats, Floats]:
-    """Lay nodes where items' posteriors are, and what these are.
-
-    Parameters
-    ----------
-    law : ndarray, shape (parameter,)
-        Of the group alone.
-    found : ItemLikelihoods
-        Of the group.
-
-    Returns
-    -------
-    likelihoods : ItemLikelihoods
-        With ``seen`` and ``information`` by which the normal approximation has the first two
-        moments of the posterior.
-    mean, variance : ndarray, shape (item,)
-        Of each item's normal score given its answers.
-    """
+    """Lay nodes where items' posteriors are, and what these are."""
     row = law[None]
     n_items = len(found.seen)
     nodes = placed(row, np.zeros(1), np.zeros((1, n_items, 1)), found, 25)
@@ -220,19 +142,7 @@ def _shape(law: Floats, n_dims: int) -> tuple[Floats, ...]:
 
 
 def strength_of(law: Floats, u: Floats) -> Floats:
-    """Strengths of normal scores [JP09]_.
-
-    Parameters
-    ----------
-    law : ndarray, shape (draw, parameter)
-        Columns as in `LAW`.
-    u : ndarray, shape (draw or 1, ...)
-        Normal scores.
-
-    Returns
-    -------
-    ndarray, shape (draw, ...)
-    """
+    """Strengths of normal scores [JP09]_."""
     mean, scale, skewness, power, middle = _shape(law, u.ndim)
     return np.asarray(mean + scale * (np.sinh((np.arcsinh(u) + skewness) * power) - middle))
 

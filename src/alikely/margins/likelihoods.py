@@ -30,19 +30,7 @@ STABLE_NODES = 15
 
 
 class ItemLikelihoods(NamedTuple):
-    """Log likelihoods of items over strength.
-
-    Attributes
-    ----------
-    table : ndarray, shape (power, item, strength)
-        Coefficients of 1, t and t squared, where ``t`` goes from -1 to 1 as the logarithm of the
-        spread of stable deviations does from its least to its greatest; of 1 only without.
-    stable : (float, float)
-        Least and greatest spread of stable deviations; both 0 without.
-    seen, information : ndarray, shape (item,)
-        Where the answers put each strength, and the inverse of the variance with which they do,
-        about: they shape the quadrature, not what it integrates.
-    """
+    """Log likelihoods of items over strength."""
 
     table: Floats
     stable: tuple[float, float]
@@ -57,36 +45,7 @@ def item_likelihoods(
     link: Link = "m_afc",
     stable: tuple[float, float] = (0.0, 0.0),
 ) -> ItemLikelihoods:
-    """Tabulate log likelihoods of the strengths of items [GS66]_.
-
-    Parameters
-    ----------
-    right, shown : array_like of int, shape (observer, item)
-        Right answers and answers.
-    m : int
-        Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
-    stable : (float, float)
-        Range of the spread of what an observer has on an item in all its repeats, 0 < least <
-        greatest, in units of the noise; (0, 0) takes repeats for answers of others.
-
-    Returns
-    -------
-    ItemLikelihoods
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2, `link` is unknown, or there are not as many answers as right ones.
-
-    Examples
-    --------
-    >>> found = item_likelihoods([[1, 0]], [[1, 1]], 4)
-    >>> at = np.zeros((1, 2, 1))
-    >>> np.exp(log_likelihood(found, at, np.zeros(1))).round(3).ravel().tolist()
-    [0.25, 0.75]
-    """
+    """Tabulate log likelihoods of the strengths of items [GS66]_."""
     check_task(m, link)
     k, n = _counts(right, shown)
     total, answers = k.sum(axis=0), n.sum(axis=0)
@@ -108,21 +67,7 @@ def item_likelihoods(
 
 
 def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> Floats:
-    """Log likelihoods at given strengths.
-
-    Parameters
-    ----------
-    found : ItemLikelihoods
-        As from `item_likelihoods`.
-    strength : ndarray, shape (draw, item, node)
-        Strengths.
-    stable : ndarray, shape (draw,)
-        Spread of stable deviations, held within the range of the tables; ignored without.
-
-    Returns
-    -------
-    ndarray, shape (draw, item, node)
-    """
+    """Log likelihoods at given strengths."""
     place = (strength - GRID[0]) / STEP
     cell = np.clip(place, 0, len(GRID) - 2).astype(np.intp)
     part = place - cell

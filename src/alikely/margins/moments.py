@@ -212,28 +212,7 @@ def same_correlation(
     slopes: tuple[Floats, Floats],
     clusters: NDArray[np.intp] | None = None,
 ) -> float:
-    """Test whether two correlations over the same items are one, such as in all and within classes.
-
-    Parameters
-    ----------
-    values : (float, float)
-        Both correlations.
-    slopes : (ndarray, ndarray), shape (item,)
-        Their changes with the weight of each item, or of each cluster.
-    clusters : ndarray of int, shape (item,), optional
-        Items that err together.
-
-    Returns
-    -------
-    float
-        Two-sided p-value of Student's t; NaN where nothing sets them apart.
-
-    Examples
-    --------
-    >>> slopes = np.array([0.1, -0.1, 0.1, -0.1]), np.zeros(4)
-    >>> round(same_correlation((0.9, 0.5), slopes), 2)
-    0.18
-    """
+    """Test equality of two correlations over the same items."""
     apart = slopes[0] - slopes[1]
     if clusters is not None:
         apart = np.asarray(np.bincount(clusters, apart), dtype=np.float64)

@@ -15,33 +15,7 @@ CHUNK = 4_000_000
 
 
 def margins_of_options(trials: Trials) -> pd.DataFrame:
-    """Margins from the probabilities of options that trials carry.
-
-    The log of the probability of the right option less that of the likeliest other one, over
-    sqrt 2, as logits of the same options have it. What has no probabilities has no margin.
-
-    Parameters
-    ----------
-    trials : Trials
-        After `Trials.with_probabilities`; mapped or chunked probabilities are read some at a time.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``observer, dataset, condition, item, margin``.
-
-    Raises
-    ------
-    ValueError
-        If there are no probabilities, items came back, or a margin is infinite.
-
-    Examples
-    --------
-    >>> trials = Trials.from_arrays([["A", "B"], ["B", "B"]], ["A", "B"])
-    >>> trials = trials.with_probabilities([[[0.9, 0.1], [0.2, 0.8]], [[0.4, 0.6], [0.5, 0.5]]])
-    >>> margins_of_options(trials)["margin"].round(2).tolist()
-    [1.55, 0.98, -0.29, 0.0]
-    """
+    """Margins from the probabilities of options that trials carry."""
     data = trials.data
     if PROBABILITY not in data:
         raise ValueError(

@@ -240,22 +240,7 @@ def margin_draws(
 
 
 def target_accept(n_counts: int) -> float:
-    """Mean acceptance to aim at when sampling strengths.
-
-    Parameters
-    ----------
-    n_counts : int
-        Number of counts: of items, or of observers and items.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> target_accept(160), target_accept(45 * 160)
-    (0.9, 0.85)
-    """
+    """Mean acceptance to aim at when sampling strengths."""
     return 0.85 if n_counts >= MANY else 0.9
 
 

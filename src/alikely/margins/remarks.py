@@ -24,32 +24,7 @@ FAR = 1_000
 
 
 def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
-    """Say what is odd about a machine's margins in a group of trials.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    system : int
-        Position of the machine on the ``observer`` dim.
-    group : int
-        Number of the group of trials.
-
-    Returns
-    -------
-    list of str
-        What its scores came with; margins far from the rest, ties, classes whose margins are all
-        equal; answers of its own that speak against them; items that nobody answered, of the whole
-        table.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
-    >>> margins.loc[3, "margin"] = 1e6
-    >>> machine_remarks(al.margins.margin_table(trials, margins), 1, 0)
-    ['a margin of net is 1e+06, far from the others: the raw estimate hangs on it']
-    """
+    """Say what is odd about a machine's margins in a group of trials."""
     name = table["observer"].values[system]
     margins = table["margins"].values[system]
     here = (table["trial_group"].values == group) & ~np.isnan(margins)
@@ -72,32 +47,7 @@ def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
 
 
 def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
-    """Say what is uneven about a group's answers in a group of trials.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    system : int
-        Position of the group of observers on the ``observer`` dim.
-    group : int
-        Number of the group of trials.
-
-    Returns
-    -------
-    list of str
-        Numbers of repeats, where they differ; answers that are missing, of a list's items to an
-        observer who saw others of that list.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
-    >>> table = al.margins.margin_table(trials, margins)
-    >>> table["member_shown"][0, :4] = 0
-    >>> group_remarks(table, 0, 0)
-    ['4 answers of human missing']
-    """
+    """Say what is uneven about a group's answers in a group of trials."""
     shown = table["member_shown"].values[table["member_group"].values == system]
     shown = shown[:, (table["trial_group"].values == group) & shown.any(axis=0)]
     shown = shown[shown.any(axis=1)]
@@ -117,21 +67,7 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
 
 
 def entry_remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
-    """Say what a reader of each entry should know of its data.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    model : object
-        What draws the posterior, as in `alikely.decision_margin_consistency`; None if nothing does.
-
-    Returns
-    -------
-    ndarray of str, shape (pair,)
-        Items that one side has alone, and what `machine_remarks` and `group_remarks` say; for a
-        model by chains also what it makes of the design.
-    """
+    """Say what a reader of each entry should know of its data."""
     names, machine = table["observer"].values, table["is_machine"].values
     known: dict[tuple[int, int], list[str]] = {}
     found = []

@@ -27,36 +27,7 @@ PLACE = ["dataset", "condition", "item"]
 def repeated_answers(
     trials: Trials, kind: str | None = "human", no_response: Literal["error", "drop"] = "error"
 ) -> xr.Dataset:
-    """Answers of observers by item and repeat.
-
-    Parameters
-    ----------
-    trials : Trials
-        Items may have come back unequally often, and not for all observers.
-    kind : str, optional
-        Kind of the observers; all of them if None.
-    no_response : {"error", "drop"}
-        Count a missing response as an error, or as no answer.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``correct`` (observer, item, repeat): 1 right, 0 wrong, -1 no answer; repeats in the order
-        of their numbers, whatever these are. Coordinates ``observer``, and of items
-        ``item_label, dataset, condition``.
-
-    Raises
-    ------
-    ValueError
-        If no observer is of that kind.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, _ = al.simulate.detection_experiment(3, 20, 2, rng=1)
-    >>> repeated_answers(trials)["correct"].shape
-    (3, 20, 2)
-    """
+    """Answers of observers by item and repeat."""
     data = trials.data
     kinds = data["kind"].values
     if kind is not None:

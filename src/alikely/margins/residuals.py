@@ -37,26 +37,7 @@ SKEWNESS, TAIL = LAW.index("skewness"), LAW.index("log_tail")
 
 
 class Residuals(NamedTuple):
-    """What is left of strengths once margins are known, at the mode.
-
-    Attributes
-    ----------
-    scores : ndarray, shape (item,)
-        Normal scores of margins.
-    strength : ndarray, shape (item, node)
-        Normal scores of strengths at the nodes of the quadrature.
-    residual : ndarray, shape (item, node)
-        Their distance from what margins let expect, in units of its spread.
-    weight : ndarray, shape (item, node)
-        Posterior probabilities of the nodes.
-    slopes : ndarray, shape (item, parameter)
-        Derivatives of each item's log likelihood by the parameters that were fitted.
-    information, curvature : ndarray, shape (parameter, parameter)
-        Sum of their outer products, and minus the second derivatives of the log likelihood; both
-        with what the prior adds.
-    rho : float
-        Correlation of both normal scores.
-    """
+    """What is left of strengths once margins are known, at the mode."""
 
     scores: Floats
     strength: Floats
@@ -69,21 +50,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Residuals:
-    """Residuals of strengths at the mode.
-
-    Parameters
-    ----------
-    group : GroupStrengths
-        As from `alikely.margins.group_strengths`.
-    fit : StrengthFit
-        As from `alikely.margins.fit_machine`.
-    margins : array_like, shape (item,)
-        Of the machine.
-
-    Returns
-    -------
-    Residuals
-    """
+    """Residuals of strengths at the mode."""
     v = standard_scores(margins)
     at = fit.mode.at[None]
     nodes = placed(at[:, :-1], at[:, -1], v[None, :, None], group.likelihoods, 2 * NODES + 1)
@@ -98,60 +65,13 @@ def residuals(group: GroupStrengths, fit: StrengthFit, margins: ArrayLike) -> Re
 
 
 def line_check(left: Residuals) -> float:
-    """Test of margins that are a line in skewed strengths, not in their normal scores [R48]_.
-
-    Parameters
-    ----------
-    left : Residuals
-        As from `residuals`.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; NaN where the data hold no information about it.
-
-    Notes
-    -----
-    Let ``w + a (w**2 - 1)``, with ``w`` normal, be the strengths that correlate by ``rho`` with
-    margins of even noise, and ``s = sqrt(1 - rho**2)``. At ``a = 0`` the log density of a score of
-    strength, given that of the margin ``v``, changes with ``a`` as ``2 rho**2 s (v**2 - 1) r +
-    rho (s**2 - 2 rho**2) v (r**2 - 1) - rho**2 s (r**3 - 3 r)``, where ``r`` is its residual: it
-    bends along margins, its spread falls, and it is skewed. The first alone is tested: an error of
-    the fitted law of strengths looks like the others. The correlation of normal scores is then
-    taken for greater than it is.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(), rng=2)
-    >>> group = al.margins.group_strengths(data.right, data.shown, 16)
-    >>> fit = al.margins.fit_machine(group, data.margins, rng=1)
-    >>> line_check(residuals(group, fit, data.margins)) > 0.05
-    True
-    """
+    """Test of margins that are a line in skewed strengths, not in their normal scores [R48]_."""
     bend = left.scores[:, None] ** 2 - 1
     return _score_test(bend * left.residual, float((bend**2).sum()), left)
 
 
 def law_check(left: Residuals) -> float:
-    """Test of strengths that crowd on both sides of a gap, or in between [R48]_.
-
-    Parameters
-    ----------
-    left : Residuals
-        As from `residuals`.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; NaN where the data hold no information about it.
-
-    Notes
-    -----
-    The slope of the likelihood by ``a``, where normal scores of strengths have the density of a
-    normal law times ``1 + a cos(3 score)``, less its mean given the margin: skewness and tails
-    hardly change with it, two humps do.
-    """
+    """Test of strengths that crowd on both sides of a gap, or in between [R48]_."""
     apart, expected = 1 - left.rho**2, left.rho * left.scores
     mean = np.cos(WAVE * expected) * np.exp(-(WAVE**2) * apart / 2)
     square = (1 + np.cos(2 * WAVE * expected) * np.exp(-2 * WAVE**2 * apart)) / 2
@@ -160,20 +80,7 @@ def law_check(left: Residuals) -> float:
 
 
 def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
-    """Test of classes that are easier than margins tell, on the scale of strengths.
-
-    Parameters
-    ----------
-    left : Residuals
-        As from `residuals`.
-    classes : ndarray of int, shape (item,)
-        Class of each item.
-
-    Returns
-    -------
-    float
-        p-value of F; NaN if fewer than two classes have two items.
-    """
+    """Test of classes that are easier than margins tell, on the scale of strengths."""
     own = (np.bincount(classes) >= FEWEST_OF_CLASS)[classes]
     kinds, place = np.unique(classes[own], return_inverse=True)
     if len(kinds) < 2:
@@ -187,25 +94,7 @@ def class_residuals(left: Residuals, classes: NDArray[np.intp]) -> float:
 
 
 def skew_check(group: GroupStrengths) -> float:
-    """Test of skewed strengths against normal ones, by a group's answers alone [R48]_.
-
-    Parameters
-    ----------
-    group : GroupStrengths
-        As from `alikely.margins.group_strengths`.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; NaN where the data hold no information about it.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["skewed strengths"], rng=1)
-    >>> skew_check(al.margins.group_strengths(data.right, data.shown, 16)) < 0.01
-    True
-    """
+    """Test of skewed strengths against normal ones, by a group's answers alone [R48]_."""
     mode = law_mode(group.likelihoods, group.law, normal=True)
     slopes = law_slopes(group.likelihoods, mode.at)
     free = np.ones(len(mode.at), dtype=bool)
@@ -223,12 +112,7 @@ def skew_check(group: GroupStrengths) -> float:
 
 
 def _score_test(direction: Floats, complete: float, left: Residuals) -> float:
-    """Slope of the log likelihood in a direction that was not fitted, against 0.
-
-    The direction is the slope by item and node if strengths were known, `complete` its variance
-    then. Of the spread of slopes over items [BHHH74]_, which is too small where few items make it,
-    and their information [L82]_, which can be negative, the greater counts.
-    """
+    """Slope of the log likelihood in a direction that was not fitted, against 0."""
     slope = (left.weight * direction).sum(axis=1)
     cross, squares = slope @ left.slopes, slope @ slope
     unknown = (left.weight * direction**2).sum() - squares

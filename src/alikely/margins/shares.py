@@ -166,22 +166,7 @@ def share_draws(
 def pair_moments(
     table: xr.Dataset, pair: int, clusters: NDArray[np.intp] | None
 ) -> tuple[Moments, Influence]:
-    """Moments of one entry of a table, and its influences of items.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    pair : int
-        Position of the entry.
-    clusters : ndarray of int, shape (trial,), optional
-        Trials that err together; classes, where known, if not given.
-
-    Returns
-    -------
-    moments : Moments
-    influence : Influence
-    """
+    """Moments of one entry of a table, and its influences of items."""
     found = _entry(table, pair, None, clusters, None)
     return found.total, Influence(found.items, found.total.slopes, found.clusters)
 
@@ -304,25 +289,7 @@ def _remark(entry: _Entry, bounds: Floats, sure_within: bool) -> str:
 
 
 def without_bound(rho: float, bounds: Floats) -> str:
-    """What to say of limits that are those of any correlation, on the side where 0 is or on both.
-
-    Parameters
-    ----------
-    rho : float
-        The estimate.
-    bounds : ndarray, shape (2,)
-        Its limits.
-
-    Returns
-    -------
-    str
-        Empty where there is nothing to say.
-
-    Examples
-    --------
-    >>> without_bound(0.6, np.array([-1.0, 0.9]))
-    "no lower bound: the group's reliability may be 0"
-    """
+    """Note for limits at the end of the range of correlations, on one side or both."""
     below, above = bounds[0] <= -1 and rho > 0, bounds[1] >= 1 and rho < 0
     if bounds[0] <= -1 and bounds[1] >= 1:
         side = ""
@@ -334,22 +301,7 @@ def without_bound(rho: float, bounds: Floats) -> str:
 
 
 def classes_matter(total: float, within: float) -> str:
-    """What classes make of a correlation, for a note.
-
-    Parameters
-    ----------
-    total, within : float
-        Of all items, and of deviations from the means of classes.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> classes_matter(0.47, 0.15)
-    'classes matter (0.47 in all, 0.15 within)'
-    """
+    """What classes make of a correlation, for a note."""
     return f"classes matter ({total:.2f} in all, {within:.2f} within)"
 
 
@@ -359,23 +311,7 @@ def tied_draws(
     n_draws: int,
     rng: RandomState = None,
 ) -> Floats:
-    """Draws of correlations over the same items that have their limits and belong together.
-
-    Parameters
-    ----------
-    found : sequence of Moments
-        As from `alikely.margins.moment_consistency`, of the same items.
-    clusters : ndarray of int, shape (item,), optional
-        Those of the moments.
-    n_draws : int
-        At least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (draw, correlation)
-    """
+    """Draws of correlations over the same items that have their limits and belong together."""
     items = np.arange(len(found[0].slopes))
     ranks = tied_ranks(
         len(items), [Influence(items, one.slopes, clusters) for one in found], n_draws, rng

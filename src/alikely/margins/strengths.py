@@ -326,21 +326,7 @@ def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
 def item_strengths(
     group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Posterior mean and standard deviation of items' strengths.
-
-    Parameters
-    ----------
-    group : GroupStrengths
-        As from `group_strengths`.
-    fit : StrengthFit
-        As from `fit_machine`.
-    margins : array_like, shape (item,)
-        Of the machine.
-
-    Returns
-    -------
-    mean, sd : ndarray, shape (item,)
-    """
+    """Posterior mean and standard deviation of items' strengths."""
     levels = (np.arange(N_OF_ITEMS) + 0.5) / N_OF_ITEMS
     chosen = np.searchsorted(np.cumsum(fit.draws.weights), levels)
     theta = fit.draws.values[np.minimum(chosen, len(fit.draws.weights) - 1)]
@@ -370,22 +356,7 @@ def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float
 
 
 def standard_scores(margins: ArrayLike) -> Floats:
-    """Normal scores of margins, with mean 0 and variance 1.
-
-    Parameters
-    ----------
-    margins : array_like, shape (item,)
-        Of a machine.
-
-    Returns
-    -------
-    ndarray, shape (item,)
-
-    Raises
-    ------
-    ValueError
-        If margins are fewer than 5, not finite, or all equal.
-    """
+    """Normal scores of margins, with mean 0 and variance 1."""
     v = normal_scores(margins)
     if np.ptp(v) == 0:
         raise ValueError("all margins are equal: nothing can correlate with a constant")
@@ -395,23 +366,7 @@ def standard_scores(margins: ArrayLike) -> Floats:
 def law_mode(
     found: ItemLikelihoods, start: Floats, *, normal: bool = False, curved: bool = True
 ) -> Mode:
-    """Mode of a law's parameters by a group's answers alone.
-
-    Parameters
-    ----------
-    found : ItemLikelihoods
-        Of the group.
-    start : ndarray, shape (parameter,)
-        Where to begin.
-    normal : bool
-        Hold skewness and tail at 0.
-    curved : bool
-        Work out second derivatives, of held parameters too.
-
-    Returns
-    -------
-    Mode
-    """
+    """Mode of a law's parameters by a group's answers alone."""
     free = np.ones(len(start))
     if normal:
         free[2:4] = 0
@@ -427,19 +382,7 @@ def law_mode(
 
 
 def law_slopes(found: ItemLikelihoods, law: Floats) -> Floats:
-    """Derivatives of items' log likelihoods by a law's parameters, by answers alone.
-
-    Parameters
-    ----------
-    found : ItemLikelihoods
-        Of the group.
-    law : ndarray, shape (parameter,)
-        Where.
-
-    Returns
-    -------
-    ndarray, shape (item, parameter)
-    """
+    """Derivatives of items' log likelihoods by a law's parameters, by answers alone."""
     return scores_of_items(_alone(found), law, np.ones(len(law)))
 
 

@@ -172,22 +172,7 @@ def margin_table(
 
 
 def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.intp]]:
-    """Both systems of an entry, and the items that both have.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `margin_table`.
-    pair : int
-        Position of the entry.
-
-    Returns
-    -------
-    first, second : int
-        Positions on the ``observer`` dim.
-    items : ndarray of int, shape (item,)
-        Positions on the ``trial`` dim.
-    """
+    """Both systems of an entry, and the items that both have."""
     a, b = int(table["first"].values[pair]), int(table["second"].values[pair])
     here = table["trial_group"].values == table["pair_group"].values[pair]
     there = ~np.isnan(table["margins"].values)

@@ -18,17 +18,7 @@ CHUNK = 8_000_000
 
 
 class Influence(NamedTuple):
-    """How an estimate changes with the weight of items.
-
-    Attributes
-    ----------
-    items : ndarray of int, shape (item,)
-        Positions of its items among all trials.
-    slopes : ndarray, shape (item,)
-        Change of the estimate; NaN counts as none.
-    clusters : ndarray of int, shape (item,), or None
-        Items that err together; each stands alone if None.
-    """
+    """How an estimate changes with the weight of items."""
 
     items: NDArray[np.intp]
     slopes: Floats
@@ -38,35 +28,7 @@ class Influence(NamedTuple):
 def tied_ranks(
     n_trials: int, parts: Sequence[Influence], n_draws: int, rng: RandomState = None
 ) -> NDArray[np.intp]:
-    """Ranks of draws of each estimate that hang together as estimates do over items.
-
-    Parameters
-    ----------
-    n_trials : int
-        Number of all trials.
-    parts : sequence of Influence
-        One for each estimate.
-    n_draws : int
-        Number of draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (draw, estimate)
-        From 0; each column has each rank once.
-
-    Notes
-    -----
-    Influences of items are weighted at random: a Gaussian copula with their correlations.
-
-    Examples
-    --------
-    >>> same = Influence(np.arange(3), np.array([1.0, -2.0, 1.0]), None)
-    >>> ranks = tied_ranks(3, [same, same], 100, rng=1)
-    >>> bool((ranks[:, 0] == ranks[:, 1]).all())
-    True
-    """
+    """Ranks of draws of each estimate that hang together as estimates do over items."""
     generator = np.random.default_rng(seed_sequence(rng))
     slopes = np.zeros((len(parts), n_trials))
     of_trial = np.arange(n_trials)

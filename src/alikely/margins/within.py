@@ -173,24 +173,7 @@ def within_classes(
 
 
 def classes_differ(fit: StrengthFit, within: WithinClasses, classes: NDArray[np.intp]) -> float:
-    """Test whether the correlation in all is that within classes.
-
-    Parameters
-    ----------
-    fit : StrengthFit
-        As from `alikely.margins.fit_machine`.
-    within : WithinClasses
-        As from `within_classes`.
-    classes : ndarray of int, shape (item,)
-        Class of each item, from 0.
-
-    Returns
-    -------
-    float
-        p-value, the greater of that of their difference, as from
-        `alikely.margins.moments.same_correlation`, and of ``p_total``: near a perfect correlation
-        errors are small and the prior pulls at that in all. NaN of fewer than 5 classes.
-    """
+    """Test whether the correlation in all is that within classes."""
     if len(within.slopes) < FEWEST_CLASSES:
         return np.nan
     total = float(np.tanh(fit.mode.at[-1]))
@@ -201,19 +184,7 @@ def classes_differ(fit: StrengthFit, within: WithinClasses, classes: NDArray[np.
 
 
 def varied_within(margins: ArrayLike, classes: NDArray[np.intp]) -> bool:
-    """Whether margins differ within classes at all.
-
-    Parameters
-    ----------
-    margins : array_like, shape (item,)
-        Of a machine.
-    classes : ndarray of int, shape (item,)
-        Class of each item, from 0.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether margins differ within classes at all."""
     scores = standard_scores(margins)
     mean = np.bincount(classes, scores) / np.bincount(classes)
     return bool(np.abs(scores - mean[classes]).max() > 1e-9)

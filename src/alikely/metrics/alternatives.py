@@ -45,31 +45,7 @@ def check_task(m: int, link: str = "m_afc") -> None:
 
 @functools.lru_cache(maxsize=64)
 def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [GW69]_.
-
-    Parameters
-    ----------
-    m : int
-        Number of alternatives, at least 2.
-    n_nodes : int
-        Number of nodes; 24 are exact to rounding for all m, 12 to 2e-7.
-
-    Returns
-    -------
-    nodes, weights : ndarray, shape (n_nodes,)
-        Weights sum to 1.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> nodes, weights = distractor_nodes(16)
-    >>> (nodes @ weights).round(4).item()  # mean of the largest of 15 normal numbers
-    1.7359
-    """
+    """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [GW69]_."""
     check_task(m)
     # Below this a share of 1e-17 is left.
     low = max(float(special.ndtri(1e-17 ** (1 / (m - 1)))), -9.5) if m > 2 else -9.5
@@ -91,34 +67,7 @@ def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
 
 
 def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
-    """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_.
-
-    The target's evidence is normal around ``d'``, that of each distractor around 0, all with unit
-    variance; the answer is the largest.
-
-    Parameters
-    ----------
-    d_prime : array_like
-        Item strength, in units of the noise.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    log_right, log_wrong : ndarray of float64
-        Finite in both tails.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> right, wrong = m_afc_log_probability([0.0, 30.0], 16)
-    >>> right.round(4).tolist(), wrong.round(1).tolist()
-    ([-2.7726, -0.0], [-0.1, -260.6])
-    """
+    """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_."""
     nodes, weights = distractor_nodes(m)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
     right = np.asarray(special.logsumexp(special.log_ndtr(ahead), b=weights, axis=-1))
@@ -132,30 +81,7 @@ def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
 
 
 def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
-    """Probability of a right answer among m alternatives, ``E[Phi(d' - M)]`` [GS66]_.
-
-    Parameters
-    ----------
-    d_prime : array_like
-        Item strength, in units of the noise.
-    m : int
-        Number of alternatives, at least 2; ``M`` is the best of ``m - 1`` distractors.
-
-    Returns
-    -------
-    ndarray of float64
-        In [0, 1]; ``1/m`` at 0. 0 and 1 only where rounding leaves no other number.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> m_afc_probability([0.0, 1.0, 3.0], 16).round(4).tolist()
-    [0.0625, 0.2606, 0.8661]
-    """
+    """Probability of a right answer among m alternatives, ``E[Phi(d' - M)]`` [GS66]_."""
     nodes, weights = distractor_nodes(m)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
     right, wrong = special.ndtr(ahead) @ weights, special.ndtr(-ahead) @ weights
@@ -164,30 +90,7 @@ def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
 
 
 def d_prime(probability: ArrayLike, m: int) -> Floats:
-    """Item strength that gives a probability of a right answer among m alternatives.
-
-    Parameters
-    ----------
-    probability : array_like
-        In (0, 1).
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    ndarray of float64
-        Inverse of `m_afc_probability`, negative below chance.
-
-    Raises
-    ------
-    ValueError
-        If a probability is not strictly between 0 and 1, or `m` is below 2.
-
-    Examples
-    --------
-    >>> d_prime([0.25, 0.87], 16).round(4).tolist()
-    [0.9628, 3.0214]
-    """
+    """Item strength that gives a probability of a right answer among m alternatives."""
     p = np.asarray(probability, dtype=np.float64)
     if p.size and not ((p > 0) & (p < 1)).all():
         bad = p[~((p > 0) & (p < 1))].flat[0]
@@ -209,36 +112,7 @@ def d_prime(probability: ArrayLike, m: int) -> Floats:
 
 
 def empirical_d_prime(right: ArrayLike, n: ArrayLike, m: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Item strength from counts of right answers.
-
-    Where all answers or none are right, half an answer is taken off or added: ``(right + 1/2) /
-    (n + 1)`` [H95]_.
-
-    Parameters
-    ----------
-    right, n : array_like of int
-        Right answers and answers.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    d_prime : ndarray of float64
-        NaN where there is no answer.
-    edge : ndarray of bool
-        Where the rule was used.
-
-    Raises
-    ------
-    ValueError
-        If counts are not ``0 <= right <= n``, or `m` is below 2.
-
-    Examples
-    --------
-    >>> value, edge = empirical_d_prime([7, 10, 0], 10, 2)
-    >>> value.round(2).tolist(), edge.tolist()
-    ([0.74, 2.39, -2.39], [False, True, True])
-    """
+    """Item strength from counts of right answers."""
     k, total = np.broadcast_arrays(
         np.asarray(right, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )

@@ -29,28 +29,7 @@ __all__ = [
 
 
 def agreement_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest observed agreement that two accuracies allow [G20]_.
-
-    Parameters
-    ----------
-    accuracy_a, accuracy_b : array_like
-        In [0, 1]; broadcast against each other.
-
-    Returns
-    -------
-    lower, upper : ndarray
-        ``|p_a + p_b - 1|`` and ``1 - |p_a - p_b|``.
-
-    Raises
-    ------
-    ValueError
-        If an accuracy lies outside [0, 1].
-
-    Examples
-    --------
-    >>> [round(float(bound), 3) for bound in agreement_bounds(0.9, 0.7)]
-    [0.6, 0.8]
-    """
+    """Least and greatest observed agreement that two accuracies allow [G20]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     p_b = probability(accuracy_b, "accuracy_b")
     return np.asarray(np.abs(p_a + p_b - 1)), np.asarray(1 - np.abs(p_a - p_b))
@@ -85,28 +64,7 @@ def error_consistency_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tu
 
 
 def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest observed agreement when only the expected agreement is known [G20]_.
-
-    Parameters
-    ----------
-    expected : array_like
-        Expected agreement, in [0, 1].
-
-    Returns
-    -------
-    lower, upper : ndarray
-        ``[sqrt(2 p_exp - 1), 1]`` from one half on, ``[0, 1 - sqrt(1 - 2 p_exp)]`` below.
-
-    Raises
-    ------
-    ValueError
-        If the expected agreement lies outside [0, 1].
-
-    Examples
-    --------
-    >>> [round(float(bound), 3) for bound in agreement_bounds_from_expected(0.625)]
-    [0.5, 1.0]
-    """
+    """Least and greatest observed agreement when only the expected agreement is known [G20]_."""
     p_exp = probability(expected, "expected agreement")
     lower = np.sqrt(np.maximum(2 * p_exp - 1, 0))
     upper = 1 - np.sqrt(np.maximum(1 - 2 * p_exp, 0))
@@ -114,28 +72,7 @@ def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]
 
 
 def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest error consistency when only the expected agreement is known [G20]_.
-
-    Parameters
-    ----------
-    expected : array_like
-        Expected agreement, in [0, 1].
-
-    Returns
-    -------
-    lower, upper : ndarray
-        In [-1, 1]; NaN at an expected agreement of 1.
-
-    Raises
-    ------
-    ValueError
-        If the expected agreement lies outside [0, 1].
-
-    Examples
-    --------
-    >>> [round(float(bound), 3) for bound in error_consistency_bounds_from_expected(0.625)]
-    [-0.333, 1.0]
-    """
+    """Least and greatest error consistency when only the expected agreement is known [G20]_."""
     p_exp = probability(expected, "expected agreement")
     lower, upper = agreement_bounds_from_expected(p_exp)
     bounds = (divide(bound - p_exp, 1 - p_exp) for bound in (lower, upper))
@@ -144,30 +81,7 @@ def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats,
 
 
 def accuracy_bounds(accuracy: ArrayLike, error_consistency: ArrayLike) -> tuple[Floats, Floats]:
-    """Range of the other observer's accuracy, given one accuracy and the error consistency.
-
-    Parameters
-    ----------
-    accuracy : array_like
-        Known accuracy, in (0, 1).
-    error_consistency : array_like
-        In [0, 1]; for negative values no such closed form is offered.
-
-    Returns
-    -------
-    lower, upper : ndarray
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If an argument lies outside its range.
-
-    Examples
-    --------
-    >>> [round(float(bound), 3) for bound in accuracy_bounds(0.9, 0.5)]
-    [0.75, 0.964]
-    """
+    """Range of the other observer's accuracy, given one accuracy and the error consistency."""
     a = probability(accuracy, "accuracy")
     if np.any((a == 0) | (a == 1)):
         raise ValueError(

@@ -33,13 +33,7 @@ ROUNDING = 1e-12
 
 @dataclasses.dataclass(frozen=True)
 class CellPrior:
-    """Beta priors of the accuracy of `a`, and of `b` where `a` is correct and where it is not.
-
-    Attributes
-    ----------
-    p_a, u, v : (float, float)
-        Beta parameters, above 0.
-    """
+    """Beta priors of the accuracy of `a`, and of `b` where `a` is correct and where it is not."""
 
     p_a: Beta
     u: Beta
@@ -71,10 +65,7 @@ class CellPrior:
         return {"p_a": (n11 + n10, n01 + n00), "p_b": (n11 + n01, n10 + n00)}
 
     def patterns(self, use: str) -> PatternPrior:
-        """The process over patterns of many observers that gives each pair this prior.
-
-        `ValueError` if there is none: it must treat both observers of a pair alike.
-        """
+        """The process over patterns of many observers that gives each pair this prior."""
         n11, n10, n01, n00 = self.cells(use).tolist()
         excess = (n11 * n00 - n10 * n01) / ((n11 + n10) * (n01 + n00))
         if not math.isclose(n10, n01, rel_tol=ROUNDING) or excess < -ROUNDING:
@@ -91,17 +82,7 @@ class CellPrior:
 
 
 class PatternPrior(NamedTuple):
-    """Prior of a Dirichlet process over patterns of correct responses.
-
-    Attributes
-    ----------
-    mass : float
-        Trials that the prior is worth.
-    accuracy : float
-        Of each observer.
-    correlation : float
-        Of the responses of two observers, in [0, 1).
-    """
+    """Prior of a Dirichlet process over patterns of correct responses."""
 
     mass: float
     accuracy: float
@@ -141,27 +122,7 @@ DEFAULT_PRIOR = CellPrior.of_cells(0.5, 0.5, 0.5, 0.5)
 
 
 def cell_prior(prior: Prior | None) -> CellPrior:
-    """Read a prior on the cells of a pair; None is the default.
-
-    Parameters
-    ----------
-    prior : CellPrior, mapping, sequence of four numbers or None
-        Beta parameters of ``p_a, u, v``, or Dirichlet parameters of ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    CellPrior
-
-    Raises
-    ------
-    ValueError
-        As from `check_prior`, and if the prior is one of the copy probability.
-
-    Examples
-    --------
-    >>> cell_prior(None).cells("this").tolist()
-    [0.5, 0.5, 0.5, 0.5]
-    """
+    """Read a prior on the cells of a pair; None is the default."""
     beta = check_prior(prior)
     if "copy_probability" in beta:
         raise ValueError(
@@ -172,31 +133,7 @@ def cell_prior(prior: Prior | None) -> CellPrior:
 
 
 def check_prior(prior: Prior | None) -> dict[str, Beta]:
-    """Complete and validate a prior of the copy model.
-
-    Parameters
-    ----------
-    prior : CellPrior, mapping, sequence of four numbers or None
-        Names to Beta parameters, see `alikely.models.copying`; or Dirichlet parameters of the cells
-        ``n11, n10, n01, n00``. None is the default.
-
-    Returns
-    -------
-    dict
-        With keys ``p_a, u, v``, or ``p_a, copy_probability, own_accuracy``.
-
-    Raises
-    ------
-    ValueError
-        Unknown or mixed names, another number of cells, or parameters that are not positive.
-
-    Examples
-    --------
-    >>> check_prior({"u": (1, 1), "v": (1, 1)})
-    {'p_a': (1.0, 1.0), 'u': (1.0, 1.0), 'v': (1.0, 1.0)}
-    >>> check_prior((2, 1, 1, 2))
-    {'p_a': (3.0, 3.0), 'u': (2.0, 1.0), 'v': (1.0, 2.0)}
-    """
+    """Complete and validate a prior of the copy model."""
     if prior is None:
         prior = DEFAULT_PRIOR
     if isinstance(prior, CellPrior):
@@ -226,28 +163,7 @@ def check_prior(prior: Prior | None) -> dict[str, Beta]:
 
 
 def check_accuracy_priors(priors: Mapping[str, Any] | None) -> dict[str, Beta]:
-    """Complete and validate conjugate priors of both accuracies of independent observers.
-
-    Parameters
-    ----------
-    priors : mapping or None
-        Names to Beta parameters; by default those that the prior on the cells gives.
-
-    Returns
-    -------
-    dict
-        With keys ``p_a, p_b``.
-
-    Raises
-    ------
-    ValueError
-        Unknown names, or parameters that are not two positive numbers.
-
-    Examples
-    --------
-    >>> check_accuracy_priors({"p_b": (2, 1)})
-    {'p_a': (1.0, 1.0), 'p_b': (2.0, 1.0)}
-    """
+    """Complete and validate conjugate priors of both accuracies of independent observers."""
     default = DEFAULT_PRIOR.accuracies("a model of both accuracies")
     unknown = sorted(set(priors or {}) - set(default), key=str)
     if unknown:

@@ -76,28 +76,7 @@ def accuracies(cells: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def accuracy_gap(cells: ArrayLike) -> Floats:
-    """Accuracy of the first observer less that of the second.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [-1, 1]; NaN for an empty table.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> float(accuracy_gap([100, 20, 30, 10]))
-    -0.0625
-    """
+    """Accuracy of the first observer less that of the second."""
     p_a, p_b = accuracies(cells)
     return p_a - p_b
 
@@ -195,28 +174,7 @@ def error_consistency(cells: ArrayLike) -> Floats:
 
 
 def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
-    """Why error consistency is undefined.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray of str, shape (...)
-        Empty where error consistency is defined.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> undefined_reason([[160, 0, 0, 0], [100, 20, 20, 20]]).tolist()
-    ['both observers always right', '']
-    """
+    """Why error consistency is undefined."""
     n11, n10, n01, n00 = split(cells)
     total = n11 + n10 + n01 + n00
     return np.select(
@@ -227,33 +185,7 @@ def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
 
 
 def error_consistency_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on error consistency.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        ``psi``; its mean over the trials is 0 and ``sum(psi**2) / N**2`` is the variance of
-        Fleiss, Cohen and Everitt [FCE69]_. NaN where error consistency is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> cells = np.array([100, 20, 20, 20])
-    >>> psi = error_consistency_influence(cells)
-    >>> abs(float(cells @ psi)) < 1e-12
-    True
-    >>> round(float(np.sqrt(cells @ psi**2) / cells.sum()), 4)
-    0.0843
-    """
+    """Influence of one trial of each kind on error consistency."""
     array = np.asarray(cells, dtype=np.float64)
     p_a, p_b = accuracies(array)
     p_obs = observed_agreement(array)
@@ -275,37 +207,7 @@ def error_consistency_influence(cells: ArrayLike) -> Floats:
 
 
 def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floats:
-    """Error consistency with less small-sample bias, ``N k / (N - 1 + k)`` [MA24]_.
-
-    Parameters
-    ----------
-    kappa : array_like
-        Error consistency, in [-1, 1].
-    n_trials : array_like
-        Number of common trials, at least 2.
-
-    Returns
-    -------
-    ndarray
-        NaN where ``N - 1 + k`` is 0: two trials and an error consistency of -1.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 trials.
-
-    Notes
-    -----
-    Exact biases at an error consistency of .5, over the tables in which it is defined, of the plain
-    and of this form: accuracies .75, 20 trials -.023 and -.014, 40 trials -.011 and -.005;
-    accuracies .95, 20 trials -.112 and -.109, 40 trials -.075 and -.071. Near the ceiling it does
-    not help.
-
-    Examples
-    --------
-    >>> round(float(less_biased_error_consistency(0.5, 40)), 4)
-    0.5063
-    """
+    """Error consistency with less small-sample bias, ``N k / (N - 1 + k)`` [MA24]_."""
     k = np.asarray(kappa, dtype=np.float64)
     n = np.asarray(n_trials, dtype=np.float64)
     if np.any(n < 2):
@@ -314,23 +216,7 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
 
 
 def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest error consistency of two accuracies, unchecked [G20]_.
-
-    Parameters
-    ----------
-    accuracy_a, accuracy_b : ndarray
-        In [0, 1].
-
-    Returns
-    -------
-    lower, upper : ndarray
-        NaN where both accuracies are 0 or both are 1.
-
-    Examples
-    --------
-    >>> [round(float(bound), 3) for bound in consistency_bounds(np.array(0.9), np.array(0.7))]
-    [-0.176, 0.412]
-    """
+    """Least and greatest error consistency of two accuracies, unchecked [G20]_."""
     a, b = accuracy_a, accuracy_b
     wrong_a, wrong_b = 1 - a, 1 - b
     # Twice the smaller cell of agreement, or of disagreement, is emptied; nothing cancels.

@@ -39,69 +39,13 @@ __all__ = [
 
 
 def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
-    """Factor ``f`` between copy probability and error consistency, ``EC = c f`` [K25]_.
-
-    Of two classes, right and wrong; `mismatch_factor_of_responses` is that of K responses.
-
-    Parameters
-    ----------
-    accuracy_a : array_like
-        Accuracy of the reference, the observer copied from, in [0, 1].
-    accuracy_b : array_like
-        Accuracy of the copying observer, in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        ``2 p_a (1 - p_a) / (1 - p_exp)``: 1 for equal accuracies; NaN where both are 0 or 1.
-
-    Raises
-    ------
-    ValueError
-        If an accuracy lies outside [0, 1].
-
-    Examples
-    --------
-    >>> mismatch_factor(0.75, [0.75, 0.5]).round(3)
-    array([1.  , 0.75])
-    """
+    """Factor ``f`` between copy probability and error consistency, ``EC = c f`` [K25]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     return divide(2 * p_a * (1 - p_a), 1 - expected_agreement(accuracy_a, accuracy_b))
 
 
 def mismatch_factor_of_responses(responses_a: ArrayLike, responses_b: ArrayLike) -> Floats:
-    """Factor ``f`` between copy probability and Cohen's kappa of responses among K classes [K25]_.
-
-    If ``b`` gives the response of ``a`` with probability ``c`` and one of its own otherwise, kappa
-    of their responses is ``c f``: Proposition 2, and with equal distributions Proposition 1.
-
-    Parameters
-    ----------
-    responses_a : array_like, shape (..., K)
-        Shares of the K responses of the observer copied from; each row sums to 1.
-    responses_b : array_like, shape (..., K)
-        Those that the copying observer is seen to give, its copied ones included.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``(1 - sum P_a^2) / (1 - sum P_a P_b)``: 1 for equal distributions; NaN where both give one
-        and the same response always.
-
-    Raises
-    ------
-    ValueError
-        If the shares are negative, do not sum to 1, or are of unequal numbers of classes.
-
-    See Also
-    --------
-    mismatch_factor : the same for correctness, from accuracies.
-
-    Examples
-    --------
-    >>> float(mismatch_factor_of_responses([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).round(3))
-    0.873
-    """
+    """Factor f between copy probability and Cohen's kappa of responses in K classes [K25]_."""
     shares = []
     for name, given in (("responses_a", responses_a), ("responses_b", responses_b)):
         share = probability(given, name)
@@ -155,28 +99,7 @@ def copy_probability(cells: ArrayLike) -> Floats:
 
 
 def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
-    """Why the copy probability is undefined.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray of str, shape (...)
-        Empty where it is defined.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> copy_undefined_reason([100, 20, 0, 0]).tolist()
-    'reference observer always right'
-    """
+    """Why the copy probability is undefined."""
     n11, n10, n01, n00 = split(cells)
     return np.select(
         [n11 + n10 + n01 + n00 == 0, n01 + n00 == 0, n11 + n10 == 0],
@@ -190,30 +113,7 @@ def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
 
 
 def copy_probability_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on the copy probability.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        ``psi`` with mean 0 over the trials; ``sum(psi**2) / N**2`` is the delta-method variance,
-        that of a difference of two independent proportions. NaN where undefined.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> cells = np.array([100, 20, 20, 20])
-    >>> abs(float(cells @ copy_probability_influence(cells))) < 1e-12
-    True
-    """
+    """Influence of one trial of each kind on the copy probability."""
     n11, n10, n01, n00 = split(cells)
     total = n11 + n10 + n01 + n00
     p_a = divide(n11 + n10, total)
@@ -224,28 +124,7 @@ def copy_probability_influence(cells: ArrayLike) -> Floats:
 
 
 def own_accuracy(cells: ArrayLike) -> Floats:
-    """Accuracy of ``b`` on the trials it answers on its own, under the signed copy model [K25]_.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1]; NaN when ``b`` copies (or inverts) every trial, or `copy_probability` is NaN.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> round(float(own_accuracy([100, 20, 20, 20])), 4)
-    0.75
-    """
+    """Accuracy of ``b`` on the trials it answers on its own, under the signed copy model [K25]_."""
     n11, n10, n01, n00 = split(cells)
     right, wrong = n11 + n10, n01 + n00
     # Right where the other is not followed, and wrong: without cancellation.
@@ -256,38 +135,7 @@ def own_accuracy(cells: ArrayLike) -> Floats:
 def copy_parameters(
     accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Copy probability and own accuracy that give these accuracies and error consistency [K25]_.
-
-    The inverse of the (signed) copy model.
-
-    Parameters
-    ----------
-    accuracy_a : array_like
-        Accuracy of the reference observer, in (0, 1).
-    accuracy_b : array_like
-        Accuracy of the other observer, in [0, 1].
-    error_consistency : array_like
-        Within `error_consistency_bounds`.
-
-    Returns
-    -------
-    copy_probability : ndarray
-        ``EC / f``, in [-1, 1].
-    own_accuracy : ndarray
-        In [0, 1]; NaN where ``|copy_probability|`` is 1.
-
-    Raises
-    ------
-    ValueError
-        If an accuracy is outside its range, or the error consistency outside what the accuracies
-        allow (the message gives the bounds).
-
-    Examples
-    --------
-    >>> c, q = copy_parameters(0.8, 0.75, 0.5)
-    >>> round(float(c), 4), round(float(q), 4)
-    (0.5469, 0.6897)
-    """
+    """Copy probability and own accuracy that give these accuracies and error consistency [K25]_."""
     p_a, p_b, kappa = np.broadcast_arrays(
         probability(accuracy_a, "accuracy_a"),
         probability(accuracy_b, "accuracy_b"),

@@ -17,29 +17,7 @@ TABLE_DIMS = ("pair", "true_class", "label_a", "label_b")
 def check_errors(
     counts: ArrayLike | xr.DataArray, dims: tuple[str, ...], some: bool = True
 ) -> tuple[NDArray[np.int64], dict[str, list[Any]]]:
-    """Validate error counts: all dims but the first are classes, and the same ones.
-
-    Parameters
-    ----------
-    counts : array_like or xarray.DataArray
-        Numbers of errors, with one axis for each of `dims`.
-    dims : tuple of str
-        `ROW_DIMS` or `TABLE_DIMS`, or others of as many axes.
-    some : bool
-        Whether there must be an error.
-
-    Returns
-    -------
-    counts : ndarray of int64
-        With 0 wherever a label is the true class: that is no error.
-    labels : dict
-        Of the first dim and of ``true_class``, numbers where the counts carry none.
-
-    Raises
-    ------
-    ValueError
-        If the counts are no such numbers.
-    """
+    """Validate error counts: all dims but the first are classes, and the same ones."""
     given: dict[Any, list[Any]] = {}
     if isinstance(counts, xr.DataArray):
         if set(counts.dims) != set(dims):

@@ -21,33 +21,7 @@ __all__ = ["distinct_agreement"]
 
 
 def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
-    """Misclassification agreement with its expected agreement taken over different joint errors.
-
-    Expected agreement is how often the label of the first on one joint error is that of the second
-    on another. Products of margins also pair every joint error with itself, and so take a part of
-    the observed agreement for chance: the more, the fewer joint errors there are. Over different
-    ones [H48]_ expected agreement is unbiased, also where they have weights.
-
-    Parameters
-    ----------
-    statistics : array_like, shape (..., 1 + 2 * class)
-        As from `alikely.metrics.errors.label_statistics`, of weighted joint errors.
-    own : array_like, shape (..., 2)
-        Sums of squared weights: of joint errors with equal labels, and of all.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        In [-1, 1]: expected agreement is at most what labels can have that agree as often as
-        observed; NaN without two joint errors, or if it is 1.
-
-    Examples
-    --------
-    Three joint errors: two with the labels 0 and 0, one with 1 and 2.
-
-    >>> distinct_agreement([2, 2, 1, 0, 2, 0, 1], [2, 3]).round(3).item()
-    0.5
-    """
+    """Misclassification agreement with its expected agreement taken over different joint errors."""
     array, squares = np.asarray(statistics, np.float64), np.asarray(own, np.float64)
     first, second = np.split(array[..., 1:], 2, axis=-1)
     total = first.sum(axis=-1)

@@ -54,28 +54,7 @@ __all__ = [
 
 
 def label_statistics(counts: ArrayLike) -> Floats:
-    """Joint-error tables as what agreement depends on: how often labels agree, and both margins.
-
-    Parameters
-    ----------
-    counts : array_like, shape (..., class, class)
-        Trials on which both systems are wrong, by the label of the first and of the second.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., 1 + 2 * class)
-        Number of equal labels, labels of the first, labels of the second.
-
-    Raises
-    ------
-    ValueError
-        If the tables are not square.
-
-    Examples
-    --------
-    >>> label_statistics([[0, 3], [2, 8]]).tolist()
-    [8.0, 3.0, 10.0, 2.0, 11.0]
-    """
+    """Joint-error tables as what agreement depends on: how often labels agree, and both margins."""
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
         raise ValueError(
@@ -99,23 +78,7 @@ def _shares(statistics: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def label_agreement(statistics: ArrayLike) -> Floats:
-    """Misclassification agreement from label statistics.
-
-    Parameters
-    ----------
-    statistics : array_like, shape (..., 1 + 2 * class)
-        As from `label_statistics`.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        As from `misclassification_agreement`.
-
-    Examples
-    --------
-    >>> label_agreement([8, 3, 10, 2, 11]).round(3).item()
-    -0.226
-    """
+    """Misclassification agreement from label statistics."""
     observed, expected, _, _ = _shares(statistics)
     out = np.full(observed.shape, np.nan)
     # Rounding of shares leaves this much of a margin that is all one class.
@@ -124,26 +87,7 @@ def label_agreement(statistics: ArrayLike) -> Floats:
 
 
 def label_influence(statistics: ArrayLike) -> Floats:
-    """Influence of one joint error on misclassification agreement, by what it adds to [FCE69]_.
-
-    Parameters
-    ----------
-    statistics : array_like, shape (..., 1 + 2 * class)
-        As from `label_statistics`.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., 1 + 2 * class)
-        The influence of a joint error is the sum of that of its label of the first, of its label
-        of the second and, if they are equal, of the agreement. NaN where the agreement is
-        undefined.
-
-    Examples
-    --------
-    >>> psi = label_influence([8, 3, 10, 2, 11])
-    >>> (psi[0] + psi[2] + psi[4]).round(2).item()
-    0.28
-    """
+    """Influence of one joint error on misclassification agreement, by what it adds to [FCE69]_."""
     observed, expected, row, column = _shares(statistics)
     rest = np.where(expected < 1 - 1e-12, 1 - expected, np.nan)[..., None]
     po, pe = observed[..., None], expected[..., None]
@@ -154,23 +98,7 @@ def label_influence(statistics: ArrayLike) -> Floats:
 
 
 def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
-    """Why misclassification agreement is undefined.
-
-    Parameters
-    ----------
-    statistics : array_like, shape (..., 1 + 2 * class)
-        As from `label_statistics`.
-
-    Returns
-    -------
-    ndarray of str, shape (...)
-        Empty where it is defined.
-
-    Examples
-    --------
-    >>> label_undefined_reason([[0, 0, 0, 0, 0], [3, 3, 0, 3, 0]]).tolist()
-    ['no joint error', 'one and the same wrong label throughout']
-    """
+    """Why misclassification agreement is undefined."""
     array = np.asarray(statistics, dtype=np.float64)
     return np.where(
         np.isfinite(label_agreement(array)),
@@ -211,26 +139,7 @@ def misclassification_agreement(counts: ArrayLike) -> Floats:
 
 
 def misclassification_influence(counts: ArrayLike) -> Floats:
-    """Influence of one joint error of each kind on misclassification agreement [FCE69]_.
-
-    Parameters
-    ----------
-    counts : array_like, shape (..., class, class)
-        As in `misclassification_agreement`.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., class, class)
-        Sums to 0 over the joint errors. All other trials have influence 0, so that
-        ``sum(counts * influence**2) / n_joint**2`` is the variance although the number of joint
-        errors is random; NaN where the agreement is undefined.
-
-    Examples
-    --------
-    >>> counts = np.array([[0, 3, 1], [2, 8, 0], [0, 1, 5]])
-    >>> misclassification_influence(counts).round(2)[1].tolist()
-    [-1.08, 0.31, -1.18]
-    """
+    """Influence of one joint error of each kind on misclassification agreement [FCE69]_."""
     psi = label_influence(label_statistics(counts))
     first, second = np.split(psi[..., 1:], 2, axis=-1)
     same = np.eye(first.shape[-1]) * psi[..., :1, None]
@@ -238,29 +147,7 @@ def misclassification_influence(counts: ArrayLike) -> Floats:
 
 
 def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Floats:
-    """Jensen-Shannon divergence of two distributions [L91]_.
-
-    Parameters
-    ----------
-    p, q : array_like, shape (..., class)
-        Probabilities.
-    base : {2, e, 10}
-        Of the logarithm; 2 gives bits, in [0, 1].
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the base is none of these.
-
-    Examples
-    --------
-    >>> jensen_shannon_divergence([1, 0], [0, 1]).item()
-    1.0
-    """
+    """Jensen-Shannon divergence of two distributions [L91]_."""
     check_base(base)
     one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     middle = (one + other) / 2
@@ -331,29 +218,7 @@ def class_divergence(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> Floats:
-    """Error divergence of each true class.
-
-    Parameters
-    ----------
-    rows_a, rows_b, alpha, mixture, base
-        As in `error_divergence`.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., class)
-        NaN for a class that neither system ever erred on.
-
-    Raises
-    ------
-    ValueError
-        As in `error_divergence`.
-
-    Examples
-    --------
-    >>> a, b = [[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 1, 5], [2, 0, 2], [1, 2, 0]]
-    >>> class_divergence(a, b).round(3).tolist()
-    [0.25, 0.0, 0.062]
-    """
+    """Error divergence of each true class."""
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
     k = one.shape[-1]
@@ -372,34 +237,7 @@ def expected_divergence(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> float:
-    """Class-level error divergence that equal systems would show with as many errors.
-
-    The mean over all ways to share out the errors of each true class between the two systems, each
-    keeping its number: exact, by the hypergeometric distribution of every cell.
-
-    Parameters
-    ----------
-    rows_a, rows_b : array_like of int, shape (class, class)
-        Errors by true class and response, as in `error_divergence`.
-    alpha, mixture, base
-        As in `error_divergence`.
-
-    Returns
-    -------
-    float
-        NaN if neither system made an error.
-
-    Raises
-    ------
-    ValueError
-        As in `error_divergence`.
-
-    Examples
-    --------
-    >>> a, b = [[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 1, 5], [2, 0, 2], [1, 2, 0]]
-    >>> round(expected_divergence(a, b), 3)
-    0.059
-    """
+    """Class-level error divergence that equal systems would show with as many errors."""
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
     k = one.shape[-1]
@@ -432,28 +270,7 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
 
 
 def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
-    """Misclassification agreement that the true classes alone bring about.
-
-    Some classes invite some errors: labels agree beyond chance even if, within each true class,
-    those of one system are dealt out at random over the joint errors. This is the mean over all
-    such ways.
-
-    Parameters
-    ----------
-    labels_a, labels_b : array_like, shape (..., class, class)
-        Labels that each system gave on the joint errors, by true class.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        In [-1, 1]; NaN as in `misclassification_agreement`.
-
-    Examples
-    --------
-    >>> one, other = [[0, 4, 0], [3, 0, 1], [0, 0, 0]], [[0, 4, 0], [2, 0, 2], [0, 0, 0]]
-    >>> expected_agreement(one, other).round(3).item()
-    0.6
-    """
+    """Misclassification agreement that the true classes alone bring about."""
     a, b = np.asarray(labels_a, np.float64), np.asarray(labels_b, np.float64)
     n = a.sum(axis=-1)
     same = (a * b).sum(axis=-1) / np.where(n > 0, n, 1)
@@ -485,37 +302,7 @@ def error_similarity(divergence: ArrayLike) -> Floats:
 def same_distribution_bayes_factor(
     rows_a: ArrayLike, rows_b: ArrayLike, *, alpha: float = 0.5
 ) -> Floats:
-    """Log Bayes factor of one error distribution for both systems against one for each.
-
-    Parameters
-    ----------
-    rows_a, rows_b : array_like, shape (..., class, class)
-        As in `error_divergence`.
-    alpha : float
-        Parameter of the Dirichlet prior of every row, above 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., class)
-        Nats, by true class; positive for the same distribution, 0 where a system has no error.
-        Sum over classes for a statement about all of them.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or `alpha` is not above 0.
-
-    Notes
-    -----
-    Closed form: the Dirichlet-multinomial probability of the pooled row over the product of those
-    of either row.
-
-    Examples
-    --------
-    >>> a, b = [[0, 40, 40], [0, 0, 0], [0, 0, 0]], [[0, 41, 39], [0, 0, 0], [0, 0, 0]]
-    >>> bool(same_distribution_bayes_factor(a, b)[0] > 1)
-    True
-    """
+    """Log Bayes factor of one error distribution for both systems against one for each."""
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, "mean", 2)
 

@@ -16,29 +16,7 @@ __all__ = ["analytic_interval", "within"]
 def analytic_interval(
     metric: Metric, estimate: NDArray[Any], se: NDArray[Any], deviate: float | NDArray[Any]
 ) -> Floats:
-    """Normal interval on the metric's own scale, within its bounds.
-
-    Parameters
-    ----------
-    metric : Metric
-        Gives scale and bounds.
-    estimate, se : ndarray, shape (...)
-        Estimates with standard errors.
-    deviate : float or ndarray, shape (...)
-        Standard normal deviate, such as 1.96; or of Student, one for each estimate.
-
-    Returns
-    -------
-    ndarray, shape (..., 2)
-        NaN where the standard error is, or the estimate stands at a bound of a scale that is
-        infinite there.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> analytic_interval(al.metrics.ERROR_CONSISTENCY, np.array(0.5), np.array(0.1), 2.0)
-    array([0.3, 0.7])
-    """
+    """Normal interval on the metric's own scale, within its bounds."""
     value, half = np.asarray(estimate, np.float64), deviate * np.asarray(se, np.float64)
     if metric.scale == "identity":
         return within(metric, np.stack([value - half, value + half], axis=-1))
@@ -53,24 +31,6 @@ def analytic_interval(
 
 
 def within(metric: Metric, limits: Floats, weights: ArrayLike = 1.0) -> Floats:
-    """Keep limits within the possible values of a metric, or of a weighted sum of it.
-
-    Parameters
-    ----------
-    metric : Metric
-    limits : ndarray, shape (...)
-    weights : array_like, shape (entry,) or ()
-        Of the entries of the sum.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> within(al.metrics.ERROR_CONSISTENCY, np.array([-2.5, 1.02]), [1, -1]).tolist()
-    [-2.0, 1.02]
-    """
+    """Keep limits within the possible values of a metric, or of a weighted sum of it."""
     ends = np.multiply.outer(np.atleast_1d(weights).astype(float), metric.bounds)
     return np.clip(limits, ends.min(axis=1).sum(), ends.max(axis=1).sum())

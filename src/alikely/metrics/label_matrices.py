@@ -21,15 +21,7 @@ __all__ = ["LabelMatrices", "all_label_influences", "all_label_pairs", "label_ma
 
 
 class LabelMatrices(NamedTuple):
-    """Misclassification agreement of all pairs, the first observer by row.
-
-    Attributes
-    ----------
-    estimate, se : ndarray, shape (observer, observer)
-        Agreement in [-1, 1] and its standard error; NaN where undefined.
-    n_joint_errors : ndarray of int, shape (observer, observer)
-        Trials on which both are wrong.
-    """
+    """Misclassification agreement of all pairs, the first observer by row."""
 
     estimate: Floats
     se: Floats
@@ -37,29 +29,7 @@ class LabelMatrices(NamedTuple):
 
 
 def label_matrices(response: NDArray[Any], truth: NDArray[Any]) -> LabelMatrices:
-    """Misclassification agreement of all pairs: Cohen's kappa of the labels of joint errors.
-
-    Products of the observers' errors of one label with those of another count joint errors; the
-    standard error is the sum of squared influences [FCE69]_, expanded so that tables of labels are
-    never held for all pairs at once.
-
-    Parameters
-    ----------
-    response : ndarray of int, shape (observer, trial)
-        Numbers of labels, negative where left out.
-    truth : ndarray of int, shape (trial,)
-        Numbers of the true labels.
-
-    Returns
-    -------
-    LabelMatrices
-
-    Examples
-    --------
-    >>> response = np.array([[1, 2, 1, 0, 2], [1, 2, 0, 0, 1], [2, 2, 1, 0, 1]])
-    >>> label_matrices(response, np.array([0, 0, 2, 1, 0])).estimate.round(2)[0].tolist()
-    [1.0, 0.41, 0.37]
-    """
+    """Misclassification agreement of all pairs: Cohen's kappa of the labels of joint errors."""
     wrong = (response >= 0) & (response != truth)
     labels = [k for k in np.unique(response).tolist() if k >= 0]
     masks = {k: wrong & (response == k) for k in labels}
@@ -106,31 +76,7 @@ def all_label_pairs(answers: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
 
 
 def all_label_influences(answers: Mapping[str, Any], weights: Floats) -> Floats:
-    """Influence of every trial on weighted sums of entries of `label_matrices`.
-
-    An error adds to one pair what its two labels say, so that the sum over pairs is a quadratic
-    form for each label.
-
-    Parameters
-    ----------
-    answers : mapping
-        ``response`` (observer, trial) and ``truth`` (trial), as in `label_matrices`.
-    weights : ndarray, shape (sum, observer, observer)
-        Of entries, the first observer by row; 0 of those that are undefined.
-
-    Returns
-    -------
-    ndarray, shape (sum, trial)
-        The variance of the sum is the sum of squares.
-
-    Examples
-    --------
-    >>> answers = {"response": np.array([[1, 2, 1, 0, 2], [1, 2, 0, 0, 1]])}
-    >>> answers["truth"] = np.array([0, 0, 2, 1, 0])
-    >>> psi = all_label_influences(answers, np.array([[[0, 1], [0, 0]]]))
-    >>> bool(np.isclose(np.linalg.norm(psi), label_matrices(**answers).se[0, 1]))
-    True
-    """
+    """Influence of every trial on weighted sums of entries of `label_matrices`."""
     response, truth = np.asarray(answers["response"]), np.asarray(answers["truth"])
     wrong = (response >= 0) & (response != truth)
     labels = [k for k in np.unique(response).tolist() if k >= 0]

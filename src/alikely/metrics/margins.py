@@ -94,52 +94,12 @@ def normal_scores(margins: ArrayLike) -> Floats:
 
 
 def repeated(shown: ArrayLike) -> bool:
-    """Whether enough items came back to the same observers to tell stable deviations from noise.
-
-    Parameters
-    ----------
-    shown : array_like of int, shape (observer, item)
-        Answers of each observer to each item.
-
-    Returns
-    -------
-    bool
-        True if at least 5 items were answered twice or more by an observer.
-
-    Examples
-    --------
-    >>> repeated([[2, 2, 2, 2, 1]])
-    False
-    """
+    """Whether enough items came back to the same observers to tell stable deviations from noise."""
     return int((np.asarray(shown) > 1).any(axis=0).sum()) >= FEWEST_ITEMS
 
 
 def scores_of_probabilities(probabilities: ArrayLike, zeros: bool = False) -> Floats:
-    """Scores from class probabilities: their logarithms, logits up to a constant of each item.
-
-    Parameters
-    ----------
-    probabilities : array_like, shape (item, class)
-        Rows that sum to 1.
-    zeros : bool
-        Whether a probability may be 0, a score of -inf, as where coarse categories sum it up with
-        others.
-
-    Returns
-    -------
-    ndarray of float64, shape (item, class)
-
-    Raises
-    ------
-    ValueError
-        If there are NaN or negative values, rows do not sum to 1, or a probability is 0, whose
-        margin has no bound.
-
-    Examples
-    --------
-    >>> scores_of_probabilities([[0.5, 0.5]]).round(3).tolist()
-    [[-0.693, -0.693]]
-    """
+    """Scores from class probabilities: their logarithms, logits up to a constant of each item."""
     p = _score_matrix(probabilities, "probabilities")
     total = p.sum(axis=1)
     # Rows printed with four digits, or stored in half precision, still pass.
@@ -165,40 +125,7 @@ def coarse_scores(
     coarse: Sequence[str],
     how: How = "mean",
 ) -> Floats:
-    """Scores of coarse categories from those of the fine classes they are made of.
-
-    Parameters
-    ----------
-    scores : array_like, shape (item, class)
-        Logits, or logarithms of probabilities; -inf is that of 0.
-    categories : sequence of str, shape (class,)
-        Coarse category of each fine class.
-    coarse : sequence of str
-        Categories in the order wanted; fine classes of others take no part.
-    how : {"mean", "mean_probability", "max", "logsumexp"}
-        Mean of the logits, which is the rule of [AK24]_; log of the mean probability, whose order
-        is the decision of [G21]_; the largest logit; or log of the summed probability.
-
-    Returns
-    -------
-    ndarray of float64, shape (item, category)
-
-    Raises
-    ------
-    ValueError
-        If there are NaN or scores of +inf, a class lacks a category or a category its classes, or
-        `how` is unknown.
-
-    Notes
-    -----
-    What probabilities were divided by is the same for all classes of an item and drops out of
-    margins: whether classes of no category stood in the sum does not matter.
-
-    Examples
-    --------
-    >>> coarse_scores([[1.0, 3.0, 0.0]], ["dog", "dog", "cat"], ["cat", "dog"]).tolist()
-    [[0.0, 2.0]]
-    """
+    """Scores of coarse categories from those of the fine classes they are made of."""
     fine = _score_matrix(scores, "scores", zeros=True)
     if len(categories) != fine.shape[1]:
         raise ValueError(
@@ -293,30 +220,7 @@ def _score_matrix(scores: ArrayLike, name: str, zeros: bool = False) -> Floats:
 
 
 def margin_consistency(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> Floats:
-    """Decision-margin consistency: correlation of two systems' margins over items.
-
-    Parameters
-    ----------
-    x, y : array_like, shape (..., item)
-        Margins, or any index of how easy each item is.
-    method : {"pearson", "spearman"}
-        Of the values or of their ranks.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        In [-1, 1]; NaN where one system's margins are constant.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, there are fewer than 5 items or NaN, or the method is unknown.
-
-    Examples
-    --------
-    >>> margin_consistency([1, 2, 3, 4, 5], [1, 3, 2, 5, 4]).round(2).item()
-    0.8
-    """
+    """Decision-margin consistency: correlation of two systems' margins over items."""
     a, b = _centred(x, y, method)
     scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     out = np.full(scale.shape, np.nan)
@@ -325,32 +229,7 @@ def margin_consistency(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -
 
 
 def margin_influence(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> Floats:
-    """Influence of each item on decision-margin consistency [C10]_.
-
-    Parameters
-    ----------
-    x, y, method
-        As in `margin_consistency`.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., item)
-        ``sum(influence**2) / n_items**2`` is the variance; NaN where the consistency is.
-
-    Raises
-    ------
-    ValueError
-        As in `margin_consistency`.
-
-    Notes
-    -----
-    That of Spearman's correlation holds for margins without ties and is close with few.
-
-    Examples
-    --------
-    >>> margin_influence([1, 2, 3, 4, 5], [1, 3, 2, 5, 4]).round(2).tolist()
-    [0.4, -0.2, -0.2, -0.0, -0.0]
-    """
+    """Influence of each item on decision-margin consistency [C10]_."""
     a, b = _centred(x, y, method)
     n = a.shape[-1]
     if method == "pearson":
@@ -370,32 +249,7 @@ def margin_influence(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> 
 def weighted_consistency(
     x: ArrayLike, y: ArrayLike, weights: ArrayLike, method: Method = "pearson"
 ) -> Floats:
-    """Decision-margin consistency over weighted items, such as resampled ones.
-
-    Parameters
-    ----------
-    x, y : array_like, shape (item,)
-        Margins.
-    weights : array_like, shape (draw, item)
-        Weight of each item, at least 0; a whole number says how often it was drawn.
-    method : {"pearson", "spearman"}
-        Ranks are those among the weighted items.
-
-    Returns
-    -------
-    ndarray of float64, shape (draw,)
-        NaN where the margins of the items that have a weight are constant.
-
-    Raises
-    ------
-    ValueError
-        As in `margin_consistency`.
-
-    Examples
-    --------
-    >>> weighted_consistency([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], [[1, 1, 1, 1, 1]]).round(2)
-    array([0.8])
-    """
+    """Decision-margin consistency over weighted items, such as resampled ones."""
     a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y, method))
     w = np.asarray(weights, dtype=np.float64)
     if method == "spearman":

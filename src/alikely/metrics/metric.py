@@ -479,27 +479,7 @@ def get_metric(metric: str | Metric, **options: Any) -> Metric:
 
 
 def metric_again(name: str, module: str) -> Metric:
-    """Find a metric in another process, where its module may not have been imported yet.
-
-    Parameters
-    ----------
-    name, module : str
-        Of the metric.
-
-    Returns
-    -------
-    Metric
-
-    Raises
-    ------
-    ValueError
-        If the module does not register it; the message says what to do.
-
-    Examples
-    --------
-    >>> metric_again("copy_probability", "alikely.metrics.copying")
-    <Metric copy_probability>
-    """
+    """Find a metric in another process, where its module may not have been imported yet."""
     if name not in _METRICS and module not in ("", "__main__"):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)

@@ -48,28 +48,7 @@ RIGHT_A, RIGHT_B = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0]
 
 
 def normalised_error_consistency(cells: ArrayLike) -> Floats:
-    """Error consistency as a share of the greatest one that the accuracies allow.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``kappa / kappa_max``, at most 1; NaN where kappa is undefined or ``kappa_max`` is 0.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> round(float(normalised_error_consistency([100, 20, 0, 40])), 4)
-    1.0
-    """
+    """Error consistency as a share of the greatest one that the accuracies allow."""
     n11, n10, n01, n00 = split(cells)
     # kappa_max has the same margins: the smaller disagreement cell is emptied.
     swap = np.minimum(n10, n01)
@@ -87,30 +66,7 @@ def _emptied(cells: ArrayLike, of_b: bool) -> Floats:
 
 
 def normalised_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on the normalised error consistency.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        ``psi``, with mean 0 over the trials; where the accuracies are equal, the mean of the
-        influences on both sides of the kink. NaN where undefined.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> cells = np.array([100, 20, 10, 30])
-    >>> abs(float(cells @ normalised_influence(cells))) < 1e-10
-    True
-    """
+    """Influence of one trial of each kind on the normalised error consistency."""
     _, n10, n01, _ = split(cells)
     value, own = normalised_error_consistency(cells), error_consistency_influence(cells)
     sides = []
@@ -133,28 +89,7 @@ def normalised_influence(cells: ArrayLike) -> Floats:
 
 
 def min_mid_max_agreement(cells: ArrayLike) -> Floats:
-    """Agreement scaled to -1, 0 and 1 at its least, expected and greatest value [S20]_.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [-1, 1]; NaN where the accuracies leave no room.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> min_mid_max_agreement([[100, 20, 0, 40], [40, 60, 60, 0]]).round(3)
-    array([ 1., -1.])
-    """
+    """Agreement scaled to -1, 0 and 1 at its least, expected and greatest value [S20]_."""
     n11, n10, n01, n00 = split(cells)
     # kappa_min has the same margins: the smaller agreement cell is emptied.
     swap = np.minimum(n11, n00)
@@ -165,30 +100,7 @@ def min_mid_max_agreement(cells: ArrayLike) -> Floats:
 
 
 def min_mid_max_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on the min-mid-max agreement.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        ``psi``, with mean 0 over the trials; at a kink the mean of the influences on both sides.
-        NaN where undefined.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> cells = np.array([60, 40, 50, 10])
-    >>> abs(float(cells @ min_mid_max_influence(cells))) < 1e-10
-    True
-    """
+    """Influence of one trial of each kind on the min-mid-max agreement."""
     p_a, p_b = (p[..., None] for p in accuracies(cells))
     p_obs, value = observed_agreement(cells)[..., None], min_mid_max_agreement(cells)[..., None]
     of_a, of_b = RIGHT_A - p_a, RIGHT_B - p_b

@@ -223,38 +223,7 @@ def influences_of_sums(
     slopes: Callable[[OptionSums], OptionSums],
     weights: Floats,
 ) -> Floats:
-    """Influence of every question on weighted sums of entries.
-
-    A question's influence on one pair is a sum of products of what both gave, so that the sum over
-    pairs is a few quadratic forms: no matrix of pairs by pairs is needed.
-
-    Parameters
-    ----------
-    values, truth, n_options : array_like
-        As in `capa_matrices`.
-    slopes : callable
-        Derivatives of an entry by its sums, such as `kappa_p_slopes`.
-    weights : ndarray, shape (sum, observer, observer)
-        Of entries, the first observer by row; 0 of those that are undefined.
-
-    Returns
-    -------
-    ndarray, shape (sum, question)
-        The variance of the sum is the sum of squares.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As from `capa_matrices`.
-
-    Examples
-    --------
-    >>> from alikely.metrics.options import kappa_p_slopes
-    >>> answers, truth = [[0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 1]], [0, 1, 2, 3, 2, 3]
-    >>> psi = influences_of_sums(answers, truth, 4, kappa_p_slopes, np.array([[[0, 1], [0, 0]]]))
-    >>> bool(np.isclose(np.linalg.norm(psi), capa_matrices(answers, truth, 4).se[0, 1]))
-    True
-    """
+    """Influence of every question on weighted sums of entries."""
     array, right, options = _checked(values, truth, n_options)
     sums = _Sums(len(array))
     for block in _blocks(array, right, options):

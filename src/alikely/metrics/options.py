@@ -47,24 +47,7 @@ NOTHING_LEFT = 1e-12
 
 
 class OptionSums(NamedTuple):
-    """Sums over questions that every measure of agreement on options is a function of.
-
-    Attributes
-    ----------
-    number : ndarray, shape (...)
-        Questions that both answered.
-    same : ndarray, shape (...)
-        Chance that answers drawn from both are the same, summed over questions; of answers alone,
-        how many are.
-    right_a, right_b : ndarray, shape (...)
-        Probability of the right option.
-    self_a, self_b : ndarray, shape (...)
-        Chance that two answers drawn from one system are the same; of answers alone 1 a question.
-    chance : ndarray, shape (...)
-        One over the number of wrong options.
-    both_right : ndarray, shape (...)
-        Chance that both are right.
-    """
+    """Sums over questions that every measure of agreement on options is a function of."""
 
     number: Floats
     same: Floats
@@ -92,24 +75,7 @@ def _by_sums(sums: OptionSums, by_means: dict[str, Floats]) -> OptionSums:
 
 
 def chance_agreement(right_a: Floats, right_b: Floats, chance: Floats) -> Floats:
-    """Agreement of independent systems whose errors fall on all wrong options alike [G25]_.
-
-    Parameters
-    ----------
-    right_a, right_b : ndarray, shape (...)
-        Mean probability of the right option, in [0, 1].
-    chance : ndarray, shape (...)
-        Mean over questions of one over the number of wrong options.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> round(float(chance_agreement(0.7, 0.6, 1 / 3)), 2)
-    0.46
-    """
+    """Agreement of independent systems whose errors fall on all wrong options alike [G25]_."""
     return np.asarray(right_a * right_b + (1 - right_a) * (1 - right_b) * chance)
 
 
@@ -125,46 +91,14 @@ def _rest(mean: OptionSums) -> Floats:
 
 
 def kappa_p(sums: OptionSums) -> Floats:
-    """Chance-adjusted probabilistic agreement [G25]_.
-
-    Parameters
-    ----------
-    sums : OptionSums
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``(O - E) / (1 - E)``: 1 where both always say the same, 0 as by chance; NaN without a
-        question, and where both are always right, or both always wrong with two options.
-
-    Examples
-    --------
-    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
-    >>> round(float(kappa_p(sums)), 3)
-    0.074
-    """
+    """Chance-adjusted probabilistic agreement [G25]_."""
     mean = _means(sums)
     rest = _rest(mean)
     return within(1 - (1 - mean.same) / rest, -1)
 
 
 def kappa_p_slopes(sums: OptionSums) -> OptionSums:
-    """Derivatives of `kappa_p` by all sums: its influence function [H74]_.
-
-    Parameters
-    ----------
-    sums : OptionSums
-
-    Returns
-    -------
-    OptionSums
-
-    Examples
-    --------
-    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
-    >>> round(float(kappa_p_slopes(sums).same * 100), 3)
-    1.852
-    """
+    """Derivatives of `kappa_p` by all sums: its influence function [H74]_."""
     mean = _means(sums)
     rest = _rest(mean)
     a, b, f = mean.right_a, mean.right_b, mean.chance
@@ -189,27 +123,7 @@ def _beyond(mean: OptionSums) -> tuple[Floats, Floats, Floats]:
 
 
 def correlation_of_options(sums: OptionSums) -> Floats:
-    """Agreement beyond chance, over that of each system with itself: ``r_p``.
-
-    For a constant number of options agreement beyond chance is a covariance over questions and
-    options, and this its correlation: 1 of a system with itself, where soft `kappa_p` is not.
-
-    Parameters
-    ----------
-    sums : OptionSums
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``(O_ab - E_ab) / sqrt((O_aa - E_aa)(O_bb - E_bb))``; NaN where a system does not agree
-        with itself beyond chance.
-
-    Examples
-    --------
-    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
-    >>> round(float(correlation_of_options(sums)), 3)
-    0.075
-    """
+    """Agreement beyond chance, over that of each system with itself: ``r_p``."""
     beyond, of_a, of_b = _beyond(_means(sums))
     root = np.sqrt(of_a * of_b)
     # Differences of numbers near 1: their rounding counts more the smaller they are.
@@ -217,22 +131,7 @@ def correlation_of_options(sums: OptionSums) -> Floats:
 
 
 def correlation_slopes(sums: OptionSums) -> OptionSums:
-    """Derivatives of `correlation_of_options` by all sums.
-
-    Parameters
-    ----------
-    sums : OptionSums
-
-    Returns
-    -------
-    OptionSums
-
-    Examples
-    --------
-    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
-    >>> round(float(correlation_slopes(sums).same * 100), 3)
-    1.884
-    """
+    """Derivatives of `correlation_of_options` by all sums."""
     mean = _means(sums)
     beyond, of_a, of_b = _beyond(mean)
     root = np.sqrt(of_a * of_b)
@@ -258,46 +157,14 @@ def _both_wrong(mean: OptionSums) -> Floats:
 
 
 def same_wrong(sums: OptionSums) -> Floats:
-    """Share of the same wrong answer where both are wrong.
-
-    Parameters
-    ----------
-    sums : OptionSums
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1]; by chance the mean of one over the number of wrong options. NaN where there is
-        no joint error.
-
-    Examples
-    --------
-    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
-    >>> round(float(same_wrong(sums)), 3)
-    0.333
-    """
+    """Share of the same wrong answer where both are wrong."""
     mean = _means(sums)
     wrong = _both_wrong(mean)
     return within((mean.same - mean.both_right) / wrong, slack=ROUNDING / wrong)
 
 
 def same_wrong_slopes(sums: OptionSums) -> OptionSums:
-    """Derivatives of `same_wrong` by all sums.
-
-    Parameters
-    ----------
-    sums : OptionSums
-
-    Returns
-    -------
-    OptionSums
-
-    Examples
-    --------
-    >>> sums = OptionSums(*np.array([100.0, 50.0, 60.0, 70.0, 100.0, 100.0, 100 / 3, 45.0]))
-    >>> round(float(same_wrong_slopes(sums).same * 100), 3)
-    6.667
-    """
+    """Derivatives of `same_wrong` by all sums."""
     mean = _means(sums)
     wrong = _both_wrong(mean)
     share = (mean.same - mean.both_right) / wrong

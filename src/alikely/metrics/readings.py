@@ -48,25 +48,7 @@ __all__ = [
 
 
 class Readings(NamedTuple):
-    """Sums over items that every coefficient of agreement is a function of.
-
-    Attributes
-    ----------
-    items : ndarray, shape (...)
-        Items with two readings or more.
-    agreement : ndarray, shape (...)
-        Share of the pairs of readings of an item that are equal, summed over these items.
-    coincident : ndarray, shape (...)
-        The same, an item counting as many times as it has readings.
-    shares : ndarray, shape (..., class)
-        Share of each class in the readings of an item, summed over items with any.
-    paired : ndarray, shape (..., class)
-        Readings of each class on items with two readings or more.
-    given : ndarray, shape (..., reader, class)
-        Readings of each reader.
-    n_classes : ndarray, shape (...)
-        Classes that a reading could be: those that chance is shared among.
-    """
+    """Sums over items that every coefficient of agreement is a function of."""
 
     items: Floats
     agreement: Floats
@@ -78,30 +60,7 @@ class Readings(NamedTuple):
 
 
 def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
-    """Count what readers said.
-
-    Parameters
-    ----------
-    codes : array_like of int, shape (reader, item)
-        Class of each reading, from 0; negative where a reader did not read the item.
-    n_classes : int, optional
-        Number of classes; the greatest code and one if not given.
-
-    Returns
-    -------
-    Readings
-
-    Raises
-    ------
-    ValueError
-        If there are not two readers or more, or a code is not below `n_classes`.
-
-    Examples
-    --------
-    >>> counted = readings([[0, 1, 1, 0], [0, 1, 0, -1]])
-    >>> counted.items.item(), counted.agreement.item(), counted.given.tolist()
-    (3.0, 2.0, [[2.0, 2.0], [2.0, 1.0]])
-    """
+    """Count what readers said."""
     array = np.asarray(codes)
     if array.ndim != 2 or len(array) < 2:
         raise ValueError(
@@ -174,10 +133,7 @@ def _mixed(counted: Readings) -> tuple[Floats, Floats, Floats]:
 
 
 def _cohen_expected(counted: Readings) -> tuple[Floats, Floats]:
-    """Chance of two readers, each with shares of their own: value and derivative (reader, class).
-
-    The mean over all pairs of readers [C80]_.
-    """
+    """Expected agreement of two raters from their margins: value and gradient (reader, class)."""
     total = counted.given.sum(axis=-1, keepdims=True)
     share = divide(counted.given, total)
     n_readers = share.shape[-2]

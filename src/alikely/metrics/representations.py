@@ -44,29 +44,7 @@ SUMS_TO_ONE = 1e-3
 
 
 def checked_representation(values: ArrayLike, name: str = "representation") -> Floats:
-    """Activations of items as an array of floats.
-
-    Parameters
-    ----------
-    values : array_like, shape (item, ...)
-        Further dims are made one: units.
-    name : str
-        Of what, for messages.
-
-    Returns
-    -------
-    ndarray of float64, shape (item, unit)
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 4 items, no unit, or a value that is not finite.
-
-    Examples
-    --------
-    >>> checked_representation(np.ones((5, 2, 3))).shape
-    (5, 6)
-    """
+    """Activations of items as an array of floats."""
     try:
         array = np.asarray(values)
         if np.iscomplexobj(array):
@@ -95,54 +73,13 @@ def _two(one: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def cka(one: ArrayLike, other: ArrayLike) -> float:
-    """Linear centred kernel alignment (CKA) of two representations [K19]_.
-
-    Parameters
-    ----------
-    one, other : array_like, shape (item, unit)
-        Activations of the same items, at least 4; numbers of units may differ.
-
-    Returns
-    -------
-    float
-        In [0, 1]; NaN where all items of one are alike. It does not change with rotation or
-        scaling, and grows with the number of units over that of items: for noise of p units each
-        and n items it is about ``p / (n + p)``. See `debiased_cka`.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or a value is not finite.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(1).normal(size=(20, 3))
-    >>> round(cka(x, 2 * x), 6), cka(x, np.ones((20, 3)))
-    (1.0, nan)
-    """
+    """Linear centred kernel alignment (CKA) of two representations [K19]_."""
     x, y = _two(one, other)
     return float(weighted_cka(x, y, np.ones((1, len(x))))[0])
 
 
 def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
-    """CKA of weighted items, that of a sample in which items stand so many times.
-
-    Parameters
-    ----------
-    one, other : ndarray, shape (item, unit)
-    weights : ndarray, shape (replicate, item)
-        At least 0.
-
-    Returns
-    -------
-    ndarray, shape (replicate,)
-
-    Examples
-    --------
-    >>> x = np.arange(8.0).reshape(4, 2) ** 2
-    >>> weighted_cka(x, x[:, :1], np.ones((1, 4))).round(3).tolist()
-    [0.998]
-    """
+    """CKA of weighted items, that of a sample in which items stand so many times."""
     # The kernels' inner products by units or by items, whichever are fewer.
     k, l = _kernels(one, other)  # noqa: E741
     out = np.empty(len(weights))
@@ -178,34 +115,7 @@ def _ratio(cross: float, one: float, other: float) -> float:
 
 
 def cka_influence(one: ArrayLike, other: ArrayLike) -> Floats:
-    """Influence of each item on `cka`.
-
-    Parameters
-    ----------
-    one, other : array_like, shape (item, unit)
-
-    Returns
-    -------
-    ndarray, shape (item,)
-        ``psi``, of mean 0: ``sum(psi**2) / n**2`` is the variance of `cka` over new items, and to
-        first order that of `debiased_cka`.
-
-    Raises
-    ------
-    ValueError
-        As in `cka`.
-
-    Notes
-    -----
-    That centring changes with the sample has no effect to first order: the centred kernels have
-    means of 0.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> cka_influence(rng.normal(size=(30, 3)), rng.normal(size=(30, 2))).mean().round(6) + 0
-    np.float64(0.0)
-    """
+    """Influence of each item on `cka`."""
     x, y = _two(one, other)
     k, l = (_centred(kernel, np.ones(len(x))) for kernel in _kernels(x, y))  # noqa: E741
     # Of a mean over pairs: twice the mean over the partners, less the whole.
@@ -215,55 +125,13 @@ def cka_influence(one: ArrayLike, other: ArrayLike) -> Floats:
 
 
 def debiased_cka(one: ArrayLike, other: ArrayLike) -> float:
-    """Linear CKA from unbiased estimates of its three parts [S12]_.
-
-    Parameters
-    ----------
-    one, other : array_like, shape (item, unit)
-        Activations of the same items, at least 4.
-
-    Returns
-    -------
-    float
-        At most 1 up to the noise of few items, about 0 for unrelated representations, below it by
-        chance; NaN where the estimated spread of one is not above 0.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or a value is not finite.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> x, y = rng.normal(size=(40, 200)), rng.normal(size=(40, 200))
-    >>> round(cka(x, y), 2), round(abs(debiased_cka(x, y)), 1)
-    (0.84, 0.0)
-    """
+    """Linear CKA from unbiased estimates of its three parts [S12]_."""
     x, y = _two(one, other)
     return float(weighted_debiased_cka(x, y, np.ones((1, len(x))))[0])
 
 
 def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
-    """`debiased_cka` of weighted items, from pairs, triples and quadruples of different items.
-
-    Parameters
-    ----------
-    one, other : ndarray, shape (item, unit)
-    weights : ndarray, shape (replicate, item)
-        At least 0.
-
-    Returns
-    -------
-    ndarray, shape (replicate,)
-        NaN where fewer than 4 items have weight.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(1).normal(size=(9, 2))
-    >>> weighted_debiased_cka(x, x, np.ones((1, 9))).round(6).tolist()
-    [1.0]
-    """
+    """`debiased_cka` of weighted items, from pairs, triples and quadruples of different items."""
     k, l = _kernels(one, other)  # noqa: E741
     for kernel in (k, l):
         np.fill_diagonal(kernel, 0)
@@ -275,10 +143,7 @@ def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats
 
 
 def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
-    """Sum of ``k_ij m_ij - 2 k_ij m_ir + k_ij m_rs`` over all four different items, weighted.
-
-    Every term is summed over the same quadruples, so that centring of the kernels changes nothing.
-    """
+    """Sum of ``k_ij m_ij - 2 k_ij m_ir + k_ij m_rs`` over all four different items, weighted."""
     both = k * m
     n, squares = w.sum(axis=0), (w**2).sum(axis=0)
     u, v, product = k @ w, m @ w, both @ w
@@ -297,43 +162,14 @@ def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
 
 
 class Confidences(NamedTuple):
-    """How two systems spread their confidence over classes, item by item.
-
-    Attributes
-    ----------
-    divergence : ndarray, shape (item,)
-        Jensen-Shannon divergence, in bits.
-    both_wrong : ndarray of bool, shape (item,)
-        Whether the likeliest class of both is wrong; all True where the truth is not given.
-    """
+    """How two systems spread their confidence over classes, item by item."""
 
     divergence: Floats
     both_wrong: NDArray[np.bool_]
 
 
 def confidence_divergence(one: ArrayLike, other: ArrayLike) -> Floats:
-    """Jensen-Shannon divergence of the confidences of two systems, item by item [L91]_.
-
-    Parameters
-    ----------
-    one, other : array_like, shape (item, class)
-        Probabilities that sum to 1 (within 1e-3).
-
-    Returns
-    -------
-    ndarray, shape (item,)
-        In bits, in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If shapes differ or a row is no distribution.
-
-    Examples
-    --------
-    >>> confidence_divergence([[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]).tolist()
-    [1.0, 0.0]
-    """
+    """Jensen-Shannon divergence of the confidences of two systems, item by item [L91]_."""
     p, q = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if p.shape != q.shape or p.ndim != 2:
         raise ValueError(
@@ -355,40 +191,7 @@ def confidence_divergence(one: ArrayLike, other: ArrayLike) -> Floats:
 def confidence_similarity(
     one: ArrayLike, other: ArrayLike, truth: ArrayLike | None = None
 ) -> float:
-    """Similarity of confidences (SOC), ``1 / (1 + mean divergence)``, or that on errors (SOCE).
-
-    Parameters
-    ----------
-    one, other : array_like, shape (item, class)
-        Probabilities that sum to 1.
-    truth : array_like of int, shape (item,), optional
-        Number of the true class of each item: only items on which the likeliest class of both is
-        wrong take part (SOCE [X25]_).
-
-    Returns
-    -------
-    float
-        In [1/2, 1]: 1 of equal confidences, 1/2 of those without a class in common. NaN without
-        joint errors.
-
-    Raises
-    ------
-    ValueError
-        As in `confidence_divergence`, or if `truth` does not number the classes of the items.
-
-    Notes
-    -----
-    The divergence is to the mean of both distributions, as the text of [X25]_ has it; its equation
-    10 has the divergence of one from the other, which is infinite where one excludes a class.
-
-    Examples
-    --------
-    >>> one, other = [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.8, 0.2]]
-    >>> round(confidence_similarity(one, other), 3)
-    0.878
-    >>> confidence_similarity(one, other, truth=[1, 1])
-    1.0
-    """
+    """Similarity of confidences (SOC), ``1 / (1 + mean divergence)``, or that on errors (SOCE)."""
     found = confidences(one, other, truth)
     if not found.both_wrong.any():
         return np.nan
@@ -396,27 +199,7 @@ def confidence_similarity(
 
 
 def confidences(one: ArrayLike, other: ArrayLike, truth: ArrayLike | None = None) -> Confidences:
-    """Divergence of confidences, and on which items both are wrong.
-
-    Parameters
-    ----------
-    one, other, truth
-        As in `confidence_similarity`.
-
-    Returns
-    -------
-    Confidences
-
-    Raises
-    ------
-    ValueError
-        As in `confidence_similarity`.
-
-    Examples
-    --------
-    >>> confidences([[0.9, 0.1]], [[0.8, 0.2]], truth=[1]).both_wrong.tolist()
-    [True]
-    """
+    """Divergence of confidences, and on which items both are wrong."""
     divergence = confidence_divergence(one, other)
     p, q = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if truth is None:

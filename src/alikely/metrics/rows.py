@@ -109,34 +109,7 @@ def row_divergence(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> Floats:
-    """Class-level error divergence from a list of the errors that occur.
-
-    Parameters
-    ----------
-    errors_a, errors_b : array_like, shape (..., cell)
-        How often each system made each error: a true class and a response to it.
-    true_class : array_like of int, shape (cell,)
-        In ascending order. No error may be listed twice.
-    n_classes : int
-        Number of possible responses, at least 2; those not listed were never given.
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        As from `alikely.metrics.errors.error_divergence`.
-
-    Raises
-    ------
-    ValueError
-        If an option is out of range.
-
-    Examples
-    --------
-    >>> row_divergence([5, 1, 2], [1, 5, 2], [0, 0, 1], 3).round(3).item()
-    0.188
-    """
+    """Class-level error divergence from a list of the errors that occur."""
     check_options(alpha, mixture, base)
     one, other = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
     if not one.shape[-1]:
@@ -157,25 +130,7 @@ def row_influence(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> tuple[Floats, Floats]:
-    """Change of the class-level error divergence with one more error of either system.
-
-    Parameters
-    ----------
-    errors_a, errors_b, true_class, n_classes, alpha, mixture, base
-        As in `row_divergence`.
-
-    Returns
-    -------
-    by_a, by_b : ndarray of float64, shape (..., cell)
-        Derivatives by `errors_a` and `errors_b`. They do not sum to zero: the smoothing makes the
-        divergence depend on the number of errors.
-
-    Examples
-    --------
-    >>> by_a, by_b = row_influence([5, 1, 2], [1, 5, 2], [0, 0, 1], 3)
-    >>> by_a.round(3).tolist()
-    [0.025, -0.075, -0.012]
-    """
+    """Change of the class-level error divergence with one more error of either system."""
     one, other = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
     rows = smoothed_rows(one, other, np.asarray(true_class), n_classes, alpha, mixture)
     at = rows.row

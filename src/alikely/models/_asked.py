@@ -19,26 +19,7 @@ __all__ = ["AskedModel", "asked_model", "is_named", "refuse_options"]
 
 
 def is_named(model: Any, names: Sequence[str]) -> bool:
-    """Whether a model is asked for by its name.
-
-    Parameters
-    ----------
-    model : str or pymc.Model
-        What a user gave.
-    names : sequence of str
-        Names that the door knows.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    TypeError
-        If it is neither a name nor a model.
-    ValueError
-        If no model has this name.
-    """
+    """Whether a model is asked for by its name."""
     if isinstance(model, pm.Model):
         return False
     if not isinstance(model, str):
@@ -57,20 +38,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
-    """Refuse options of a constructor beside a model that is made.
-
-    Parameters
-    ----------
-    model : str or pymc.Model
-        What a user gave.
-    options : mapping
-        Options and their values; those not None or False were given.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
+    """Refuse options of a constructor beside a model that is made."""
     given = [name for name, value in options.items() if value]
     if isinstance(model, pm.Model) and given:
         raise ValueError(
@@ -85,35 +53,7 @@ def asked_model(
     labels: Mapping[str, ArrayLike],
     counts: Sequence[ArrayLike] = (),
 ) -> pm.Model:
-    """Build the model of a name, or check a user's own: it must have what the door reports.
-
-    Parameters
-    ----------
-    model : str or pymc.Model
-        What a user gave.
-    builders : mapping of str to callable
-        Models of the door by name.
-    quantities : mapping of str to tuple of str
-        Names that the model must have among its variables and deterministics, and their dims.
-    labels : mapping of str to array_like
-        Labels of these dims, in the order of the data; a model's own must be the same, or numbers
-        from 0 on.
-    counts : sequence of array_like
-        Forms of the data, one of which a user's own model must hold, in any layout. Default: not
-        checked.
-
-    Returns
-    -------
-    pymc.Model
-
-    Raises
-    ------
-    TypeError
-        If it is neither a name nor a model.
-    ValueError
-        If no model has this name, or a user's own lacks a quantity, or has it with other dims, or
-        for other data.
-    """
+    """Build the model of a name, or check a user's own: it must have what the door reports."""
     is_named(model, list(builders))
     if isinstance(model, str):
         return builders[model]()

@@ -26,27 +26,7 @@ def tables_for(
     names: Mapping[str, Sequence[str]],
     plain: Any,
 ) -> dict[str, pd.DataFrame]:
-    """Tables of covariates for a model, with names that it has not taken.
-
-    Parameters
-    ----------
-    covariates, known
-        As in `alikely.data.covariates.covariate_tables`.
-    names : mapping of str to sequence of str
-        By kind, what covariates act on: the names of their effects begin so.
-    plain : callable
-        Makes the model without covariates, whose names are taken.
-
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-        Empty without covariates.
-
-    Raises
-    ------
-    ValueError
-        As `covariate_tables`; if a column would take a name of the model.
-    """
+    """Tables of covariates for a model, with names that it has not taken."""
     tables = covariate_tables(covariates, known)
     if not tables:
         return tables
@@ -73,33 +53,7 @@ def effects(
     at: Mapping[str, NDArray[np.intp]],
     scale: float,
 ) -> list[Any]:
-    """Effects of all covariates on a quantity, in the model of the context.
-
-    Parameters
-    ----------
-    name : str
-        The quantity; ``{name}_{column}`` is the effect of a column.
-    tables : mapping of str to pandas.DataFrame
-        As from `tables_for`.
-    at : mapping of str to ndarray of int
-        Which row of the table of each kind the elements of the quantity belong to; kinds that are
-        not named have no effect on it.
-    scale : float
-        How much is expected of a covariate: of one standard deviation of a numeric column, or as
-        the standard deviation of groups.
-
-    Returns
-    -------
-    list of tensor
-        To be added to the quantity; empty without covariates.
-
-    Notes
-    -----
-    Numeric columns are centred at the mean of the table, and their coefficient is per unit of the
-    column, ``Normal(0, scale / sd)``. Effects of groups sum to zero over the groups, whatever their
-    sizes, ``ZeroSumNormal`` with the standard deviation ``{name}_{column}_sd``, which is learned
-    from three groups on and `scale` for two.
-    """
+    """Effects of all covariates on a quantity, in the model of the context."""
     return [
         _effect(f"{name}_{column}", kind, table[column], at[kind], scale)
         for kind, table in tables.items()

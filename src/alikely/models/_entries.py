@@ -19,20 +19,7 @@ __all__ = ["Seen", "levels_of_entries", "seen_of_entries", "shared_of_entries"]
 
 
 def levels_of_entries(layout: dict[str, Any], seen: Seen, tables: dict[str, pd.DataFrame]) -> Any:
-    """Log odds of every entry to be right on a random trial.
-
-    Parameters
-    ----------
-    layout : dict
-        As from `alikely.models.cohorts.cohort_layout`.
-    seen : Seen
-    tables : dict of str to pandas.DataFrame
-        As from `alikely.models._effects.tables_for`.
-
-    Returns
-    -------
-    tensor, shape (entry,)
-    """
+    """Log odds of every entry to be right on a random trial."""
     n, at = _sizes(layout), _places(layout)
     mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
     sd_condition = spread("level_condition_sd", 1, n["condition"])
@@ -54,23 +41,7 @@ def shared_of_entries(
     seen: tuple[Any, Any],
     tables: dict[str, pd.DataFrame],
 ) -> Any:
-    """What every entry shares with humans: a mean, and effects of machines and conditions.
-
-    Parameters
-    ----------
-    name : str
-        Of the quantity, 0 for a machine that is right independently of the humans.
-    unit : float
-        Spread that is expected of entries.
-    layout, tables
-        As in `levels_of_entries`.
-    seen : tuple of tensor, shape (entry,)
-        Where the counts put them, and the inverse of the variance with which they do.
-
-    Returns
-    -------
-    tensor, shape (entry,)
-    """
+    """What every entry shares with humans: a mean, and effects of machines and conditions."""
     n, at = _sizes(layout), _places(layout)
     sd = pm.HalfNormal(f"{name}_sd", unit)
     known = 1 / (sd**2 + 1 / seen[1])

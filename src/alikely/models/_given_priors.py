@@ -130,22 +130,7 @@ def prior_texts(model: pm.Model) -> dict[str, str]:
 
 
 def check_priors(priors: Priors | None) -> None:
-    """Refuse what cannot be priors of a model, before there is one.
-
-    Parameters
-    ----------
-    priors : mapping or None
-        As in `alikely.models.with_priors`.
-
-    Raises
-    ------
-    ValueError
-        If it is no mapping of names to distributions or parameters.
-
-    Examples
-    --------
-    >>> check_priors({"level_mean": (0, 1)})
-    """
+    """Refuse what cannot be priors of a model, before there is one."""
     named = isinstance(priors, Mapping) and all(isinstance(name, str) for name in priors)
     if priors is not None and not named:
         raise ValueError(

@@ -46,12 +46,7 @@ OF_LOADING = 0.1
 
 
 class _Layout(NamedTuple):
-    """Who sat where.
-
-    `seats` (condition, seat) numbers persons, `there` tells which seats are taken; `right` and
-    `group` (stratum) tell which seats were right, and which row of `present` (group, seat) sat
-    there, in which condition (`place`).
-    """
+    """Who sat where."""
 
     seats: NDArray[np.intp]
     there: NDArray[np.bool_]
@@ -67,21 +62,7 @@ class _Layout(NamedTuple):
 
 
 class People(NamedTuple):
-    """What machines need to know of people drawn from a population.
-
-    Attributes
-    ----------
-    layout : _Layout
-    spread : tensor, shape (condition,)
-        Slope in the ease of images of the people who answered, the mean of its logarithms.
-    posterior : tensor, shape (stratum, node)
-        Of the ease of an image, given who was right.
-    p_anyone, p_mean, p_own : tensor, shapes (condition, kind, node), (condition, node) and \
-(condition, seat, node)
-        Probabilities to be right: of kinds of people, of a random one, and of those who answered.
-    share : tensor, shape (stratum,)
-        Of the humans who answered, those who were right.
-    """
+    """What machines need to know of people drawn from a population."""
 
     layout: _Layout
     spread: Any
@@ -93,31 +74,7 @@ class People(NamedTuple):
 
 
 def drawn(counts: xr.Dataset) -> People:
-    """Humans drawn from a population: a two-parameter logistic model [B68]_ of random people.
-
-    Human ``h`` is right on an image of ease ``z ~ Normal(0, 1)`` with log odds
-    ``(level + ability[h]) sqrt(1 + .346 w**2) + w z``, ``w = spread * loading[h]``: ``level +
-    ability`` is about the log odds to be right on a random image, whatever the loading. Abilities
-    are normal, loadings log-normal around 1. ``z`` is summed out on a grid, and what is expected
-    of a new human over a grid of people [BA81]_.
-
-    Parameters
-    ----------
-    counts : xarray.Dataset
-        As from `alikely.data.cohort_counts` with ``who_was_right=True``.
-
-    Returns
-    -------
-    People
-        Registers ``human_accuracy, human_error_consistency`` (of new humans),
-        ``human_error_consistency_these`` (mean over pairs of those who answered), ``ability`` and
-        ``loading`` (person), and the likelihood ``who_was_right`` (stratum).
-
-    Raises
-    ------
-    ValueError
-        If the counts do not tell who was right, or a condition has a single human.
-    """
+    """Humans drawn from a population: a two-parameter logistic model [B68]_ of random people."""
     layout = _layout(counts)
     n_trials = pm.Data("human_data", counts["n_trials"].values, dims="stratum")
     right = pm.Data("human_right", layout.right, dims=("stratum", "seat"))
@@ -227,23 +184,7 @@ def _kappa(first: Any, second: Any, both: Any) -> Any:
 
 
 def followers(layout: dict[str, Any], seen: Seen, humans: People, level: Any) -> Any:
-    """Machines that follow what people find easy, more or less steeply than they do.
-
-    Parameters
-    ----------
-    layout : dict
-        As from `alikely.models.cohorts.cohort_layout`.
-    seen : Seen
-    humans : People
-    level : tensor, shape (entry,)
-        Log odds to be right on a random trial, about.
-
-    Returns
-    -------
-    tensor, shape (row,)
-        Probability to be right, given who of the humans was. Registers ``following, accuracy,
-        copy_probability, right_alone, error_consistency`` and ``error_consistency_these`` (entry).
-    """
+    """Machines that follow what people find easy, more or less steeply than they do."""
     at, machine = layout["condition_of_entry"], layout["machine_of_entry"]
     typical = 2 * (pt.log1p(seen.alike) - pt.log1p(-seen.alike))
     told = seen.ratio / typical, seen.ratio_information * typical**2

@@ -25,19 +25,7 @@ TINY = 1e-9
 
 
 class Placed(Transform):
-    """Moves a variable on the line (for positive ones: its logarithm) to about 0 and unit scale.
-
-    Chains start within one such unit of the centre (`alikely.inference.nuts`), and take their first
-    steps in these units. Steps much too long would carry them to where there is next to no
-    probability, and they stay there.
-
-    Parameters
-    ----------
-    centre : array_like
-        Where the counts alone put the variable.
-    scale : array_like
-        How surely: its standard error by them.
-    """
+    """Moves a variable on the line (for positive ones: its logarithm) to about 0 and unit scale."""
 
     name = "placed"
 
@@ -58,23 +46,7 @@ class Placed(Transform):
 
 
 def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: str) -> Any:
-    """Normal variables; what the counts say of them only shapes the coordinates [PRS07]_.
-
-    Parameters
-    ----------
-    name : str
-        Of the variable.
-    mean, sd : tensor_like
-        Of its distribution.
-    seen, information : tensor_like
-        Where the counts alone put it, and the inverse of the variance with which they do.
-    dims : str
-        Dim of the variable.
-
-    Returns
-    -------
-    tensor
-    """
+    """Normal variables; what the counts say of them only shapes the coordinates [PRS07]_."""
     return pm.CustomDist(
         name,
         mean,
@@ -91,25 +63,7 @@ def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: s
 
 
 def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str) -> Any:
-    """Normal variables that sum to zero, in coordinates as those of `informed`.
-
-    Parameters
-    ----------
-    name : str
-        Of the variable.
-    sd : tensor_like
-        Of each before the mean is taken off.
-    seen : tensor_like, shape (n,)
-        Where the counts alone put them.
-    information : tensor_like
-        The inverse of the variance with which they do, the same for all.
-    dims : str
-        Dim of the variable.
-
-    Returns
-    -------
-    tensor
-    """
+    """Normal variables that sum to zero, in coordinates as those of `informed`."""
 
     def logp(value: Any, sd: Any, *_: Any) -> Any:
         free = value.shape[-1] - 1
@@ -139,32 +93,7 @@ def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str
 def informed_logits(
     name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: tuple[str, ...]
 ) -> Any:
-    """Logits of rows, normal around others, in coordinates as those of `informed`.
-
-    Rows are the softmax of the logits, which a constant does not change: what is drawn is a
-    zero-sum normal distance from the mean, and a constant. That one is put where all logits are
-    about as independent of one another in the posterior as their counts would be, were they
-    Poisson; of zero-sum ones each hangs on all others.
-
-    Parameters
-    ----------
-    name : str
-        Of the logits.
-    mean : tensor_like, shape (..., label)
-        Around which they are drawn.
-    sd : tensor_like
-        Of their distance before its mean is taken off.
-    seen, information : tensor_like, shape (..., label)
-        Where the counts alone put them, up to a constant that is about that of the mean, and the
-        inverse of the variance with which they do. Best of data alone: then they are worked out
-        once.
-    dims : tuple of str
-        Dims of the logits.
-
-    Returns
-    -------
-    tensor, shape (..., label)
-    """
+    """Logits of rows, normal around others, in coordinates as those of `informed`."""
 
     def logp(value: Any, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
         n, precision = value.shape[-1], 1 / sd**2
@@ -208,12 +137,7 @@ def _random_logits(
 
 
 class Informed(Transform):
-    """Coordinates of normal variables whose posterior is about standard normal, at any spread.
-
-    A normal approximation to the likelihood of each, combined with its conditional normal prior,
-    gives a mean and a standard deviation; the coordinate is the distance from that mean in these
-    units. It changes how fast chains mix, not what they sample.
-    """
+    """Coordinates of normal variables whose posterior is about standard normal, at any spread."""
 
     name = "informed"
 

@@ -52,20 +52,7 @@ ALIKE, TINY = (0.05, 0.95), 1e-9
 
 
 class Population(NamedTuple):
-    """What machines need to know of the humans.
-
-    Attributes
-    ----------
-    accuracy : tensor, shape (condition,)
-        Mean accuracy of the humans: how often a copied answer is right.
-    expected : tensor, shape (stratum,)
-        Mean probability of a human to be right on a trial, given how many were.
-    consistency : callable
-        Error consistency with a new human, from positions of conditions, copy probabilities and
-        accuracies of machines.
-    share : tensor_like, shape (stratum,)
-        Of the humans who answered, those who were right.
-    """
+    """What machines need to know of the humans."""
 
     accuracy: Any
     expected: Any
@@ -74,25 +61,12 @@ class Population(NamedTuple):
 
 
 def spread(name: str, mean: float, n_groups: int) -> Any:
-    """Standard deviation of effects, kept off zero, where effects and spread form a funnel.
-
-    With fewer than three groups nothing can be learned of it, and it is what it is expected to be.
-    """
+    """Standard deviation of effects, kept off zero, where effects and spread form a funnel."""
     return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
 
 
 class _Humans(NamedTuple):
-    """What counts of right humans show of each condition, (condition,), and how surely.
-
-    Attributes
-    ----------
-    data : dict
-        Conditions, and their numbers of trials by number of right humans, by number of humans.
-    level, level_information : tensor
-        Log odds of a human to be right, and the inverse of its variance.
-    consistency, consistency_information : tensor
-        The same of log odds of error consistency.
-    """
+    """What counts of right humans show of each condition, (condition,), and how surely."""
 
     data: dict[int, tuple[NDArray[np.intp], Any]]
     level: Any
@@ -125,18 +99,7 @@ def _seen(counts: xr.Dataset) -> _Humans:
 
 
 def moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any, Any]:
-    """What the numbers of right humans show, as the last four of `_Humans`.
-
-    Parameters
-    ----------
-    n_trials : tensor, shape (condition,)
-    share, square, one : tensor, shape (condition,)
-        Means over trials of the share of right humans, of its square, and of one over humans.
-
-    Returns
-    -------
-    tuple of tensor, shape (condition,)
-    """
+    """What the numbers of right humans show, as the last four of `_Humans`."""
     mean = (share * n_trials + 0.5) / (n_trials + 1)
     even = mean * (1 - mean)
     # Shares of right humans spread from as much as by chance to as much as if all were one.
@@ -159,19 +122,7 @@ def log_odds(probability: Any) -> Any:
 
 
 def levels(seen: Any, information: Any, n: int) -> Any:
-    """Log odds of a human to be right on a random trial, by condition.
-
-    Parameters
-    ----------
-    seen, information : tensor, shape (condition,)
-        Where the counts put them, and the inverse of the variance with which they do.
-    n : int
-        Number of conditions.
-
-    Returns
-    -------
-    tensor, shape (condition,)
-    """
+    """Log odds of a human to be right on a random trial, by condition."""
     mean = pm.Normal("human_level_mean", 0, 1.5)
     sd = spread("human_level_sd", 1, n)
     # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
@@ -181,23 +132,7 @@ def levels(seen: Any, information: Any, n: int) -> Any:
 def by_dataset(
     name: str, center: tuple[float, float], counts: xr.Dataset, seen: Any, information: Any
 ) -> Any:
-    """Parameter of each condition around that of its data set.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    center : tuple of float
-        Mean and spread of the prior of its mean.
-    counts : xarray.Dataset
-        As from `alikely.data.cohort_counts`.
-    seen, information : tensor, shape (condition,)
-        As in `levels`.
-
-    Returns
-    -------
-    tensor, shape (condition,)
-    """
+    """Parameter of each condition around that of its data set."""
     datasets = counts["dataset"].values.tolist()
     names = list(dict.fromkeys(datasets))
     position = np.array([names.index(name) for name in datasets])
@@ -214,21 +149,7 @@ def by_dataset(
 
 
 def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
-    """Means by group of what is seen, weighted by how surely; and how surely they are together.
-
-    Parameters
-    ----------
-    seen, information : tensor_like, shape (entry,)
-        Values, and the inverse of their variance.
-    group : ndarray of int, shape (entry,)
-        Positions of groups; nothing is seen of those without an entry.
-    n : int
-        Number of groups.
-
-    Returns
-    -------
-    seen, information : tensor, shape (n,)
-    """
+    """Means by group of what is seen, weighted by how surely; and how surely they are together."""
     total = sums(information + pt.zeros_like(seen), group, n) + TINY
     return sums(information * seen, group, n) / total, total
 
@@ -241,10 +162,7 @@ def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
 def _count_likelihood(
     counts: xr.Dataset, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
 ) -> Any:
-    """Multinomial number of right humans, one variable for each number of humans.
-
-    Returns all of them by condition: with humans missing a condition is in several.
-    """
+    """Multinomial number of right humans, one variable for each number of humans."""
     together = pt.zeros((counts.sizes["condition"], max(seen.data) + 1), dtype="int64")
     for n, (conditions, observed) in seen.data.items():
         found = pm.Multinomial(
@@ -265,18 +183,7 @@ def _shares(counts: xr.Dataset) -> NDArray[np.float64]:
 
 
 def exchangeable(counts: xr.Dataset) -> Population:
-    """Humans alike: the number of right ones is beta-binomial [S48]_.
-
-    Parameters
-    ----------
-    counts : xarray.Dataset
-        As from `alikely.data.cohort_counts`.
-
-    Returns
-    -------
-    Population
-        Registers ``human_accuracy`` and ``human_error_consistency`` in the model of the context.
-    """
+    """Humans alike: the number of right ones is beta-binomial [S48]_."""
     seen = _seen(counts)
     mu = pm.math.invlogit(levels(seen.level, seen.level_information, counts.sizes["condition"]))
     known = seen.consistency, seen.consistency_information
@@ -302,32 +209,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
 
 
 def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
-    """Humans with accuracies of their own: a Rasch model of humans and items [R60]_.
-
-    Human ``h`` is right on a trial of latent ease ``z ~ Normal(0, 1)`` with log odds
-    ``level + human_effect[h] + spread z``. Given how many humans were right, ``z`` does not depend
-    on which, so that counts and each human's total stay sufficient. ``z`` is integrated out on a
-    grid [T82]_.
-
-    Parameters
-    ----------
-    counts : xarray.Dataset
-        As from `alikely.data.cohort_counts`.
-    known : sequence of tensor, shape (person,)
-        What covariates say of the humans' effects.
-
-    Returns
-    -------
-    Population
-        Registers ``human_accuracy, human_error_consistency`` (the mean over pairs),
-        ``human_effect`` (person), the data ``human_totals`` and the likelihood ``who_was_right``
-        (condition, person).
-
-    Raises
-    ------
-    ValueError
-        If a human of a data set lacks a trial, or a data set has a single human.
-    """
+    """Humans with accuracies of their own: a Rasch model of humans and items [R60]_."""
     people = _people(counts)
     shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     n_conditions = counts.sizes["condition"]
@@ -402,10 +284,7 @@ def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
 
 
 def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:
-    """Log of the sum, over which s humans are right, of the product of their odds.
-
-    From (condition, seat), of which some may be empty, to (condition, s); 0 for impossible s.
-    """
+    """Log of the sum, over which s humans are right, of the product of their odds."""
     odds = pt.exp(log_odds) * there
     nobody = pt.zeros_like(odds[..., :1])
     symmetric = pt.concatenate([nobody + 1, pt.zeros_like(odds)], axis=-1)
@@ -417,15 +296,7 @@ def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:
 def _who_was_right(
     counts: xr.Dataset, effect: Any, seats: NDArray[np.int64], n_by_right: Any
 ) -> None:
-    """Which humans were right, given how many: the conditional likelihood of their effects.
-
-    On a trial that s of the humans got right, a set of s of them is as probable as the product of
-    their odds. Each human's total is what this leaves of all trials. The log likelihood is that of
-    all trials, each with who was right on it; totals are as probable as that times the number of
-    ways to come by them, which hangs on no parameter.
-
-    `seats` numbers the persons of each condition, -1 where there are no more: (condition, seat).
-    """
+    """Which humans were right, given how many: the conditional likelihood of their effects."""
     width = seats.shape[-1]
 
     def logp(value: Any, effect: Any, seats: Any, n_by_right: Any) -> Any:
@@ -459,29 +330,7 @@ def drawn_totals(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """How often each human is right, drawn jointly given on how many trials how many are.
-
-    Seat by seat from the last: with r still to be right among those up to this one, a share of
-    trials that symmetric polynomials tell has this one among them.
-
-    Parameters
-    ----------
-    effect : ndarray, shape (..., person)
-        Log odds of each human.
-    seats : ndarray of int, shape (..., seat)
-        Persons who answered, -1 where there are no more.
-    n_by_right : ndarray of int, shape (..., number of right humans)
-        Numbers of trials.
-    rng : numpy.random.Generator
-        Source of randomness.
-    size : tuple, optional
-        Shape of what stands for the dots.
-
-    Returns
-    -------
-    ndarray of int, shape (..., person)
-        Zero for those without a seat.
-    """
+    """How often each human is right, drawn jointly given on how many trials how many are."""
     batch = np.broadcast_shapes(effect.shape[:-1], seats.shape[:-1], n_by_right.shape[:-1])
     shape = batch if size is None else tuple(size)
     effect, seats, left = (

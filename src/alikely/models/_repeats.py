@@ -30,15 +30,7 @@ SPREADS = np.arange(0, 3.75 + SPREAD_STEP / 2, SPREAD_STEP)
 
 
 class Table(NamedTuple):
-    """Piecewise bicubic log likelihoods [dB01]_.
-
-    Attributes
-    ----------
-    coefficients : ndarray, shape (4, 4, outcome, piece of spread, piece of strength)
-        Of powers 3 to 0 of spread and of strength, in units of the steps.
-    first : ndarray of int, shape (shown,)
-        Outcome of no right answer, by how many answers there are; -1 where it is not tabled.
-    """
+    """Piecewise bicubic log likelihoods [dB01]_."""
 
     coefficients: Floats
     first: Any
@@ -46,21 +38,7 @@ class Table(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def table(shown: tuple[int, ...], m: int, link: Link) -> Table:
-    """Log likelihoods of all numbers of right answers, exact to 1e-5 where strengths are.
-
-    Parameters
-    ----------
-    shown : tuple of int
-        Numbers of answers, each once.
-    m : int
-        Number of alternatives.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.observer_margins`.
-
-    Returns
-    -------
-    Table
-    """
+    """Log likelihoods of all numbers of right answers, exact to 1e-5 where strengths are."""
     first = np.full(max(shown) + 1, -1)
     values: list[Floats] = []
     for n in shown:
@@ -78,25 +56,7 @@ def log_likelihood(
     right: Any, shown: Any, strength: Any, deviation: Any, tabled: tuple[int, ...], m: int,
     link: Link,
 ) -> Any:  # fmt: skip
-    """Log probability of right answers, orders apart, whose strengths deviate alike.
-
-    Parameters
-    ----------
-    right, shown : tensor_like of int
-        Right answers and answers.
-    strength : tensor_like
-        Of the shape of `right`.
-    deviation : tensor_like, scalar
-        Standard deviation that all answers of an entry have in common.
-    tabled : tuple of int
-        All numbers of answers that there are.
-    m, link : int and {"m_afc", "probit"}
-        As in `table`.
-
-    Returns
-    -------
-    tensor, of the shape of `right`
-    """
+    """Log probability of right answers, orders apart, whose strengths deviate alike."""
     coefficients, first = table(tabled, m, link)
     _, _, n_outcomes, n_spreads, n_strengths = coefficients.shape
     across, x = _piece(strength, STRENGTHS[0], STEP, n_strengths)

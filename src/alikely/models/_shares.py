@@ -27,27 +27,7 @@ N_STEPS = 60
 
 
 def log_shares(name: str, parameters: Any, seen: Any, dims: tuple[str, ...]) -> Any:
-    """Logarithms of Dirichlet rows; what the counts say of them only shapes the coordinates.
-
-    The variable that is sampled is not the row but a coordinate of each of its labels. If each
-    single error of `seen` were known to be of this row, coordinates would be independent in the
-    posterior.
-
-    Parameters
-    ----------
-    name : str
-        Of the coordinates.
-    parameters : tensor_like, shape (..., label)
-        Of the Dirichlet distribution, above 0.
-    seen : tensor_like, shape (..., label)
-        Numbers of errors that are probably of this row, at least 0.
-    dims : tuple of str
-        Dims of the coordinates.
-
-    Returns
-    -------
-    tensor, shape (..., label)
-    """
+    """Logarithms of Dirichlet rows; what the counts say of them only shapes the coordinates."""
     above = parameters + LEAST
     coordinate = pm.CustomDist(
         name,
@@ -64,26 +44,12 @@ def log_shares(name: str, parameters: Any, seen: Any, dims: tuple[str, ...]) -> 
 
 
 def base_draws(counts: Any, parameters: Any) -> Any:
-    """About how many independent draws from a base are behind counts of rows around it.
-
-    Parameters
-    ----------
-    counts, parameters : tensor_like, shape (..., label)
-        Of a Polya urn: of each label, and of the Dirichlet distribution.
-
-    Returns
-    -------
-    tensor, shape (..., label)
-    """
+    """About how many independent draws from a base are behind counts of rows around it."""
     return parameters * pt.log1p(counts / parameters)
 
 
 def _place(coordinate: Any, shape: Any, of: Any = pt) -> Any:
-    """Logarithm of a gamma variable from its coordinate.
-
-    It is that of a gamma variable of a parameter greater by 1, about normal, and of a uniform one
-    to the power of 1 / shape: of both by one coordinate, of which each is a rising function.
-    """
+    """Logarithm of a gamma variable from its coordinate."""
     softplus = pt.softplus(-coordinate) if of is pt else np.logaddexp(0, -coordinate)
     return of.log(shape + CENTRE) + coordinate / of.sqrt(shape + WIDTH) - softplus / shape
 

@@ -53,36 +53,7 @@ GRID = np.arange(-30, 30 + STEP, STEP)
 
 
 def log_m_afc(d_prime: Any, m: int) -> tuple[Any, Any]:
-    """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_, in PyTensor.
-
-    Parameters
-    ----------
-    d_prime : tensor_like
-        Item strength, in units of the noise.
-    m : int
-        Number of alternatives, at least 2.
-
-    Returns
-    -------
-    log_right, log_wrong : tensor
-        Of the shape of `d_prime`; they and their gradients are finite in both tails. Probabilities
-        are right to 1e-6, logarithms of much smaller ones are rough.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    See Also
-    --------
-    alikely.metrics.alternatives.m_afc_log_probability : The same in NumPy.
-
-    Examples
-    --------
-    >>> right, wrong = log_m_afc([0.0, 3.0], 16)
-    >>> np.exp(right.eval()).round(4).tolist(), np.exp(wrong.eval()).round(4).tolist()
-    ([0.0625, 0.8661], [0.9375, 0.1339])
-    """
+    """Log probabilities of correct and incorrect among m alternatives [GS66]_, in PyTensor."""
     nodes, weights = distractor_nodes(m, N_NODES)
     # The weight of the outermost nodes for large m may round to nothing.
     log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
@@ -130,10 +101,7 @@ def log_odds(strength: Any, m: int, link: Link) -> Any:
 
 
 def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any) -> Any:
-    """Expected strengths given a machine's margins, which are observed here.
-
-    Margins are taken in units of their own spread: logits have none, and the priors must fit all.
-    """
+    """Expected strengths given a machine's margins, which are observed here."""
     x = pm.Data("margins", margins, dims="item")
     z = (x - x.mean()) / x.std()
     centre = pm.Normal("margin_mean", 0, 1)
@@ -152,26 +120,14 @@ def seen_strength(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]
 
 
 def one_sided(right: Any, shown: Any, seen: Any, information: Any, expected: Any) -> Any:
-    """Information on strengths, given where they are expected.
-
-    All right, or all wrong, tells on one side only where a strength is: nothing is to be learned
-    where it is there already.
-    """
+    """Information on strengths, given where they are expected."""
     above = pt.switch(pt.eq(right, shown), seen - expected, expected - seen)
     extreme = pt.eq(right, 0) | pt.eq(right, shown)
     return information * pt.switch(extreme, pt.sigmoid(above), 1)
 
 
 class Bent(NamedTuple):
-    """Strengths as a sinh-arcsinh function of normal scores [JP09]_.
-
-    Attributes
-    ----------
-    mean, sd : tensor_like
-        Strength at a score of 0; half the distance of those at scores of -1 and 1.
-    skewness, log_tail : tensor_like
-        0 for normal strengths; tails are lighter with greater ``log_tail``.
-    """
+    """Strengths as a sinh-arcsinh function of normal scores [JP09]_."""
 
     mean: Any
     sd: Any

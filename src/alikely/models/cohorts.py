@@ -215,25 +215,7 @@ def _copiers(
 
 
 def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
-    """Flatten cohort counts to the entries and rows of the model.
-
-    Parameters
-    ----------
-    counts : xarray.Dataset
-        As from `alikely.data.cohort_counts`.
-
-    Returns
-    -------
-    dict
-        ``coords`` of the model; positions ``condition_of_entry, machine_of_entry`` (entry),
-        ``dataset_of_condition`` (condition) and ``entry_of_row, stratum_of_row`` (row);
-        ``n_humans, n_right, shown, right`` (row).
-
-    Raises
-    ------
-    ValueError
-        If the counts hold no machine.
-    """
+    """Flatten cohort counts to the entries and rows of the model."""
     place = counts["stratum_condition"].values
     shown = counts["shown"].values
     n_conditions = counts.sizes["condition"]

@@ -135,13 +135,7 @@ def class_criteria(
 
 
 def answer_probabilities(criterion: Any, strength: Any, truth: Any) -> Any:
-    """Probability of each answer to each item, (item, class): of being the largest evidence.
-
-    The winner's evidence y is integrated out. That of a wrong class j has the density
-    ``phi(y - b_j)`` and is above the others with ``Phi(y - b_t - d) prod_k Phi(y - b_k)``, k not j
-    and not t. What depends on the item and what depends on j are factors, so that the sum over the
-    grid is a matrix product.
-    """
+    """Probability of each answer to each item, (item, class): of being the largest evidence."""
     others = WINNER - criterion[:, None]
     below = pt.log(_below(others))
     rest_below = below.sum(axis=0) - below

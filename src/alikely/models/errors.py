@@ -294,10 +294,7 @@ def _two_rows(of_a: Any, agreed: Any, differed: Any, n_classes: int) -> list[Any
 
 
 def _seen_rows(of_a: Any, agreed: Any, differed: Any) -> tuple[Any, Any]:
-    """Logits of rows as counts show them, (observer, pair, class, label), and their information.
-
-    Of data alone, and so worked out once: what is copied is put where it explains the agreement.
-    """
+    """Logits of rows as counts show them, (observer, pair, class, label), and their information."""
     pooled = (of_a + agreed + differed).sum(axis=0) + HALF
     pooled = pooled / pooled.sum(axis=-1, keepdims=True)
     errors = of_a.sum(axis=-1)
@@ -333,26 +330,7 @@ def drawn_labels(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Labels of b: each error of a copied, or drawn anew.
-
-    Parameters
-    ----------
-    copying : ndarray, shape (...)
-        Copy probability.
-    own : ndarray, shape (..., label)
-        Distribution of b's own labels.
-    given : ndarray of int, shape (..., 2 * label)
-        Numbers of errors by the label of a, twice.
-    rng : numpy.random.Generator
-        Source of randomness.
-    size : tuple, optional
-        Shape of what stands for the dots.
-
-    Returns
-    -------
-    ndarray of int, shape (..., 2 * label)
-        By the label of b: errors on which a gave the same, then errors on which a gave another.
-    """
+    """Labels of b: each error of a copied, or drawn anew."""
     n = own.shape[-1]
     batch = np.broadcast_shapes(copying.shape, own.shape[:-1], given.shape[:-1])
     shape = batch if size is None else tuple(size)

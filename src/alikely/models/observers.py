@@ -54,30 +54,7 @@ WIDER = 1.2
 
 
 def noise_variance(m: int, link: Link = "m_afc") -> float:
-    """Variance that trial noise brings into the evidence for an answer.
-
-    Parameters
-    ----------
-    m : int
-        Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        As in `observer_margins`.
-
-    Returns
-    -------
-    float
-        Of the target's evidence (1) and of the best of ``m - 1`` distractors; 1 for the probit.
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2.
-
-    Examples
-    --------
-    >>> noise_variance(2), round(noise_variance(16), 3)
-    (2.0, 1.301)
-    """
+    """Variance that trial noise brings into the evidence for an answer."""
     nodes, weights = distractor_nodes(m)
     if link == "probit":
         return 1.0
@@ -222,11 +199,7 @@ def _effects(name: str, sd: Any, told: Mapping[str, tuple[Any, Any]]) -> Any:
 def _seen_effects(
     right: Any, shown: Any, items: tuple[Any, Any], level: tuple[Any, Any], sd: Any
 ) -> dict[str, tuple[Any, Any]]:
-    """Effects of observers as their answers show them, and the information of each, about.
-
-    Answers follow strong and weak items the more closely the greater the gain. How surely that is
-    known hangs on how far items are apart, and on how surely that one is known.
-    """
+    """Effects of observers as their answers show them, and the information of each, about."""
     seen, information = items
     away = seen - seen.mean()
     share = (right.sum(axis=1) + 0.5) / (shown.sum(axis=1) + 1)

@@ -279,26 +279,7 @@ def drawn_both(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Labels of items on which both err: copied, or of each system's own.
-
-    Parameters
-    ----------
-    copying : ndarray, shape (..., 2)
-        Logarithms of the probabilities that a label is copied, and that it is not.
-    copied, own_a, own_b : ndarray, shape (..., label)
-        Logarithms of rows.
-    like : ndarray of int, shape (..., 3 * label)
-        Labels of as many items.
-    rng : numpy.random.Generator
-        Source of randomness.
-    size : tuple, optional
-        Shape of what stands for the dots.
-
-    Returns
-    -------
-    ndarray of int, shape (..., 3 * label)
-        Items with the same label of both; then labels of `a`, and of `b`, of the others.
-    """
+    """Labels of items on which both err: copied, or of each system's own."""
     k = copied.shape[-1]
     rows = (copying, copied, own_a, own_b, like)
     batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows)) if size is None else tuple(size)
@@ -319,23 +300,7 @@ def drawn_alone(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Labels of errors on items that the other system got right, or did not see.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (..., label)
-        Logarithms of rows.
-    n : ndarray of int, shape (...)
-        Number of errors.
-    rng : numpy.random.Generator
-        Source of randomness.
-    size : tuple, optional
-        Shape of what stands for the dots.
-
-    Returns
-    -------
-    ndarray of int, shape (..., label)
-    """
+    """Labels of errors on items that the other system got right, or did not see."""
     batch = np.broadcast_shapes(rows.shape[:-1], np.shape(n)) if size is None else tuple(size)
     return rng.multinomial(
         np.broadcast_to(n, batch), np.broadcast_to(_whole(rows), (*batch, rows.shape[-1]))

@@ -299,28 +299,7 @@ def drawn_labels(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Wrong labels of those who err: what the item suggests, or of their own rows.
-
-    Parameters
-    ----------
-    own : ndarray, shape (..., system, label)
-        Logarithms of rows.
-    suggested : ndarray, shape (..., label)
-        Logarithms of the row of what is suggested.
-    follow : ndarray, shape (..., system, 2)
-        Logarithms of the probabilities to follow, and not to.
-    like : ndarray of int, shape (..., system)
-        Labels of the same systems: below 0 where one does not err.
-    rng : numpy.random.Generator
-        Source of randomness.
-    size : tuple, optional
-        Shape of what stands for the dots.
-
-    Returns
-    -------
-    ndarray of int, shape (..., system)
-        Numbers of wrong classes; -1 where a system does not err.
-    """
+    """Wrong labels of those who err: what the item suggests, or of their own rows."""
     batch = np.broadcast_shapes(
         own.shape[:-2], suggested.shape[:-1], follow.shape[:-2], like.shape[:-1]
     )

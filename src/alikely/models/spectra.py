@@ -282,10 +282,7 @@ def _covariates(
 
 
 def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean: Any) -> None:
-    """Glass's deltas of conditions and regimes, from logits and numbers of the reference's answers.
-
-    `at` tells the condition of each of these entries.
-    """
+    """Glass's deltas of conditions and regimes from logits and the reference's counts."""
     latent = pt.sum((logit - logit.mean()) ** 2) / (len(at) - 1)
     chance_of_right = pm.math.invlogit(logit)
     # Variance of a logit of an observed share: what the values have beyond their own.
@@ -309,10 +306,7 @@ class _Start(NamedTuple):
 
 
 def _starts(right: np.ndarray, shown: np.ndarray, condition: np.ndarray, k: int) -> _Start:
-    """Logits of the conditions, and their tightest groups.
-
-    From another grouping a chain may never find its way to the probable ones.
-    """
+    """Logits of the conditions, and their tightest groups."""
     n_right, n_shown = np.bincount(condition, right), np.bincount(condition, shown)
     ease = np.log((n_right + 0.5) / (n_shown - n_right + 0.5))
     groups = tightest_groups(ease, k)

@@ -47,25 +47,7 @@ def renewed_shown(
     n: int,
     contrasts: Floats,
 ) -> NDArray[np.intp]:
-    """Images of each stratum for the next batch, by the answers so far.
-
-    Parameters
-    ----------
-    strata : Strata
-    held, right, shown : ndarray, shape (stratum,)
-        Images of the pool, right answers (of several people their mean), and images shown so far.
-    n : int
-        Images of the batch.
-    contrasts : ndarray, shape (contrast, machine)
-        What is wanted, of all machines.
-
-    Returns
-    -------
-    ndarray of int, shape (stratum,)
-        Neyman's allocation of all images, by standard deviations of the influence at the accuracy
-        and consistencies estimated so far, less those shown. Which images were shown hangs on
-        answers alone, so that the posterior over strata stays what it is [R76]_.
-    """
+    """Images of each stratum for the next batch, by the answers so far."""
     theta = (right + 0.5) / (shown + 1)
     share = held / held.sum()
     h = float(share @ theta)
@@ -153,17 +135,7 @@ def next_images(
 
 
 def require_renewable(drawings: Sequence[Drawing], metric: str) -> None:
-    """Refuse batches of plans without strata, or for a metric whose spread they do not follow.
-
-    Parameters
-    ----------
-    drawings : sequence of Drawing
-    metric : str
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse batches of plans without strata, or for a metric whose spread they do not follow."""
     if metric != RENEWED_FOR:
         raise ValueError(f"batches are renewed for {RENEWED_FOR}; this plan is for {metric}")
     if any(drawing.strata is None for drawing in drawings):

@@ -235,10 +235,7 @@ def _number(n: int | Mapping[str, int], pool: Pool) -> int:
 def _strata_or_sizes(
     pools: Sequence[Pool], target: Target, counts: Sequence[int]
 ) -> tuple[Target, list[str]]:
-    """The target, without strata where a condition has no room for those of three or four.
-
-    One table cannot hold strata of some conditions: what is joined to it would lack the others.
-    """
+    """The target, without strata where a condition has no room for those of three or four."""
     scarce = []
     if len(target.settled) > 2:
         for pool, count in zip(pools, counts, strict=True):

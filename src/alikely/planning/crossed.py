@@ -73,21 +73,7 @@ class _Levels(NamedTuple):
 
 
 class _Design(NamedTuple):
-    """How entries come of observers: one each, or one for each pair.
-
-    Attributes
-    ----------
-    effects : ndarray, shape (observer, entry)
-        Entries to least-squares effects of observers, which sum to 0.
-    spread : ndarray, shape (entry, observer)
-        Effects of observers back to entries.
-    freedom : int
-        Degrees of freedom left to pairs.
-    leak : float
-        Share of a pair's variance in the mean square of the effects of observers.
-    one, two : float
-        What an observer's and a pair's variance add to that of the mean over entries.
-    """
+    """How entries come of observers: one each, or one for each pair."""
 
     effects: Floats
     spread: Floats
@@ -303,12 +289,7 @@ def expected_errors(
 def _mean_width(
     humans: Floats, between: Floats, answers: Floats, images: Floats, ci_prob: float
 ) -> Floats:
-    """Mean width of crossed intervals, over what the variance between humans may come out as.
-
-    As in `alikely.benchmark.decomposition.spread`: the variance of images, and what humans add to
-    the noise of their answers, if anything. That of images is known much better than the other.
-    Trials that are added to the cells are left out: near the ceiling intervals come out wider.
-    """
+    """Mean width of crossed intervals, over what the variance between humans may come out as."""
     df = np.maximum(humans - 1, 1)[:, None]
     share = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     people = (between + answers)[:, None] * stats.chi2.ppf(share, df) / df

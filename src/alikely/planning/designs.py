@@ -35,19 +35,7 @@ EVEN = 0.15
 
 
 class Strata(NamedTuple):
-    """Groups of images that some machines answered alike.
-
-    Attributes
-    ----------
-    number : ndarray of int, shape (image,)
-        Stratum of each image.
-    machines : tuple of int
-        Which machines.
-    right : ndarray of bool, shape (machine, stratum)
-        Whether each of them was right there.
-    hard : ndarray of int, shape (stratum,)
-        1 for the harder half of a cell, 0 for the easier one or a whole cell.
-    """
+    """Groups of images that some machines answered alike."""
 
     number: NDArray[np.intp]
     machines: tuple[int, ...]
@@ -56,27 +44,7 @@ class Strata(NamedTuple):
 
 
 def strata_of(correct: NDArray[np.bool_], machines: Sequence[int]) -> Strata:
-    """Cells of machines' correctness; of one or two machines in an easier and a harder half.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-        All machines: how many of them are right says how easy an image is.
-    machines : sequence of int
-        Whose answers make the cells.
-
-    Returns
-    -------
-    Strata
-        Cells of fewer than 16 images, and those of more machines, stay whole. More groups bring
-        the prior into what is estimated.
-
-    Examples
-    --------
-    >>> machines = np.array([[1, 1, 0], [1, 0, 1]], dtype=bool)
-    >>> strata_of(machines, (0, 1)).number.tolist()
-    [2, 1, 0]
-    """
+    """Cells of machines' correctness; of one or two machines in an easier and a harder half."""
     ease = easiness(correct)
     used = tuple(machines)
     place = 1 << np.arange(len(used))[::-1]
@@ -93,32 +61,7 @@ def strata_of(correct: NDArray[np.bool_], machines: Sequence[int]) -> Strata:
 
 
 def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.intp]:
-    """Images to show of each stratum: Neyman's, at least four where there are so many [N34]_.
-
-    Parameters
-    ----------
-    number : ndarray of int, shape (image,)
-        Stratum of each image.
-    size : ndarray, shape (image,)
-        As from `alikely.planning.sizes.sizes`.
-    n : int
-        Images in all.
-
-    Returns
-    -------
-    ndarray of int, shape (stratum,)
-        Sums to `n`.
-
-    Raises
-    ------
-    ValueError
-        If `n` is less than the strata need.
-
-    Examples
-    --------
-    >>> allocation(np.repeat([0, 1], 100), np.repeat([0.1, 0.3], 100), 40).tolist()
-    [10, 30]
-    """
+    """Images to show of each stratum: Neyman's, at least four where there are so many [N34]_."""
     held = np.bincount(number)
     rms = np.sqrt(np.bincount(number, size**2) / held)
     least = np.minimum(FEWEST, held)
@@ -137,22 +80,7 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
 
 
 def fewest_images(number: NDArray[np.intp]) -> int:
-    """Images that strata need at least: four of each that has so many.
-
-    Parameters
-    ----------
-    number : ndarray of int, shape (image,)
-        Stratum of each image.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> fewest_images(np.array([0, 0, 1, 1, 1, 1, 1]))
-    6
-    """
+    """Images that strata need at least: four of each that has so many."""
     return int(np.minimum(FEWEST, np.bincount(number)).sum())
 
 
@@ -170,27 +98,7 @@ def _capped(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats:
 
 
 def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
-    """Inclusion probabilities in proportion to size, with a share spread evenly.
-
-    Parameters
-    ----------
-    size : ndarray, shape (image,)
-        As from `alikely.planning.sizes.sizes`.
-    n : int
-        Images to show.
-    even : float
-        Share of `n` that does not hang on size, in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (image,)
-        In (0, 1], sum `n`.
-
-    Examples
-    --------
-    >>> probabilities(np.array([0.0, 1.0, 1.0, 8.0]), 2, even=0.5).round(3).tolist()
-    [0.25, 0.375, 0.375, 1.0]
-    """
+    """Inclusion probabilities in proportion to size, with a share spread evenly."""
     count = len(size)
     if not np.any(size > 0):
         return np.full(count, n / count)
@@ -212,26 +120,7 @@ def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
 def systematic(
     probability: Floats, rng: np.random.Generator, order: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
-    """Draw images systematically, in random order [M49]_.
-
-    Parameters
-    ----------
-    probability : ndarray, shape (image,)
-        Sum a whole number.
-    rng : numpy.random.Generator
-    order : ndarray of int, shape (image,), optional
-        Order to go through; neighbours are seldom drawn together. Random if not given.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the images drawn, ascending: as many as the probabilities sum to.
-
-    Examples
-    --------
-    >>> len(systematic(np.full(10, 0.3), np.random.default_rng(1)))
-    3
-    """
+    """Draw images systematically, in random order [M49]_."""
     if order is None:
         order = rng.permutation(len(probability))
     edges = np.cumsum(probability[order])
@@ -245,26 +134,7 @@ def systematic(
 def stratified(
     number: NDArray[np.intp], shown: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Draw so many images of each stratum, all alike.
-
-    Parameters
-    ----------
-    number : ndarray of int, shape (image,)
-        Stratum of each image.
-    shown : ndarray of int, shape (stratum,)
-        As from `allocation`.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the images drawn, ascending.
-
-    Examples
-    --------
-    >>> len(stratified(np.array([0, 0, 0, 1, 1]), np.array([2, 1]), np.random.default_rng(1)))
-    3
-    """
+    """Draw so many images of each stratum, all alike."""
     order = np.lexsort((rng.random(len(number)), number))
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))[:-1]])
     rank = np.arange(len(number)) - starts[number[order]]

@@ -35,38 +35,7 @@ def power_of_fisher(
     n_datasets: int,
     rng: np.random.Generator,
 ) -> float:
-    """Share of data sets in which Fisher's exact test [F22]_ rejects independence.
-
-    Both numbers of right answers are drawn; given these, the overlap has a noncentral
-    hypergeometric distribution [H65]_, over which the region of the test is summed.
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (4,)
-        Of ``n11, n10, n01, n00``.
-    n_trials : int
-        Trials of a data set.
-    alpha : float
-        Level, in (0, 1).
-    alternative : {"two-sided", "greater", "less"}
-        Two-sided: all overlaps no more probable than the observed one; else one tail.
-    n_datasets : int
-        Pairs of numbers of right answers to draw.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> from alikely.simulate import cell_probabilities
-    >>> p, rng = cell_probabilities(0.97, 0.97, 0.3), np.random.default_rng(1)
-    >>> round(power_of_fisher(p, 100, 0.05, "two-sided", 1_000, rng), 2)
-    0.35
-    """
+    """Share of data sets in which Fisher's exact test [F22]_ rejects independence."""
     tables = rng.multinomial(n_trials, probabilities, size=n_datasets)
     right = tables[:, [0]] + tables[:, [1, 2]]
     right, times = np.unique(right, axis=0, return_counts=True)

@@ -70,21 +70,7 @@ STEP = 1e-5
 
 
 class Setting(NamedTuple):
-    """What is to be estimated, and how each trial can turn out.
-
-    Attributes
-    ----------
-    probabilities : ndarray, shape (..., pattern)
-        Of the patterns of right and wrong answers to a trial; leading dims for several truths.
-    cells : ndarray, shape (pair, pattern, 4)
-        Which cell of each pair's table a pattern falls into.
-    weights : ndarray, shape (pair,)
-        The estimand is the weighted sum of the metric over pairs.
-    metric : str or Metric
-        Of correctness counts.
-    prior : ndarray, shape (pattern,)
-        Dirichlet parameters of the patterns, of posterior intervals.
-    """
+    """What is to be estimated, and how each trial can turn out."""
 
     probabilities: Floats
     cells: Floats
@@ -112,33 +98,7 @@ def one_pair(
     metric: str | Metric = ERROR_CONSISTENCY,
     prior: Prior | None = None,
 ) -> Setting:
-    """One pair of observers, whose patterns are the four cells.
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (..., 4)
-        Of ``n11, n10, n01, n00``.
-    metric : str or Metric
-        Of correctness counts.
-    prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells, as in `alikely.error_consistency`.
-
-    Returns
-    -------
-    Setting
-
-    Raises
-    ------
-    ValueError
-        If the metric is not a function of correctness counts, or the prior is no Dirichlet.
-
-    Examples
-    --------
-    >>> from alikely.simulate import cell_probabilities
-    >>> setting = one_pair(cell_probabilities(0.75, 0.75, 0.5))
-    >>> true_value(setting).round(3), (2 * 1.96 * (unit_variance(setting) / 400) ** 0.5).round(3)
-    (np.float64(0.5), np.float64(0.196))
-    """
+    """One pair of observers, whose patterns are the four cells."""
     found = get_metric(metric)
     if found.counts != "correctness":
         raise ValueError(
@@ -150,36 +110,13 @@ def one_pair(
 
 
 def estimates(counts: NDArray[np.number], setting: Setting) -> Floats:
-    """Estimates from counts of patterns.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (..., pattern)
-        Counts, weights or probabilities.
-    setting : Setting
-        Estimand.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        NaN where a pair with weight is undefined.
-    """
+    """Estimates from counts of patterns."""
     tables = np.einsum("...m,pmc->...pc", counts, setting.cells)
     return np.asarray(setting.metric.value(tables) @ setting.weights)
 
 
 def true_value(setting: Setting) -> Floats:
-    """Value of the estimand at the probabilities themselves.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and truth.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-    """
+    """Value of the estimand at the probabilities themselves."""
     return estimates(setting.probabilities, setting)
 
 
@@ -193,63 +130,20 @@ def _slopes(counts: NDArray[np.number], setting: Setting) -> Floats:
 
 
 def unit_variance(setting: Setting) -> Floats:
-    """Variance of the estimate times the number of trials, for many trials [E82]_.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and truth.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Mean square of the influence of a trial.
-    """
+    """Variance of the estimate times the number of trials, for many trials [E82]_."""
     p = setting.probabilities
     return np.asarray((p * _slopes(p, setting) ** 2).sum(axis=-1))
 
 
 def standard_errors(counts: NDArray[np.number], setting: Setting) -> Floats:
-    """Analytic standard errors of the estimates from counts of patterns.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (..., pattern)
-        Counts.
-    setting : Setting
-        Estimand.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        NaN where the estimate is undefined.
-    """
+    """Analytic standard errors of the estimates from counts of patterns."""
     square = (counts * _slopes(counts, setting) ** 2).sum(axis=-1)
     se = np.sqrt(square) / counts.sum(axis=-1)
     return np.where(np.isnan(estimates(counts, setting)), np.nan, se)
 
 
 def second_order_bias(setting: Setting) -> Floats:
-    """Bias of the estimate times the number of trials, for many trials [E82]_.
-
-    Half the mean, over the patterns, of the second derivative of the estimate as a pattern's share
-    grows; derivatives of the influence function.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and truth.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> from alikely.simulate import cell_probabilities
-    >>> round(float(second_order_bias(one_pair(cell_probabilities(0.75, 0.75, 0.5)))), 3)
-    -0.417
-    """
+    """Bias of the estimate times the number of trials, for many trials [E82]_."""
     p = setting.probabilities
     total = np.zeros(p.shape[:-1])
     for pattern, point in enumerate(np.eye(p.shape[-1])):
@@ -265,34 +159,7 @@ def second_order_bias(setting: Setting) -> Floats:
 
 
 def undefined_share(setting: Setting, n_trials: ArrayLike) -> Floats:
-    """Probability that the estimate is undefined, exactly.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and truth.
-    n_trials : array_like of int
-        Numbers of trials, at least 1; broadcast against the truths.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1].
-
-    Notes
-    -----
-    Whether a metric is defined depends on which cells of a table occur at all. The estimate is
-    undefined if all trials fall into one of a few sets of patterns; these by inclusion and
-    exclusion.
-
-    Examples
-    --------
-    >>> from alikely.simulate import cell_probabilities
-    >>> setting = one_pair(cell_probabilities(0.95, 0.95, 0.5))
-    >>> p11, _, _, p00 = setting.probabilities
-    >>> bool(abs(undefined_share(setting, 40) - (p11**40 + p00**40)) < 1e-12)
-    True
-    """
+    """Probability that the estimate is undefined, exactly."""
     p, n = setting.probabilities, np.asarray(n_trials)
     occurring = np.array(list(itertools.product((0, 1), repeat=4)), dtype=bool)[1:]
     undefined = occurring[np.isnan(setting.metric.value(occurring.astype(float)))]
@@ -315,19 +182,7 @@ def undefined_share(setting: Setting, n_trials: ArrayLike) -> Floats:
 
 
 def smallest_expected(setting: Setting, n_trials: ArrayLike) -> Floats:
-    """Expected number of trials in the rarest cell of any pair.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and truth.
-    n_trials : array_like of int
-        Numbers of trials; broadcast against the truths.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-    """
+    """Expected number of trials in the rarest cell of any pair."""
     tables = np.einsum("...m,pmc->...pc", setting.probabilities, setting.cells)
     return np.asarray(np.asarray(n_trials) * tables.min(axis=(-2, -1)))
 
@@ -335,21 +190,7 @@ def smallest_expected(setting: Setting, n_trials: ArrayLike) -> Floats:
 def draw_tables(
     setting: Setting, n_trials: int, n_datasets: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
-    """Draw data sets of one truth.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and one truth.
-    n_trials, n_datasets : int
-        Trials of a data set, and how many data sets.
-    seed : numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (data set, pattern)
-    """
+    """Draw data sets of one truth."""
     p = setting.probabilities / setting.probabilities.sum()
     return np.random.default_rng(seed).multinomial(n_trials, p, size=n_datasets)
 
@@ -362,28 +203,7 @@ def intervals(
     ci_prob: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Intervals from counts of patterns, by one school of inference.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (data set, pattern)
-        Counts.
-    setting : Setting
-        Estimand.
-    school : {"analytic", "bootstrap", "posterior"}
-        Normal interval, percentile bootstrap, or central posterior interval.
-    n_draws : int
-        Replicates or posterior draws for each data set.
-    ci_prob : float
-        In (0, 1).
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (data set, 2)
-        NaN where there is none.
-    """
+    """Intervals from counts of patterns, by one school of inference."""
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     if school == "analytic":
         half = special.ndtri(tails[1]) * standard_errors(counts, setting)
@@ -416,32 +236,7 @@ def interval_study(
     seed: np.random.SeedSequence,
     goal: float | None = None,
 ) -> dict[str, float]:
-    """Coverage, mean width and power of each school's interval, by simulation.
-
-    Parameters
-    ----------
-    setting : Setting
-        Estimand and truth.
-    n_trials : int
-        Number of trials.
-    n_datasets, n_draws : int
-        Simulated data sets, and bootstrap replicates or posterior draws for each.
-    ci_prob : float
-        In (0, 1).
-    against : float
-        Value that an interval should exclude.
-    seed : numpy.random.SeedSequence
-        Source of randomness.
-    goal : float, optional
-        Width that intervals should not exceed.
-
-    Returns
-    -------
-    dict of str to float
-        ``<school>_coverage``, ``<school>_width`` and ``<school>_power`` of each school, and with a
-        goal ``<school>_assurance``, the share of intervals that are no wider. A data set without
-        an interval counts as one that misses, excludes nothing and is too wide.
-    """
+    """Coverage, mean width and power of each school's interval, by simulation."""
     first, second = seed.spawn(2)
     counts = draw_tables(setting, n_trials, n_datasets, first)
     rng = np.random.default_rng(second)
@@ -499,31 +294,7 @@ def describe(
     rng: RandomState,
     goals: Floats | None = None,
 ) -> pd.DataFrame:
-    """What a plan says of the number of trials in each of its rows.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        What was stated, one row per setting.
-    setting : Setting
-        With as many truths as rows.
-    n_trials : ndarray of int, shape (row,)
-        Numbers of trials.
-    simulated : ndarray of bool, shape (row,)
-        Where the spread of estimates is simulated.
-    study : Study
-        How to simulate.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    goals : ndarray, shape (row,), optional
-        Widths that intervals should not exceed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows with ``n_trials, method, lower, upper, width, se, bias, undefined_share``, what
-        `interval_study` gives, and ``note``.
-    """
+    """What a plan says of the number of trials in each of its rows."""
     z = special.ndtri((1 + study.ci_prob) / 2)
     se = np.sqrt(unit_variance(setting) / n_trials)
     value, bias = true_value(setting), second_order_bias(setting) / n_trials

@@ -26,22 +26,7 @@ FLOOR = 20
 
 
 def notes_of(pool: Pool, drawing: Drawing, target: Target, metric: str, several: bool) -> list[str]:
-    """What people may make of the images, and what was left out.
-
-    Parameters
-    ----------
-    pool : Pool
-    drawing : Drawing
-        As it is shown in all.
-    target : Target
-    metric : str
-    several : bool
-        Whether the plan has further conditions, from which this one is told apart.
-
-    Returns
-    -------
-    list of str
-    """
+    """What people may make of the images, and what was left out."""
     notes, pi = [], drawing.inclusion
     where = f"{pool.name}: " if several else ""
     if pool.lost:

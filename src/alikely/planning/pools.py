@@ -18,22 +18,7 @@ __all__ = ["Pool", "pools_of"]
 
 
 class Pool(NamedTuple):
-    """Images of one condition, and what machines made of them.
-
-    Attributes
-    ----------
-    dataset, condition : str
-    machines : list of str
-    correct : ndarray of bool, shape (machine, image)
-        No response is an error.
-    items : ndarray of str, shape (image,)
-    truth : ndarray of str, shape (image,)
-        True classes; empty texts where only correctness is known.
-    wrong : ndarray of int, shape (machine, image)
-        Class that was said where it is wrong, else -1; of no columns without classes.
-    lost : int
-        Images left out because a machine did not see them.
-    """
+    """Images of one condition, and what machines made of them."""
 
     dataset: str
     condition: str
@@ -58,33 +43,7 @@ class Pool(NamedTuple):
 def pools_of(
     trials: Trials, machines: str | Sequence[str], shown: Collection[str] = ()
 ) -> list[Pool]:
-    """Gather what machines answered, condition by condition.
-
-    Parameters
-    ----------
-    trials : Trials
-        Of machines, and of others, who take no part.
-    machines : str or sequence of str
-        Their kind, or their names.
-    shown : collection of str
-        Items that people saw already: no part of the pool.
-
-    Returns
-    -------
-    list of Pool
-
-    Raises
-    ------
-    ValueError
-        If there is no such machine, an item came back to all of them, or a condition has no image
-        that all machines saw.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> [pool.correct.shape for pool in pools_of(al.load_example(), "model")]
-    [(6, 160), (6, 160), (6, 160)]
-    """
+    """Gather what machines answered, condition by condition."""
     data = trials.data
     at = _positions(trials, machines)
     raw, frame = data["correct"].values[at], data["item"].values.astype(str)

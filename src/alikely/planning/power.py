@@ -303,10 +303,7 @@ def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
 
 
 def _null_tables(counts: NDArray[np.int64], against: float) -> NDArray[np.float64]:
-    """Tables with the accuracies observed and the error consistency of the hypothesis.
-
-    Where the accuracies do not allow it, the nearest that they allow.
-    """
+    """Tables with the accuracies observed and the error consistency of the hypothesis."""
     p_a, p_b = consistency.accuracies(counts)
     both = p_a * p_b + against * (p_a + p_b - 2 * p_a * p_b) / 2
     both = np.clip(both, np.maximum(p_a + p_b - 1, 0), np.minimum(p_a, p_b))

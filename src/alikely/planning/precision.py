@@ -26,19 +26,7 @@ __all__ = [
 
 
 def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
-    """Sizes of the images of a pool for a target.
-
-    Parameters
-    ----------
-    pool : Pool
-    target : Target
-    metric : str
-        Name of the metric that is wanted.
-
-    Returns
-    -------
-    ndarray, shape (image,)
-    """
+    """Sizes of the images of a pool for a target."""
     aim = AIMS[metric]
     if aim is None:
         return joint_error_sizes(pool.correct, pool.wrong, target.each(len(pool.machines)))
@@ -46,20 +34,7 @@ def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
 
 
 def lacks_room(pool: Pool, target: Target, n: int) -> bool:
-    """Whether the strata of a target need more images than are shown.
-
-    Parameters
-    ----------
-    pool : Pool
-    target : Target
-    n : int
-        Images to show.
-
-    Returns
-    -------
-    bool
-        False where there are no strata.
-    """
+    """Whether the strata of a target need more images than are shown."""
     if not target.settled:
         return False
     return fewest_images(strata_of(pool.correct, target.settled).number) > n
@@ -68,25 +43,7 @@ def lacks_room(pool: Pool, target: Target, n: int) -> bool:
 def drawing_of(
     pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
 ) -> Drawing:
-    """Design of one pool: strata where few machines make them, else by sizes.
-
-    Parameters
-    ----------
-    pool : Pool
-    size : ndarray, shape (image,)
-        As from `sizes_of`.
-    target : Target
-    n : int
-        Images to show.
-    even : float or None
-        Share of them that does not hang on size; of each kind of design its own if not given.
-    by_class : bool
-        Balance draws by class.
-
-    Returns
-    -------
-    Drawing
-    """
+    """Design of one pool: strata where few machines make them, else by sizes."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     strata = strata_of(pool.correct, target.settled) if target.settled else None
     if strata is None:
@@ -107,27 +64,7 @@ def drawing_of(
 def expected_precision(
     pool: Pool, size: Floats, target: Target, drawing: Drawing, metric: str, n: int
 ) -> pd.DataFrame:
-    """Standard errors of random sampling, of the design and of all images, by the machines alone.
-
-    Parameters
-    ----------
-    pool : Pool
-    size : ndarray, shape (image,)
-        As from `sizes_of`.
-    target : Target
-    drawing : Drawing
-        As from `drawing_of`.
-    metric : str
-    n : int
-        Images shown.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows ``random, chosen, all``; ``se_pool, se_images`` of one contrast with one person, of
-        several their root mean square; ``trials_saved``: how many times as many images random
-        sampling needs for the same error.
-    """
+    """Standard errors of random sampling, the design and all images, from the models alone."""
     count, machines = pool.n_images, len(pool.machines)
     # Of all pairs sizes sum over machines, each against their mean.
     many = 2 / (machines - 1) if target.contrasts is None else 1 / len(target.contrasts)
@@ -162,20 +99,7 @@ def expected_precision(
 def expected_of(
     pools: Sequence[Pool], drawings: Sequence[Drawing], target: Target, metric: str
 ) -> pd.DataFrame:
-    """Expected standard errors of a plan, condition by condition.
-
-    Parameters
-    ----------
-    pools : sequence of Pool
-    drawings : sequence of Drawing
-    target : Target
-    metric : str
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `expected_precision`, after ``dataset, condition``.
-    """
+    """Expected standard errors of a plan, condition by condition."""
     tables = []
     for pool, drawing in zip(pools, drawings, strict=True):
         n, size = round(float(drawing.inclusion.sum())), sizes_of(pool, target, metric)
@@ -193,23 +117,7 @@ def precision_by_number(
     metric: str,
     numbers: Sequence[int],
 ) -> pd.DataFrame:
-    """Expected standard errors of plans like one, with other numbers of images.
-
-    Parameters
-    ----------
-    pools : sequence of Pool
-    drawings : sequence of Drawing
-        Of the plan, each with the share that is spread evenly.
-    target : Target
-    metric : str
-    numbers : sequence of int
-        Images of each condition; those that a pool or its strata do not allow are left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `expected_precision`, with ``dataset, condition``.
-    """
+    """Expected standard errors of plans like one, with other numbers of images."""
     tables = []
     for pool, drawing in zip(pools, drawings, strict=True):
         size = sizes_of(pool, target, metric)

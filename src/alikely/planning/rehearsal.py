@@ -42,15 +42,7 @@ NO_STRATA = np.empty(0, dtype=np.intp)
 
 
 class Found(NamedTuple):
-    """Estimates of contrasts with 95 % intervals.
-
-    Attributes
-    ----------
-    value, lower, upper : ndarray, shape (contrast,)
-    effective : ndarray, shape (contrast,)
-        Images that the variance of a weighted estimate rests on; infinite for the posterior, and
-        where nothing is open.
-    """
+    """Estimates of contrasts with 95 % intervals."""
 
     value: Floats
     lower: Floats
@@ -59,20 +51,7 @@ class Found(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """How images of a pool are drawn.
-
-    Attributes
-    ----------
-    inclusion : ndarray, shape (image,)
-    strata : Strata or None
-        Where all images of a stratum are as likely.
-    shown : ndarray of int, shape (stratum,)
-        Images of each; empty without strata.
-    classes : ndarray of int, shape (image,), or None
-        To balance draws by.
-    even : float or None
-        Share of the images that does not hang on size, where it was given.
-    """
+    """How images of a pool are drawn."""
 
     inclusion: Floats
     strata: Strata | None
@@ -101,28 +80,7 @@ def drawn_alike(
     classes: NDArray[np.intp] | None,
     rng: np.random.Generator,
 ) -> NDArray[np.intp]:
-    """Draw so many images, all as likely, spread over classes where these are given.
-
-    Parameters
-    ----------
-    images : ndarray of int
-        Positions to draw from.
-    wanted : int
-    classes : ndarray of int or None
-        Of all images.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int
-
-    Examples
-    --------
-    >>> classes = np.repeat([0, 1], 10)
-    >>> drawn = drawn_alike(np.arange(20), 4, classes, np.random.default_rng(1))
-    >>> np.bincount(classes[drawn]).tolist()
-    [2, 2]
-    """
+    """Draw so many images, all as likely, spread over classes where these are given."""
     if classes is None:
         return rng.permutation(images)[:wanted]
     if not wanted:
@@ -138,23 +96,7 @@ def _in_classes(classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[
 
 
 def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
-    """Error consistency from two shares of right answers and that of both right.
-
-    Parameters
-    ----------
-    person, machine, both : ndarray
-        In [0, 1]; broadcast.
-
-    Returns
-    -------
-    ndarray
-        NaN where it is undefined.
-
-    Examples
-    --------
-    >>> float(kappa(np.array(0.5), np.array(0.5), np.array(0.5)))
-    1.0
-    """
+    """Error consistency from two shares of right answers and that of both right."""
     scale = person + machine - 2 * person * machine
     with np.errstate(divide="ignore", invalid="ignore"):
         # A difference of shares: its rounding counts more the smaller the scale.
@@ -164,24 +106,7 @@ def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
 def true_contrasts(
     correct: NDArray[np.bool_], people: NDArray[np.bool_], contrasts: Floats
 ) -> Floats:
-    """Contrasts of error consistency with the mean person, from all images.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-    people : ndarray of bool, shape (person, image)
-    contrasts : ndarray, shape (contrast, machine)
-
-    Returns
-    -------
-    ndarray, shape (contrast,)
-
-    Examples
-    --------
-    >>> machines = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], dtype=bool)
-    >>> true_contrasts(machines, machines[:1], np.array([[1.0, -1.0]])).tolist()
-    [1.0]
-    """
+    """Contrasts of error consistency with the mean person, from all images."""
     x, r = correct.astype(float), people.astype(float)
     both = r @ x.T / x.shape[1]
     values = kappa(r.mean(axis=1)[:, None], x.mean(axis=1)[None], both)
@@ -197,27 +122,7 @@ def by_weights(
     ci_prob: float = 0.95,
     stratum: NDArray[np.intp] = NO_STRATA,
 ) -> Found:
-    """Estimate contrasts from chosen images by weighted influence.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-        Of the images shown.
-    people : ndarray of bool, shape (person, image)
-        Who all saw them.
-    inclusion : ndarray, shape (image,)
-    contrasts : ndarray, shape (contrast, machine)
-    population : {"pool", "images"}
-    ci_prob : float
-        In (0, 1).
-    stratum : ndarray of int, shape (image,)
-        Stratum of each image; empty where they were drawn by size.
-
-    Returns
-    -------
-    Found
-        Of the weighted value its bias is taken off; limits lie about it as it is.
-    """
+    """Estimate contrasts from chosen images by weighted influence."""
     used = contrasts.any(axis=0)
     x, r, c = correct[used].astype(float), people.astype(float), contrasts[:, used]
     w = 1 / inclusion
@@ -287,30 +192,7 @@ def by_strata(
     rng: np.random.Generator,
     ci_prob: float = 0.95,
 ) -> Found:
-    """Estimate contrasts of the machines that make the strata by their posterior.
-
-    Parameters
-    ----------
-    strata : Strata
-    number : ndarray of int, shape (image,)
-        Strata of the images shown.
-    held : ndarray of int, shape (stratum,)
-        Images of the pool.
-    people : ndarray of bool, shape (person, image)
-        Who all saw them.
-    contrasts : ndarray, shape (contrast, machine)
-        Of all machines; others than those of the strata have no weight.
-    n_draws : int
-    population : {"pool", "images"}
-    rng : numpy.random.Generator
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    Found
-        The mean of the posterior, and equal-tailed limits.
-    """
+    """Estimate contrasts of the machines that make the strata by their posterior."""
     share = stratum_shares(held, n_draws, population, rng)
     if len(people) == 1:
         shown = np.bincount(number, minlength=len(held))
@@ -338,32 +220,7 @@ def by_strata(
 def simulated_people(
     ease: Floats, accuracy: float, follows: float, n_people: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """People who find images as easy as machines do, more or less.
-
-    Parameters
-    ----------
-    ease : ndarray, shape (image,)
-        As from `alikely.planning.sizes.easiness`.
-    accuracy : float
-        Of each, in (0, 1).
-    follows : float
-        Correlation of what is easy for people with what is easy for machines, in [0, 1]; what
-        people share beyond is as large.
-    n_people : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of bool, shape (person, image)
-        Logits of standard deviation 1.5 over images.
-
-    Examples
-    --------
-    >>> generator = np.random.default_rng(1)
-    >>> people = simulated_people(generator.normal(size=2000), 0.8, 0.5, 2, generator)
-    >>> people.mean(axis=1).round(1).tolist()
-    [0.8, 0.8]
-    """
+    """People who find images as easy as machines do, more or less."""
     own = rng.normal(size=len(ease))
     logit = 1.5 * (follows * ease + np.sqrt(1 - follows**2) * own)
     low, high = -30.0, 30.0

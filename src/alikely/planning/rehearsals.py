@@ -37,18 +37,7 @@ FEWEST_DESIGNS = 20
 
 
 class Scene(NamedTuple):
-    """People who are known, and the plan for them.
-
-    Attributes
-    ----------
-    labels : dict
-        Condition, who they are, accuracy and so on.
-    correct : ndarray of bool, shape (machine, image)
-    people : ndarray of bool, shape (person, image)
-    contrasts : ndarray, shape (contrast, machine)
-    drawing : Drawing
-    size : ndarray, shape (image,)
-    """
+    """People who are known, and the plan for them."""
 
     labels: dict[str, Any]
     correct: NDArray[np.bool_]
@@ -69,13 +58,7 @@ def scenes(
     n_people: int,
     rng: np.random.Generator,
 ) -> Iterator[Scene]:
-    """People to try a plan on, condition by condition.
-
-    Raises
-    ------
-    ValueError
-        As `alikely.planning.stimulus_plan.StimulusPlan.simulate` does.
-    """
+    """People to try a plan on, condition by condition."""
     _check_people(human, accuracy, follows, n_people)
     for pool, drawing in zip(pools, drawings, strict=True):
         place: dict[str, Any] = {"dataset": pool.dataset, "condition": pool.condition}

@@ -17,19 +17,7 @@ __all__ = ["rows_of"]
 
 
 def rows_of(pool: Pool, drawing: Drawing, at: Any) -> pd.DataFrame:
-    """Rows of the table of a plan for some images.
-
-    Parameters
-    ----------
-    pool : Pool
-    drawing : Drawing
-    at : ndarray of int
-        Positions in the pool, in the order in which they are shown.
-
-    Returns
-    -------
-    pandas.DataFrame
-    """
+    """Rows of the table of a plan for some images."""
     frame = pd.DataFrame(
         {"dataset": pool.dataset, "condition": pool.condition, "item": pool.items[at]}
     )

@@ -47,22 +47,7 @@ CHUNK = 4_096
 
 
 def easiness(correct: NDArray[np.bool_]) -> Floats:
-    """How easy an image seems, from the machines: their share of right answers, standardised.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-
-    Returns
-    -------
-    ndarray, shape (image,)
-        Logits of shares, mean 0 and variance 1; 0 where all images are alike.
-
-    Examples
-    --------
-    >>> easiness(np.array([[1, 1, 0, 0], [1, 0, 0, 1]], dtype=bool)).round(2).tolist()
-    [1.41, 0.0, -1.41, 0.0]
-    """
+    """How easy an image seems, from the machines: their share of right answers, standardised."""
     share = correct.mean(axis=0)
     logit = np.log((share + MARGIN) / (1 + MARGIN - share))
     spread = logit.std()
@@ -73,31 +58,7 @@ def easiness(correct: NDArray[np.bool_]) -> Floats:
 def effects(
     shares: Floats, accuracy: float, consistency: float, aim: Aim = "error_consistency"
 ) -> tuple[Floats, Floats]:
-    """How an answer moves each machine's metric with a person: its influence, at a guess.
-
-    Parameters
-    ----------
-    shares : ndarray, shape (machine,)
-        Accuracies of the machines.
-    accuracy : float
-        Accuracy of the person, in (0, 1).
-    consistency : float
-        Error consistency of all pairs.
-    aim : {"error_consistency", "observed_agreement"}
-        Metric.
-
-    Returns
-    -------
-    ndarray, shape (2, machine), ndarray, shape (2, machine)
-        Constant and slope of the influence in the machine's correctness, where the person is wrong
-        (first row) and right [H74]_.
-
-    Examples
-    --------
-    >>> constant, slope = effects(np.array([0.5]), 0.5, 0.0)
-    >>> constant.ravel().tolist(), slope.ravel().tolist()
-    ([1.0, -1.0], [-2.0, 2.0])
-    """
+    """How an answer moves each machine's metric with a person: its influence, at a guess."""
     right = np.array([[0.0], [1.0]])
     p, h = np.asarray(shares)[None, :], accuracy
     chance = p * h + (1 - p) * (1 - h)
@@ -114,31 +75,7 @@ def effects(
 def sizes(
     correct: NDArray[np.bool_], contrasts: Floats | None, aim: Aim = "error_consistency"
 ) -> Floats:
-    """Root mean square of what an image's answer may move the contrasts by.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-        What is known: every machine's answer to every image of the pool.
-    contrasts : ndarray, shape (contrast, machine), optional
-        Weights of the machines' metrics with a person in what is wanted: ``[[1, -1]]`` for the
-        difference of two, ``[[1]]`` for one; None for all pairs, each against the mean.
-    aim : {"error_consistency", "observed_agreement"}
-        Metric.
-
-    Returns
-    -------
-    ndarray, shape (image,)
-        Averaged over persons of accuracies `ACCURACIES` and consistencies `CONSISTENCIES`, who
-        find images as easy as the machines do. Sampling images in proportion to it gives the least
-        variance [SSW92]_.
-
-    Examples
-    --------
-    >>> machines = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], dtype=bool)
-    >>> sizes(machines, np.array([[1.0, -1.0]]), "observed_agreement").tolist()
-    [0.0, 1.0, 1.0, 0.0]
-    """
+    """Root mean square of what an image's answer may move the contrasts by."""
     ease = easiness(correct)
     if contrasts is not None:
         # The others only say how easy an image is.
@@ -166,32 +103,7 @@ def spread_in_strata(
     number: NDArray[np.intp],
     aim: Aim = "error_consistency",
 ) -> tuple[Floats, float]:
-    """Variance of an image's influence within strata and in all, for what an estimate leaves open.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-    contrast : ndarray, shape (machine,)
-    number : ndarray of int, shape (image,)
-        Stratum of each image.
-    aim : {"error_consistency", "observed_agreement"}
-        Metric.
-
-    Returns
-    -------
-    within : ndarray, shape (stratum,)
-        Averaged over the same persons as in `sizes`.
-    overall : float
-        In the pool.
-
-    Examples
-    --------
-    >>> machines = np.array([[1, 1, 0, 0], [1, 0, 1, 0]], dtype=bool)
-    >>> cell = np.array([0, 1, 2, 3])
-    >>> within, _ = spread_in_strata(machines, np.array([1.0, -1.0]), cell, "observed_agreement")
-    >>> (within > 0).tolist()
-    [False, True, True, False]
-    """
+    """Variance of an image's influence within strata and overall."""
     ease, used = easiness(correct), contrast != 0
     x, row, shares = correct[used].astype(float), contrast[used], correct[used].mean(axis=1)
     held = np.bincount(number)
@@ -215,35 +127,7 @@ def spread_in_strata(
 def joint_error_sizes(
     correct: NDArray[np.bool_], wrong: NDArray[np.int32], contrasts: Floats
 ) -> Floats:
-    """Sizes for agreement of wrong answers: what counts are images that both got wrong.
-
-    Parameters
-    ----------
-    correct : ndarray of bool, shape (machine, image)
-        Whether machines were right.
-    wrong : ndarray of int, shape (machine, image)
-        Class said, where it is wrong.
-    contrasts : ndarray, shape (contrast, machine)
-        As in `sizes`.
-
-    Returns
-    -------
-    ndarray, shape (image,)
-        Where the machines of a contrast say the same wrong class, what a person says moves both
-        alike; people err there as often as on images that machines find as hard.
-
-    Raises
-    ------
-    ValueError
-        If a machine of a contrast makes no error: it has no wrong answers to agree with.
-
-    Examples
-    --------
-    >>> right = np.array([[1, 0, 0, 0], [1, 0, 0, 1]], dtype=bool)
-    >>> said = np.array([[-1, 2, 2, 2], [-1, 2, 1, -1]], dtype=np.int32)
-    >>> joint_error_sizes(right, said, np.array([[1.0, -1.0]]))[:2].round(3).tolist()
-    [0.0, 0.583]
-    """
+    """Sizes for agreement of wrong answers: what counts are images that both got wrong."""
     ease = easiness(correct)
     square = np.zeros(correct.shape[1])
     for accuracy in ACCURACIES:

@@ -21,21 +21,7 @@ OF_SEVERAL = "such a difference (root mean square)"
 
 
 class Target(NamedTuple):
-    """Contrasts of machines that a plan is made for.
-
-    Attributes
-    ----------
-    text : str
-        In words.
-    contrasts : ndarray, shape (contrast, machine), or None
-        Weights; None for all pairs.
-    settled : tuple of int
-        The machines, at most four, whose answers make strata; empty where there are more.
-    question : str
-        What the images are to tell, as it ends "tell as much about ...".
-    error : str
-        Whose standard error is expected, as it ends "standard error of ...".
-    """
+    """Contrasts of machines that a plan is made for."""
 
     text: str
     contrasts: Floats | None
@@ -44,17 +30,7 @@ class Target(NamedTuple):
     error: str
 
     def each(self, n_machines: int) -> Floats:
-        """Contrasts one by one.
-
-        Parameters
-        ----------
-        n_machines : int
-
-        Returns
-        -------
-        ndarray, shape (contrast, machine)
-            Of all pairs a row for each pair.
-        """
+        """Contrasts one by one."""
         if self.contrasts is not None:
             return self.contrasts
         first, second = np.triu_indices(n_machines, 1)
@@ -63,29 +39,7 @@ class Target(NamedTuple):
 
 
 def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
-    """Read what a user wants to know.
-
-    Parameters
-    ----------
-    target : str, (str, str) or sequence of (str, str)
-        As in `alikely.planning.choose_images`.
-    machines : sequence of str
-        Names that there are.
-
-    Returns
-    -------
-    Target
-
-    Raises
-    ------
-    ValueError
-        If a machine is unknown, a pair is of one machine, or all pairs are of fewer than two.
-
-    Examples
-    --------
-    >>> target_of(("a", "b"), ["a", "b", "c"]).contrasts.tolist()
-    [[1.0, -1.0, 0.0]]
-    """
+    """Read what a user wants to know."""
     eye = np.eye(len(machines))
     if isinstance(target, str):
         if target in ALL and target not in machines:

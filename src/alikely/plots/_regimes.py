@@ -230,10 +230,7 @@ def place_labels(
 
 
 def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> None:
-    """Names right of the last ranks, apart by a line at least, tied to their ranks.
-
-    Of each its rank, its name, whether it comes first where not all fit (bold), and its colour.
-    """
+    """Names right of the last ranks, apart by a line at least, tied to their ranks."""
     height = ax.get_window_extent().height / figure_of(ax).dpi * 72
     low, high = sorted(ax.get_ylim())
     step = BETWEEN * (high - low) / height

@@ -91,11 +91,7 @@ _style: ContextVar[Style] = ContextVar("style", default="screen")
 
 @contextlib.contextmanager
 def settings(values: Mapping[str, Any]) -> Iterator[None]:
-    """Settings of matplotlib for a while.
-
-    `matplotlib.rc_context` takes back all that changes meanwhile, also that the first figure of a
-    notebook makes it interactive: figures of others that follow would not be shown.
-    """
+    """Settings of matplotlib for a while."""
     kept: Any = mpl.rcParams
     before = {name: kept[name] for name in values}
     kept.update(values)
@@ -106,10 +102,7 @@ def settings(values: Mapping[str, Any]) -> Iterator[None]:
 
 
 class PlotFigure(Figure):
-    """A figure that is saved with its fonts embedded, whatever the settings.
-
-    In a column it has one legend for all panels: what is in it, its title, its height in inches.
-    """
+    """A figure that is saved with its fonts embedded, whatever the settings."""
 
     key: tuple[list[Any], str | None, float] = ([], None, 0.0)
 
@@ -197,11 +190,7 @@ def new_axes(
     tall: bool = False,
     **options: Any,
 ) -> NDArray[np.object_]:
-    """Axes (flat) of a new figure of this size in inches.
-
-    In a column there are at most so many panels side by side; pictures keep their shape, unless
-    tall: as high as they have rows.
-    """
+    """Axes (flat) of a new figure of this size in inches."""
     width, height = size
     if in_column():
         n, side = rows * columns, min(most, columns)
@@ -222,12 +211,7 @@ def new_axes(
 def rows_shown(
     n: int, top: int | None, height: float, most: int | None = None, panels: int = 1
 ) -> tuple[int, float]:
-    """How many of n rows are drawn, best first, and how high each is in inches.
-
-    All (or `most`) where it is not said; in a column, where panels stand one above the other, no
-    more than a page holds, lower by half.
-    More than that asked for is refused (`ValueError`).
-    """
+    """How many of n rows are drawn, best first, and how high each is in inches."""
     if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
         raise ValueError(f"top must be at least 1, got {top!r}")
     shown = int(min(n, top or most or n))

@@ -208,25 +208,7 @@ def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None)
 
 
 def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
-    """Position and label of an entry of a result of decision margins.
-
-    Parameters
-    ----------
-    result : Result
-        Any; one of another metric is refused.
-    pair : int or str
-        Position or label.
-
-    Returns
-    -------
-    position : int
-    label : str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no such entry, or the result is of another metric.
-    """
+    """Position and label of an entry of a result of decision margins."""
     if result.metric.counts != "margins":
         raise ValueError(
             f"this result is of {result.metric.name}; expected one of {METRIC}: call {METRIC}()"

@@ -29,27 +29,7 @@ KEPT_OUT = ("metadata", "style")
 
 
 def svg_of(draw: Callable[[], Any], label: str) -> str:
-    """Draw, and give what was drawn as SVG for a page of HTML.
-
-    Parameters
-    ----------
-    draw : callable
-        Makes a new figure and returns it, its axes or the first of them.
-    label : str
-        What the figure shows, for those who do not see it.
-
-    Returns
-    -------
-    str
-        An element ``svg`` without scripts, styles of its own and addresses elsewhere; all text is
-        escaped. Its size is that of the figure, in points.
-
-    Examples
-    --------
-    >>> text = svg_of(lambda: plt.subplots(figsize=(2, 1))[1].set_title("a <b> $x$").axes, "A <b>")
-    >>> "a &lt;b&gt; $x$" in text, 'aria-label="A &lt;b&gt;"' in text, "http" in text
-    (True, True, False)
-    """
+    """Draw, and give what was drawn as SVG for a page of HTML."""
     known = set(plt.get_fignums())
     image = io.StringIO()
     # A notebook becomes interactive when its backend is loaded: before, or `ioff` takes that back.

@@ -92,27 +92,7 @@ class Failure(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Table(Block):
-    """The first rows of a table as text, and all of them for the folded one.
-
-    Attributes
-    ----------
-    caption : str
-    heads : list of str
-    numbers : list of bool
-        Which columns are set to the right.
-    rows : list of list of str
-    n_rows : int
-        How many there are in all.
-    n_kept : int
-        How many of them the page holds.
-    rest : Markup
-        Rows that the page holds, by columns as JSON that no reader of HTML takes for markup; empty
-        where the first rows are all.
-    folded : bool
-        Whether the first rows are folded as well.
-    remarks : dict of str to int
-        What the notes of all rows say, and of how many.
-    """
+    """The first rows of a table as text, and all of them for the folded one."""
 
     caption: str
     heads: list[str]
@@ -133,15 +113,7 @@ class Table(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A part of the page that folds.
-
-    Attributes
-    ----------
-    title : str
-    blocks : list of Block
-    open : bool
-        Whether it is unfolded at first; on paper all are.
-    """
+    """A part of the page that folds."""
 
     title: str
     blocks: list[Block]
@@ -163,26 +135,7 @@ def table_of(
     rows: int = ROWS,
     folded: bool = False,
 ) -> Block:
-    """Lay a table out: bounds with what they are of, dashes for what is missing.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    caption : str
-    sort : str or sequence of str, optional
-        Columns that order the rows, as in `alikely.Result.summary`.
-    headings, leading_zero
-        As in `alikely.estimates.latex_table`.
-    rows : int
-        So many stand on the page as they are.
-    folded : bool
-        Whether these are folded as well.
-
-    Returns
-    -------
-    Table
-        A text where there is no row.
-    """
+    """Lay a table out: bounds with what they are of, dashes for what is missing."""
     if not len(frame):
         return Text(f"{caption} Nothing to show.")
     frame = ordered(frame, sort).reset_index(drop=True)
@@ -226,18 +179,7 @@ def _as_json(cells: pd.DataFrame) -> tuple[int, str]:
 
 
 def figure_of(draw: Callable[[], Any], caption: str) -> Block:
-    """Draw a figure; where that fails, say so, for the rest of the page does not hang on it.
-
-    Parameters
-    ----------
-    draw : callable
-        As `alikely.plots.vector.svg_of` takes it.
-    caption : str
-
-    Returns
-    -------
-    Figure or Failure
-    """
+    """Draw a figure; where that fails, say so, for the rest of the page does not hang on it."""
     try:
         svg = svg_of(draw, caption)
     except Exception as error:  # whatever it is, the numbers are worth having
@@ -248,19 +190,7 @@ def figure_of(draw: Callable[[], Any], caption: str) -> Block:
 
 
 def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
-    """Make parts of a section; where the analysis has none, its reason stands there.
-
-    Parameters
-    ----------
-    what : str
-        What is made.
-    make : callable
-        Makes them; `ValueError` says why there are none.
-
-    Returns
-    -------
-    list of Block
-    """
+    """Make parts of a section; where the analysis has none, its reason stands there."""
     try:
         return list(make())
     except ValueError as error:
@@ -268,23 +198,7 @@ def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
 
 
 def remarks_of(notes: pd.Series) -> dict[str, int]:
-    """What the notes of a table say, the most frequent first, and in how many rows.
-
-    Parameters
-    ----------
-    notes : pandas.Series of str
-        Of each row, its remarks parted by semicolons.
-
-    Returns
-    -------
-    dict of str to int
-        Remarks that differ in the figures in their brackets alone count as one.
-
-    Examples
-    --------
-    >>> remarks_of(pd.Series(["", "few errors", "few errors; wide (3)", "wide (4)"]))
-    {'few errors': 2, 'wide': 2}
-    """
+    """What the notes of a table say, the most frequent first, and in how many rows."""
     told = notes[notes != ""].str.split("; ").explode()
     alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
     several = told.groupby(alike).transform("nunique") > 1
@@ -294,16 +208,7 @@ def remarks_of(notes: pd.Series) -> dict[str, int]:
 
 
 def warnings_of(sections: Sequence[Section]) -> list[str]:
-    """What all tables of a page warn of, each remark where it stands first.
-
-    Parameters
-    ----------
-    sections : sequence of Section
-
-    Returns
-    -------
-    list of str
-    """
+    """What all tables of a page warn of, each remark where it stands first."""
     found: dict[str, str] = {}
     for section in sections:
         for table in section.blocks:

@@ -69,19 +69,7 @@ def _summaries(
 
 
 def data_section(results: Sequence[Tree], trials: Trials | None) -> Section:
-    """What was read, in words, by data set and by observer.
-
-    Parameters
-    ----------
-    results : sequence of Result, Benchmark, DrawnScores or MatrixResult
-        What was made of the data.
-    trials : Trials or None
-        The data, if they are at hand; else what the results keep of them.
-
-    Returns
-    -------
-    Section
-    """
+    """What was read, in words, by data set and by observer."""
     found = _summaries(results, trials)
     blocks: list[Block] = []
     if not found:

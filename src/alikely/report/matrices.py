@@ -45,18 +45,7 @@ def matrix_findings(matrix: MatrixResult) -> list[str]:
 
 
 def matrix_sections(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Section]:
-    """The pairs most and least alike, and families of those that fail alike.
-
-    Parameters
-    ----------
-    matrix : MatrixResult
-    kinds : mapping of str to str or None
-        Kind of each observer: colors the figure.
-
-    Returns
-    -------
-    list of Section
-    """
+    """The pairs most and least alike, and families of those that fail alike."""
     label = matrix.metric.label
     n_entries = matrix.estimates["estimate"].size
     heads = HEADINGS | {"estimate": label}

@@ -40,14 +40,7 @@ CEILINGS = ("Nili2014", "Fieller1954")
 
 
 class Reference(NamedTuple):
-    """An entry of the bibliography.
-
-    Attributes
-    ----------
-    key, text, doi : str
-        Name in BibTeX, what stands in a list of references, and its DOI (empty if it has none).
-    bibtex : str
-    """
+    """An entry of the bibliography."""
 
     key: str
     text: str
@@ -57,17 +50,7 @@ class Reference(NamedTuple):
 
 @cache
 def references() -> dict[str, Reference]:
-    """The bibliography that comes with the package, by key and by DOI.
-
-    Returns
-    -------
-    dict of str to Reference
-
-    Examples
-    --------
-    >>> references()["10.1037/h0031619"].text
-    'Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76.'
-    """
+    """The bibliography that comes with the package, by key and by DOI."""
     text = files("alikely.report").joinpath("page", "references.bib").read_text("utf-8")
     found: dict[str, Reference] = {}
     for entry in ENTRY.finditer(text):
@@ -91,17 +74,7 @@ def _plain(text: str) -> str:
 
 
 def cited(results: list[Tree]) -> list[Reference]:
-    """What analyses rest on, each once: the metric's sources first.
-
-    Parameters
-    ----------
-    results : list of Result, Benchmark, DrawnScores or MatrixResult
-
-    Returns
-    -------
-    list of Reference
-        A DOI that the bibliography does not know stands as it is.
-    """
+    """What analyses rest on, each once: the metric's sources first."""
     names: list[str] = []
     for result in results:
         names += result.metric.sources
@@ -142,16 +115,7 @@ def software() -> Reference:
 
 
 def methods_section(results: list[Tree]) -> Section:
-    """The paragraph with its numbers, versions, and references to copy.
-
-    Parameters
-    ----------
-    results : list of Result, Benchmark, DrawnScores or MatrixResult
-
-    Returns
-    -------
-    Section
-    """
+    """The paragraph with its numbers, versions, and references to copy."""
     blocks: list[Block] = [Text(_methods(result)) for result in results]
     blocks.append(Text(_seeds(results)))
     blocks.append(_versions(results))

@@ -68,18 +68,7 @@ def differences_of(result: Result) -> pd.DataFrame | None:
 
 
 def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
-    """Sentences of what pairs show.
-
-    Parameters
-    ----------
-    result : Result
-    apart : pandas.DataFrame or None
-        Differences of observers, unless a benchmark of the same page says them.
-
-    Returns
-    -------
-    list of str
-    """
+    """Sentences of what pairs show."""
     found = [result.sentence()]
     if apart is not None and len(apart):
         found.append(_largest(result, apart))
@@ -89,20 +78,7 @@ def pair_findings(result: Result, apart: pd.DataFrame | None) -> list[str]:
 def pair_sections(
     result: Result, kinds: Mapping[str, str] | None, apart: pd.DataFrame | None
 ) -> list[Section]:
-    """Estimates, tests against independence and differences.
-
-    Parameters
-    ----------
-    result : Result
-    kinds : mapping of str to str or None
-        Kind of each observer: orders and colors the figures.
-    apart : pandas.DataFrame or None
-        As in `pair_findings`.
-
-    Returns
-    -------
-    list of Section
-    """
+    """Estimates, tests against independence and differences."""
     label, frame = result.metric.label, result.summary(columns="all")
     sections = [Section(f"Estimates: {label}", _estimates(result, frame, kinds))]
     if tests := _tests(result, frame):

@@ -67,16 +67,7 @@ def _ranking(scores: Benchmark) -> list[str]:
 
 
 def score_sections(scores: Benchmark) -> list[Section]:
-    """Scores, ranks, differences and ceilings.
-
-    Parameters
-    ----------
-    scores : Benchmark
-
-    Returns
-    -------
-    list of Section
-    """
+    """Scores, ranks, differences and ceilings."""
     label = scores.metric.label
     sections = [Section(f"Scores against humans: {label}", _scores(scores))]
     # Of one machine there is neither.
@@ -214,16 +205,7 @@ def drawn_findings(scores: DrawnScores) -> list[str]:
 
 
 def drawn_sections(scores: DrawnScores) -> list[Section]:
-    """Scores, ranks and differences of joint draws.
-
-    Parameters
-    ----------
-    scores : DrawnScores
-
-    Returns
-    -------
-    list of Section
-    """
+    """Scores, ranks and differences of joint draws."""
     heads = {"estimate": scores.metric.label, "system": "machine", "n_entries": "entries"}
 
     def ranks() -> list[Block]:

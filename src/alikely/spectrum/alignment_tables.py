@@ -30,28 +30,7 @@ __all__ = [
 
 
 def machines_of(alignment: xr.Dataset) -> list[str]:
-    """Systems that are machines.
-
-    Parameters
-    ----------
-    alignment : xarray.Dataset
-        As from `condition_alignment`, or a selection of it.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is something else, ``human-human`` was selected away or no machine is left.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> machines_of(al.condition_alignment(al.load_example(), n_resamples=0))[:2]
-    ['model_1', 'model_2']
-    """
+    """Systems that are machines."""
     needed = {"metric", "condition", "system"}
     if not isinstance(alignment, xr.Dataset) or not needed <= set(alignment.sizes):
         raise TypeError(
@@ -65,51 +44,13 @@ def machines_of(alignment: xr.Dataset) -> list[str]:
 
 
 def took_part(alignment: xr.Dataset) -> NDArray[np.bool_]:
-    """Whether a system took part in a condition, also where its score is undefined.
-
-    Parameters
-    ----------
-    alignment : xarray.Dataset
-        As from `condition_alignment`.
-
-    Returns
-    -------
-    ndarray of bool, shape (condition, system)
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> bool(took_part(al.condition_alignment(al.load_example(), n_resamples=0)).all())
-    True
-    """
+    """Whether a system took part in a condition, also where its score is undefined."""
     there = np.isfinite(alignment["estimate"].values) | (alignment["undefined"].values > 0)
     return np.asarray(there.any(axis=0))
 
 
 def condition_groups(names: Iterable[str], labels: Groups) -> dict[str, str]:
-    """Label of each of some conditions.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Conditions, as ``dataset:condition``.
-    labels : mapping, pandas.Series or xarray.DataArray
-        Label by condition; may name more.
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `labels` is none of these, or a condition is missing in it.
-
-    Examples
-    --------
-    >>> condition_groups(["a:1"], {"a:1": "near", "a:2": "far"})
-    {'a:1': 'near'}
-    """
+    """Label of each of some conditions."""
     given, wanted = group_mapping(labels), [str(name) for name in names]
     missing = [name for name in wanted if name not in given]
     if missing:

@@ -268,10 +268,7 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
 def _counts(
     trials: Trials, kind: str, no_response: str
 ) -> tuple[list[str], NDArray[Any], NDArray[np.int64]]:
-    """Names of the conditions; right and all answers (condition, observer) of one kind.
-
-    Where items came back, sums of shares and numbers of items.
-    """
+    """Names of the conditions; right and all answers (condition, observer) of one kind."""
     items = presented(trials.data)
     data = trials.data if items is None else trials.data.isel(trial=items.first)
     names, number = condition_labels(data)

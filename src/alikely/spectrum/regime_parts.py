@@ -31,20 +31,7 @@ type Conditions = Literal["all", "representative"]
 
 
 class RegimePart(NamedTuple):
-    """One metric in one regime.
-
-    Attributes
-    ----------
-    metric, regime : str
-    machines : list of str
-    n_conditions : int
-        Conditions in which every value is defined. With none, the arrays have one of NaN.
-    value, human : ndarray, shapes (condition, machine) and (condition,)
-        Estimates between machine and humans, and among humans.
-    draws, human_draws : ndarray, shapes (replicate, condition, machine) and (replicate, condition)
-    left_out : list of str
-        Conditions in which a value is undefined.
-    """
+    """One metric in one regime."""
 
     metric: str
     regime: str
@@ -63,27 +50,7 @@ class RegimePart(NamedTuple):
 
 
 def mean_draws(draws: Floats, estimate: Floats) -> Floats:
-    """Replicates of means over conditions, some of which are undefined in some replicates.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (replicate, condition, ...)
-        Replicates; NaN where undefined.
-    estimate : ndarray, shape (condition, ...)
-        What they are replicates of.
-
-    Returns
-    -------
-    ndarray, shape (replicate, ...)
-        Mean of the estimates, plus the mean change over the conditions that the replicate
-        defines: a mean over fewer conditions without the jump to the level of those. NaN where it
-        defines none.
-
-    Examples
-    --------
-    >>> mean_draws(np.array([[0.2, 0.7], [0.3, np.nan]]), np.array([0.2, 0.6])).round(2).tolist()
-    [0.45, 0.5]
-    """
+    """Replicates of means over conditions, some of which are undefined in some replicates."""
     with np.errstate(invalid="ignore"):  # infinite ratios on both sides: undefined
         return np.asarray(estimate.mean(axis=0) + mean_of_defined(draws - estimate, axis=1))
 
@@ -91,31 +58,7 @@ def mean_draws(draws: Floats, estimate: Floats) -> Floats:
 def regime_parts(
     alignment: xr.Dataset, labels: Groups, conditions: str, delta: Deltas | None
 ) -> list[RegimePart]:
-    """Every metric and regime, with the conditions in which all is defined.
-
-    Parameters
-    ----------
-    alignment, labels, conditions, delta
-        As in `alikely.spectrum.regime_alignment`.
-
-    Returns
-    -------
-    list of RegimePart
-        Metrics outermost, regimes in order of first occurrence.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `alikely.spectrum.regime_alignment`.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=20, rng=1)
-    >>> regime = dict.fromkeys(alignment["condition"].values, "all")
-    >>> [part.n_conditions for part in regime_parts(alignment, regime, "all", None)]
-    [3, 2]
-    """
+    """Every metric and regime, with the conditions in which all is defined."""
     if conditions not in ("all", "representative"):
         raise ValueError(f"conditions must be 'all' or 'representative', got {conditions!r}")
     machines = machines_of(alignment)

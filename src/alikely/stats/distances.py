@@ -41,26 +41,7 @@ def unique_names(index: Iterable[Any], what: str) -> list[str]:
 
 
 def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
-    """Names and values of a symmetric matrix.
-
-    Parameters
-    ----------
-    distances : xarray.DataArray or pandas.DataFrame
-        Square, with the same names in the same order along both sides. The diagonal is ignored.
-
-    Returns
-    -------
-    names : list of str
-    values : ndarray of float64, shape (name, name)
-        With a diagonal of 0.
-
-    Raises
-    ------
-    TypeError
-        If the matrix carries no names.
-    ValueError
-        If it is not square, names differ or repeat, an entry is undefined or it is not symmetric.
-    """
+    """Names and values of a symmetric matrix."""
     if isinstance(distances, pd.DataFrame):
         sides = [list(distances.index), list(distances.columns)]
     elif isinstance(distances, xr.DataArray):
@@ -100,25 +81,7 @@ def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
 
 
 def group_mapping(groups: Groups) -> dict[str, str]:
-    """Groups as a plain mapping.
-
-    Parameters
-    ----------
-    groups : mapping, pandas.Series or xarray.DataArray
-        Group by name. A DataArray has one dim with names, such as an observer label of
-        `alikely.Trials.data`.
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    ValueError
-        If a name stands there twice or has no group.
-    """
+    """Groups as a plain mapping."""
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(groups, xr.DataArray):
         if groups.ndim != 1 or groups.dims[0] not in groups.coords:
@@ -142,26 +105,7 @@ def group_mapping(groups: Groups) -> dict[str, str]:
 
 
 def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArray[np.intp]:
-    """Number of the group of each of several names; all of them, and no other.
-
-    Parameters
-    ----------
-    names : list of str
-    groups : mapping, pandas.Series or xarray.DataArray
-        As in `group_mapping`.
-    what : str
-        Of what, for messages.
-
-    Returns
-    -------
-    ndarray of int, shape (name,)
-        In order of first occurrence.
-
-    Raises
-    ------
-    ValueError
-        If the names of both differ.
-    """
+    """Number of the group of each of several names; all of them, and no other."""
     given, known = group_mapping(groups), set(names)
     missing = [name for name in names if name not in given]
     if missing:
@@ -179,22 +123,7 @@ def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArra
 
 
 def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
-    """Number of the group of each name, if pairs of one group can be told from others.
-
-    Parameters
-    ----------
-    names, groups
-        As in `group_codes`.
-
-    Returns
-    -------
-    ndarray of int, shape (name,)
-
-    Raises
-    ------
-    ValueError
-        As in `group_codes`, or if there are fewer than two groups or none has two members.
-    """
+    """Number of the group of each name, if pairs of one group can be told from others."""
     codes = group_codes(names, groups)
     sizes = np.bincount(codes)
     if len(sizes) < 2:
@@ -208,17 +137,7 @@ def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
 
 
 def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Distances of the pairs of one group, and of those of two.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (name, name)
-    codes : ndarray of int, shape (name,)
-
-    Returns
-    -------
-    within, between : ndarray of float64, shape (pair,)
-    """
+    """Distances of the pairs of one group, and of those of two."""
     one, other = np.triu_indices(len(codes), k=1)
     same = codes[one] == codes[other]
     return values[one[same], other[same]], values[one[~same], other[~same]]
@@ -231,21 +150,7 @@ def shuffled_means(
     n_permutations: int,
     generator: np.random.Generator,
 ) -> Floats:
-    """Mean distance within groups when labels are shuffled within strata.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (name, name)
-        Distances.
-    codes, strata : ndarray of int, shape (name,)
-        Group and stratum.
-    n_permutations : int
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float64, shape (permutation,)
-    """
+    """Mean distance within groups when labels are shuffled within strata."""
     one, other = np.triu_indices(len(codes), k=1)
     same = codes[one] == codes[other]
     one, other = one[same], other[same]

@@ -27,19 +27,7 @@ ROUNDS = 5
 
 
 class Weighted(NamedTuple):
-    """Weighted draws of a posterior.
-
-    Attributes
-    ----------
-    values : ndarray, shape (draw, parameter)
-        Draws.
-    weights : ndarray, shape (draw,)
-        They sum to 1.
-    spare : ndarray, shape (draw,)
-        Evenly spread numbers in (0, 1) that have nothing to do with the draws.
-    efficiency : float
-        Effective share of the draws.
-    """
+    """Weighted draws of a posterior."""
 
     values: Floats
     weights: Floats
@@ -50,23 +38,7 @@ class Weighted(NamedTuple):
 def importance_draws(
     log_target: Density, centre: Floats, covariance: Floats, n_draws: int, seed: np.random.Generator
 ) -> Weighted:
-    """Draws by importance from Student's t, refitted where it does not fit [C08]_ [O98]_.
-
-    Parameters
-    ----------
-    log_target : callable
-        Log densities (draw,) of parameters (draw, parameter); minus infinity where there is none.
-    centre, covariance : ndarray
-        Of a normal approximation.
-    n_draws : int
-        A power of 2.
-    seed : numpy.random.Generator
-        Scrambles the points.
-
-    Returns
-    -------
-    Weighted
-    """
+    """Draws by importance from Student's t, refitted where it does not fit [C08]_ [O98]_."""
     n = len(centre)
     best: Weighted | None = None
     for _ in range(ROUNDS):
@@ -103,21 +75,7 @@ def _normal(log_weights: Floats) -> Floats:
 
 
 def second_derivatives(function: Density, at: Floats, reach: Floats) -> Floats:
-    """Second derivatives by differences.
-
-    Parameters
-    ----------
-    function : callable
-        Numbers (draw,) of parameters (draw, parameter).
-    at : ndarray, shape (parameter,)
-        Where.
-    reach : ndarray, shape (parameter,)
-        Half the distance of the differences.
-
-    Returns
-    -------
-    ndarray, shape (parameter, parameter)
-    """
+    """Second derivatives by differences."""
     n = len(at)
     steps = np.diag(reach)
     rows, columns = np.triu_indices(n, 1)
@@ -135,20 +93,7 @@ def second_derivatives(function: Density, at: Floats, reach: Floats) -> Floats:
 
 
 def positive(matrix: Floats, unit: Floats) -> Floats:
-    """The nearest matrix whose directions all are curved, in units in which they are alike.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (parameter, parameter)
-        Symmetric.
-    unit : ndarray, shape (parameter,)
-        Of each parameter.
-
-    Returns
-    -------
-    ndarray, shape (parameter, parameter)
-        Positive definite.
-    """
+    """The nearest matrix whose directions all are curved, in units in which they are alike."""
     values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
     values = np.maximum(values, 1e-3)
     return np.asarray((vectors * values) @ vectors.T / np.outer(unit, unit))

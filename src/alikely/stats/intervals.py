@@ -14,22 +14,7 @@ __all__ = ["defined_quantiles", "describe_draws", "interval"]
 
 
 def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> NDArray[np.float64]:
-    """Interval of the defined draws of each entry.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (draw, entry)
-        NaN draws (undefined) are left out; their share is for the caller to report.
-    ci_prob : float
-        In (0, 1).
-    ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval.
-
-    Returns
-    -------
-    ndarray, shape (entry, 2)
-        NaN where fewer than two draws are defined.
-    """
+    """Interval of the defined draws of each entry."""
     check_interval(ci_prob, ci_kind)
     compute = array_stats.eti if ci_kind == "eti" else array_stats.hdi
     bounds = np.full((draws.shape[1], 2), np.nan)
@@ -46,20 +31,7 @@ def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> ND
 def defined_quantiles(
     draws: NDArray[np.floating], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Quantiles of the defined draws of each entry, all entries at once.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (draw, entry)
-        NaN draws are left out.
-    probabilities : sequence of float
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (entry, probability)
-        NaN where no draw is defined.
-    """
+    """Quantiles of the defined draws of each entry, all entries at once."""
     ordered = np.sort(draws, axis=0)  # NaN last
     last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)[:, None]
     at = last * np.array(probabilities)
@@ -77,34 +49,7 @@ def describe_draws(
     rope: tuple[float, float] | None = None,
     estimate: float | None = None,
 ) -> dict[str, object]:
-    """Row of a table about the draws of one number.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (draw,)
-        NaN where undefined.
-    ci_prob : float
-        In (0, 1).
-    ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval.
-    rope : (float, float), optional
-        Region of practical equivalence.
-    estimate : float, optional
-        What the draws are replicates of; their median if not given.
-
-    Returns
-    -------
-    dict
-        Of the defined draws ``estimate``, ``se`` (their standard deviation), the
-        bounds, ``p_positive`` (share above 0), with a region ``rope_mass`` (share within); and
-        ``undefined_share``. With fewer than two defined draws ``estimate`` NaN and a ``note``.
-
-    Examples
-    --------
-    >>> row = describe_draws(np.array([0.1, 0.2, 0.3, np.nan]), 0.95, "eti")
-    >>> row["estimate"], row["undefined_share"]
-    (0.2, 0.25)
-    """
+    """Row of a table about the draws of one number."""
     defined = draws[~np.isnan(draws)]
     row: dict[str, object] = {"undefined_share": 1 - len(defined) / len(draws)}
     if len(defined) < 2:

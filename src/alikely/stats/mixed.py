@@ -42,22 +42,7 @@ REACH = (-15.0, 4.0)
 
 
 class PairDesign(NamedTuple):
-    """Pairs with values, and what may explain these.
-
-    Attributes
-    ----------
-    value, se : ndarray, shape (pair,)
-        Estimates and their standard errors, from 0.
-    columns : ndarray, shape (pair, predictor)
-        Predictors; the first is 1, the others are centred unless they are 0 or 1.
-    first, second : ndarray of int, shape (pair,)
-        Positions of both members.
-    groups : ndarray of int, shape (label, pair)
-        Number of the group of this label that both members are of; -1 where they are of different
-        ones. Groups of all labels are numbered together.
-    label : ndarray of int, shape (group,)
-        Which label each group belongs to.
-    """
+    """Pairs with values, and what may explain these."""
 
     value: Floats
     se: Floats
@@ -74,15 +59,7 @@ class PairDesign(NamedTuple):
 
 
 class PairPriors(NamedTuple):
-    """Priors relative to the spread of the values.
-
-    Attributes
-    ----------
-    mean, sd : ndarray, shape (predictor,)
-        Normal, of coefficients.
-    scales : ndarray, shape (2 + label,)
-        Half-normal, of the spread of members, of what is left, and of the groups of each label.
-    """
+    """Priors relative to the spread of the values."""
 
     mean: Floats
     sd: Floats
@@ -90,20 +67,7 @@ class PairPriors(NamedTuple):
 
 
 class MixedDraws(NamedTuple):
-    """Draws of a posterior.
-
-    Attributes
-    ----------
-    coefficients : ndarray, shape (draw, predictor)
-    members : ndarray, shape (draw, member)
-    groups : ndarray, shape (draw, group)
-    scales : ndarray, shape (draw, 2 + label)
-        Spread of members, of what is left, and of the groups of each label.
-    n_effective : float
-        Effective number of the points that the scales are drawn from.
-    pareto_k : float
-        Of their weights; above .7 draws of scales are not to be trusted [V24]_.
-    """
+    """Draws of a posterior."""
 
     coefficients: Floats
     members: Floats
@@ -114,26 +78,7 @@ class MixedDraws(NamedTuple):
 
 
 def pair_priors(design: PairDesign) -> PairPriors:
-    """Choose priors by the spread of the values and of the predictors.
-
-    Parameters
-    ----------
-    design : PairDesign
-
-    Returns
-    -------
-    PairPriors
-        Normal of coefficients, half-normal of spreads [G06]_.
-
-    Examples
-    --------
-    >>> columns = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> first, second, none = np.array([0, 0, 1]), np.array([1, 2, 2]), np.full((0, 3), -1)
-    >>> value = np.array([0.1, 0.2, 0.6])
-    >>> design = PairDesign(value, value / 9, columns, first, second, none, np.array([], int))
-    >>> [part.round(2).tolist() for part in pair_priors(design)]
-    [[0.3, 0.0], [0.54, 1.15], [0.22, 0.22]]
-    """
+    """Choose priors by the spread of the values and of the predictors."""
     unit = design.value.std()
     spread = design.columns.std(axis=0)
     spread[0] = 1.0
@@ -146,24 +91,7 @@ def pair_priors(design: PairDesign) -> PairPriors:
 
 
 def mixed_draws(design: PairDesign, n_draws: int, rng: np.random.Generator) -> MixedDraws:
-    """Draw from the posterior of a regression with effects of both members of a pair [BFB01]_.
-
-    Given the spreads all else is normal, and is integrated out and drawn exactly. Spreads are drawn
-    by importance.
-
-    Parameters
-    ----------
-    design : PairDesign
-        The values may not all be equal.
-    n_draws : int
-        How many.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    MixedDraws
-    """
+    """Draw from the posterior of a regression with effects of both members of a pair [BFB01]_."""
     system = _System(design)
     unit, n_scales = np.log(design.value.std()), 2 + len(design.groups)
     start = unit - np.full(n_scales, 0.7)
@@ -205,19 +133,7 @@ def mixed_draws(design: PairDesign, n_draws: int, rng: np.random.Generator) -> M
 
 
 def coefficient_weights(design: PairDesign, scales: Floats) -> Floats:
-    """Weights that values have in the coefficients, given the spreads.
-
-    Parameters
-    ----------
-    design : PairDesign
-    scales : ndarray, shape (2 + label,)
-        Spread of members, of what is left, and of the groups of each label.
-
-    Returns
-    -------
-    ndarray, shape (predictor, pair)
-        The posterior mean of the coefficients is linear in the values.
-    """
+    """Weights that values have in the coefficients, given the spreads."""
     system = _System(design)
     n_columns = design.columns.shape[1]
     root, _ = system.factor(np.log(scales))
@@ -227,11 +143,7 @@ def coefficient_weights(design: PairDesign, scales: Floats) -> Floats:
 
 
 def _spreads(x: Floats, middle: Floats) -> tuple[Floats, Floats]:
-    """Logarithms of spreads, of numbers in which their posterior is about normal.
-
-    A spread that may be 0 has a long tail in its logarithm. Here exponential ones would be
-    standard normal. Second: what densities of logarithms are to be multiplied by, as logarithms.
-    """
+    """Logarithms of spreads, of numbers in which their posterior is about normal."""
     below = special.log_ndtr(-x)
     with np.errstate(divide="ignore"):
         log_scales = middle + np.log(-below)
@@ -319,10 +231,7 @@ class _System:
 
 
 def _products(rows: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
-    """Products of the entries of each row, by their place in the lower triangle.
-
-    The normal equations are linear in the weights of rows: a matrix, times these.
-    """
+    """Products of the entries of each row, by their place in the lower triangle."""
     n_pairs, n = rows.shape
     counts = np.diff(rows.indptr)
     places: list[NDArray[np.intp]] = []

@@ -151,23 +151,7 @@ def tightest_groups(values: ArrayLike, k: int) -> list[Floats]:
 
 
 def regime_names(n_regimes: int) -> list[str]:
-    """Names of regimes from the hardest to the easiest.
-
-    Parameters
-    ----------
-    n_regimes : int
-        At least 1.
-
-    Returns
-    -------
-    list of str
-        ``extreme, far, near, reference`` for four, else ``regime 1`` (the hardest) and so on.
-
-    Examples
-    --------
-    >>> regime_names(4), regime_names(2)
-    (['extreme', 'far', 'near', 'reference'], ['regime 1', 'regime 2'])
-    """
+    """Names of regimes from the hardest to the easiest."""
     if n_regimes == 4:
         return ["extreme", "far", "near", "reference"]
     return [f"regime {i + 1}" for i in range(n_regimes)]

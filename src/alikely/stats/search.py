@@ -21,31 +21,7 @@ def smallest_number(
     slack: float,
     rounds: int = 4,
 ) -> int:
-    """Number of trials at which a gain that is known with noise reaches a goal.
-
-    A straight line through the gains around the present guess, on a scale on which they are nearly
-    straight, gives the next guess; the line smooths the noise.
-
-    Parameters
-    ----------
-    gain : callable
-        Number of trials to what grows with it; may be infinite, or NaN for nothing gained.
-    start : float
-        First guess.
-    goal : float
-        Gain to reach.
-    scale, number : callable
-        Number of trials to the scale of the line, and back.
-    slack : float
-        Noise of a gain: so far below the goal still counts as reached.
-    rounds : int
-        Lines to draw; a good first guess needs fewer.
-
-    Returns
-    -------
-    int
-        From 2 to 10 million.
-    """
+    """Number of trials at which a gain that is known with noise reaches a goal."""
     guess = float(np.clip(start, 2 * FEWEST, MOST))
     for _ in range(rounds):
         tried = np.unique(np.ceil(guess * AROUND)).astype(int).tolist()

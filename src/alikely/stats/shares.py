@@ -22,24 +22,7 @@ OPEN = "the humans' own agreement cannot be told from 0: a share of it may be an
 
 
 def shares(value: NDArray[np.floating], ceiling: NDArray[np.floating]) -> Floats:
-    """Replicates of a ratio, infinite where what it is a share of is not above 0.
-
-    Parameters
-    ----------
-    value, ceiling : ndarray
-        Of shapes that go together.
-
-    Returns
-    -------
-    ndarray
-        Beyond all finite shares, on the side of the sign of `value`, where `ceiling` is not above
-        0, as in the set of Fieller [F54]_; NaN where either is undefined.
-
-    Examples
-    --------
-    >>> shares(np.array([0.2, 0.2]), np.array([0.4, 0.0])).tolist()
-    [0.5, inf]
-    """
+    """Replicates of a ratio, infinite where what it is a share of is not above 0."""
     top, below = np.broadcast_arrays(
         np.asarray(value, dtype=np.float64), np.asarray(ceiling, dtype=np.float64)
     )
@@ -49,25 +32,7 @@ def shares(value: NDArray[np.floating], ceiling: NDArray[np.floating]) -> Floats
 
 
 def bounds(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> Floats:
-    """Interval of the defined draws, which may be infinite.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (draw, entry)
-    ci_prob : float
-        In (0, 1).
-    ci_kind : {"eti", "hdi"}
-
-    Returns
-    -------
-    ndarray, shape (entry, 2)
-        NaN with fewer than two draws.
-
-    Examples
-    --------
-    >>> bounds(np.array([[0.1], [0.2], [np.inf], [np.inf]]), 0.5, "eti").tolist()
-    [[0.1, inf]]
-    """
+    """Interval of the defined draws, which may be infinite."""
     out = np.full((draws.shape[1], 2), np.nan)
     # What is undefined in all entries at once is quicker to leave out here.
     draws = draws[~np.isnan(draws).all(axis=1)]
@@ -86,27 +51,7 @@ def bounds(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> Floa
 def share_bounds(
     draws: NDArray[np.floating], open_ended: NDArray[np.bool_], ci_prob: float, ci_kind: CiKind
 ) -> Floats:
-    """Interval of shares: the whole line where their ceiling cannot be told from 0 [F54]_.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (draw, entry)
-        As from `shares`.
-    open_ended : ndarray of bool, shape (entry,)
-        Where the interval of the ceiling is not above 0.
-    ci_prob : float
-        In (0, 1).
-    ci_kind : {"eti", "hdi"}
-
-    Returns
-    -------
-    ndarray, shape (entry, 2)
-
-    Examples
-    --------
-    >>> share_bounds(np.array([[0.1], [0.2]]), np.array([True]), 0.95, "eti").tolist()
-    [[-inf, inf]]
-    """
+    """Interval of shares: the whole line where their ceiling cannot be told from 0 [F54]_."""
     out = bounds(draws, ci_prob, ci_kind)
     out[open_ended & np.isfinite(draws).any(axis=0)] = -np.inf, np.inf
     return out

@@ -18,27 +18,7 @@ __all__ = ["mean_of_defined", "two_factor_variance", "variance_of_defined"]
 
 
 def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) -> Floats:
-    """Weighted mean of the values that are defined.
-
-    Parameters
-    ----------
-    values : array_like
-        NaN where undefined, and then without weight.
-    weights : array_like
-        At least 0; broadcast against `values`. Equal by default.
-    axis : int
-        Over which the mean is taken, of values and weights broadcast.
-
-    Returns
-    -------
-    ndarray of float64
-        Without `axis`; NaN where no value with weight is defined.
-
-    Examples
-    --------
-    >>> mean_of_defined([[0.2, np.nan], [0.4, np.nan]]).round(3).tolist()
-    [0.3, nan]
-    """
+    """Weighted mean of the values that are defined."""
     array = np.asarray(values)
     defined = ~np.isnan(array)
     weight = np.where(defined, weights, 0.0)
@@ -52,29 +32,7 @@ def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) 
 
 
 def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floats:
-    """Variance of the values that are defined.
-
-    Parameters
-    ----------
-    values : array_like
-        NaN where undefined.
-    axis : int
-        Over which the variance is taken.
-    ddof : int
-        Subtracted from the number of defined values in the divisor: 1 for the variance of what
-        they were drawn from, 0 for their own.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape of `values` without `axis`; NaN where no more than `ddof` values are defined
-        or one of them is infinite.
-
-    Examples
-    --------
-    >>> variance_of_defined([[1.0, 1.0], [3.0, np.nan], [np.nan, np.nan]]).tolist()
-    [2.0, nan]
-    """
+    """Variance of the values that are defined."""
     array = np.asarray(values)
     defined = ~np.isnan(array)
     centre = np.expand_dims(mean_of_defined(array, axis=axis), axis)

@@ -151,10 +151,7 @@ def _machines(
     size: tuple[int, int],
     rng: np.random.Generator,
 ) -> Values:
-    """Answers of machines; they share no more than these counts, which is all the model knows.
-
-    `again` draws so many probabilities of a human to be right, of trials that k humans got right.
-    """
+    """Answers of machines; they share no more than these counts, which is all the model knows."""
     layout = cohort_layout(_cohort_counts(*size))
     condition = layout["condition_of_entry"][layout["entry_of_row"]]
     number = layout["stratum_of_row"] % (N_HUMANS + 1)

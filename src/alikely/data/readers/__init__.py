@@ -17,17 +17,7 @@ __all__ = ["Choice", "Log", "Reader", "readers"]
 
 @cache
 def readers() -> dict[str, Reader]:
-    """Readers by name.
-
-    Returns
-    -------
-    dict of str to Reader
-
-    Examples
-    --------
-    >>> readers()["lm-eval"].title
-    'samples of lm-evaluation-harness'
-    """
+    """Readers by name."""
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     found = [importlib.import_module(f"{__name__}.{name}").READER for name in names]
     return {reader.name: reader for reader in found}

@@ -44,10 +44,7 @@ class Choice(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Tables of a log, where each comes from, roles of their columns, and what was guessed.
-
-    `options` has a row for each observer, trial and option, with its ``logit``, where a log has it.
-    """
+    """Tables of a log, where each comes from, roles of their columns, and what was guessed."""
 
     tables: list[Any]
     names: list[str]
@@ -67,15 +64,7 @@ class Reader(NamedTuple):
 
 
 def chosen(what: str, keyword: str, asked: str | None, there: Iterable[str], place: str) -> str:
-    """Choose one of several by name; the only one needs no choice.
-
-    What was `asked` for may be several, parted by commas, for files that have one or the other.
-
-    Raises
-    ------
-    ValueError
-        If there is none, there are several and none was asked for, or not the one asked for.
-    """
+    """Choose one of several by name; the only one needs no choice."""
     names = list(dict.fromkeys(there))
     if asked is not None:
         found = [name for name in asked.split(",") if name in names]
@@ -96,13 +85,7 @@ def chosen(what: str, keyword: str, asked: str | None, there: Iterable[str], pla
 
 
 def field(record: Any, *path: str | int, place: str) -> Any:
-    """Look up a nested field.
-
-    Raises
-    ------
-    ValueError
-        If it is not there: the log is of a version that this reader does not know.
-    """
+    """Look up a nested field."""
     here = record
     for step in path:
         try:
@@ -117,13 +100,7 @@ def field(record: Any, *path: str | int, place: str) -> Any:
 
 
 def label(record: Any, *path: str | int, place: str) -> str:
-    """Look up a nested field that names something: a model, a task, an item.
-
-    Raises
-    ------
-    ValueError
-        If it is not there or says nothing.
-    """
+    """Look up a nested field that names something: a model, a task, an item."""
     found = field(record, *path, place=place)
     if found is None or found == "":
         raise ValueError(f"{place} has nothing in its field {'.'.join(map(str, path))!r}")
@@ -143,13 +120,7 @@ def note_unread(files: Iterable[File], known: Iterable[File], notes: list[str]) 
 
 
 def objects(file: File, notes: list[str]) -> list[dict[str, Any]]:
-    """Entries of a JSON file, each with named fields.
-
-    Raises
-    ------
-    ValueError
-        If one has none.
-    """
+    """Entries of a JSON file, each with named fields."""
     found = file.records(notes)
     bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
     if bad is not None:
@@ -167,13 +138,7 @@ class Questions:
         self._seen: dict[tuple[str, ...], tuple[Any, str]] = {}
 
     def check(self, item: tuple[str, ...], mark: Any, place: str) -> None:
-        """Refuse an item whose mark (a hash or the text of the question) was another before.
-
-        Raises
-        ------
-        ValueError
-            Naming both files.
-        """
+        """Refuse an item whose mark (a hash or the text of the question) was another before."""
         if not mark:
             return
         before, where = self._seen.setdefault(item, (mark, place))
@@ -191,13 +156,7 @@ def option(text: Any) -> str | None:
 
 
 def right(value: Any, place: str) -> int:
-    """Correctness that is 0 or 1, of a number or a truth value.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-    """
+    """Correctness that is 0 or 1, of a number or a truth value."""
     if not isinstance(value, bool | int | float) or value not in (0, 1):
         raise ValueError(
             f"{place} is {value!r}, neither 0 nor 1: not a score of right and wrong; choose another"
@@ -219,12 +178,7 @@ def largest(values: Sequence[float]) -> str:
 
 
 def log_of_rows(rows: Sequence[Mapping[str, Any]], what: str, notes: list[str]) -> Log:
-    """One table of rows with ``observer, item`` and more, by answers if all have them.
-
-    Rows have ``correct`` (1, 0, None), and ``truth`` and ``response`` where answers are one of a
-    few options; then ``logits`` may hold the log likelihoods of these. Where some row lacks an
-    answer, or they contradict ``correct``, correctness is all.
-    """
+    """One table of rows with ``observer, item`` and more, by answers if all have them."""
     if not rows:
         raise ValueError(f"no sample was found in {what}; are the files of another format?")
     table = pd.DataFrame(list(rows))

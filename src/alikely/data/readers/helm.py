@@ -165,10 +165,7 @@ def _requests(run: dict[str, File], method: str) -> dict[tuple[Any, ...], list[d
 def _logits(
     requests: Sequence[dict[str, Any]], response: str | None, top: float | None
 ) -> dict[str, Any]:
-    """Log likelihoods of options as HELM compares them; nothing where they are not all there.
-
-    `top` is the largest probability that HELM itself found, of options asked for apart.
-    """
+    """Log likelihoods of options as HELM compares them; nothing where they are not all there."""
     if not requests:
         return {}
     apart = requests[0].get("reference_index") is not None

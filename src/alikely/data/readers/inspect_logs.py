@@ -181,10 +181,7 @@ def _right(value: Any, where: str) -> int | None:
 
 
 def _logits(sample: dict[str, Any], answer: str | None) -> list[float] | None:
-    """Log probabilities of the letters of all options, where the answer's letter was written.
-
-    They are there if the run asked for them, and if all letters were among the likeliest.
-    """
+    """Log probabilities of the letters of all options, where the answer's letter was written."""
     letters = [chr(ord("A") + i) for i in range(len(sample.get("choices") or ()))]
     written = ((sample.get("output") or {}).get("choices") or [{}])[0].get("logprobs") or {}
     for token in reversed(written.get("content") or []):

@@ -82,11 +82,7 @@ def normalise_condition(label: str | None) -> str:
 
 
 def image_name(name: str) -> str:
-    """Name of the image itself: a prefix with trial, subject and condition comes off.
-
-    ``0001_cl_s01_cr_oven_40_n04111531_14126.png`` is ``n04111531_14126``; ``airplane10.png`` is
-    ``airplane10``.
-    """
+    """Name of the image itself: a prefix with trial, subject and condition comes off."""
     stem = name.rsplit(".", 1)[0]
     return stem.split("_", 6)[6] if TRIAL_PREFIX.match(stem) else stem
 
