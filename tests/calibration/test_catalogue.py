@@ -78,6 +78,8 @@ def test_names_and_files_that_a_card_speaks_of_exist(name: str) -> None:
     for dotted in set(re.findall(r"\b(?:alikely|al)((?:\.[A-Za-z_]\w*)+)", text)):
         spoken: Any = al
         for part in dotted[1:].split("."):
+            # Whether another test has imported a private module makes no difference.
+            assert part in dir(spoken), dotted
             spoken = getattr(spoken, part)
     for file in set(re.findall(r"\bsrc/[\w/.]*\w", text)):
         assert (ROOT / file).exists(), file
