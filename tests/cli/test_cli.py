@@ -30,9 +30,7 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert "24 pairs, 72 estimates; 0 with an undefined estimate." in printed
-    assert (
-        "! an observer never errs (or always): only the posterior has a spread (8 rows)" in printed
-    )
+    assert "only the posterior" not in printed
     assert f"Written to {folder}" in printed
     frame = pd.read_csv(folder / "error_consistency.csv", dtype={"note": str})
     expected = al.error_consistency(al.load_example(), "human-model", rng=1).summary()

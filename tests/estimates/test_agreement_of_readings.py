@@ -150,15 +150,19 @@ def test_what_cannot_be_trusted_says_so() -> None:
     assert (one["estimate"][0], one["note"][0].split("; ")[0]) == (
         0, "observer_1: one class only",
     )  # fmt: skip
-    alike = al.agreement(al.Trials.from_arrays([truth, truth], truth), "gwet_ac1", **FEW).summary()
+    same = al.agreement(al.Trials.from_arrays([truth, truth], truth), "gwet_ac1", **FEW)
+    alike = same.summary()
     assert alike["estimate"][0] == 1
-    assert "items have no spread: only the posterior has one" in alike["note"][0]
+    assert "spread" not in alike["note"][0]
+    every = same.summary(intervals="all")["note"][0]
+    assert "items have no spread: only the posterior has one" in every
     assert "EC: both observers always right" in alike["note"][0]
     assert alike["posterior_eti95_lb"][0] < 0.99
     single = al.agreement(al.Trials.from_arrays([["a"] * 30] * 2, ["a"] * 30), **FEW).summary()
     assert single["note"][0].startswith("all readings are of one class")
-    few = al.agreement(al.Trials.from_arrays([truth[:9], truth[1:10]], truth[:9]), **FEW).summary()
-    assert few["note"][0].startswith("few items")
+    few = al.agreement(al.Trials.from_arrays([truth[:9], truth[1:10]], truth[:9]), **FEW)
+    assert few.summary(intervals=["analytic"])["note"][0].startswith("few items")
+    assert "few items" not in few.summary()["note"][0]
 
 
 @pytest.mark.parametrize("readers", ["pairs", "all"])

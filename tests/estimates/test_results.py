@@ -97,7 +97,7 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
 
 
 def test_notes_warn_of_few_errors(result: al.Result) -> None:
-    summary = result.summary()
+    summary = result.summary(intervals=["analytic"])
     errors = (1 - summary[["accuracy_a", "accuracy_b"]]).mul(summary["n_trials"], axis=0).round()
     few = errors.min(axis=1) < 10
     assert (summary["note"].str.len() > 0)[few].all()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.estimates.remarks import scarcity
 from alikely.metrics.metric import metrics
 
 LIGHT: dict[str, Any] = {"n_resamples": 60, "n_draws": 60, "rng": 1}
@@ -74,6 +75,40 @@ def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
         lower, upper = _bounds(frame)
         assert not (lower < -1).any()
         assert not (upper > 1).any()
+
+
+def test_bounds_of_conditions_stay_within_the_range() -> None:
+    """Three humans with one to three errors: bounds of MA reached 2.2."""
+    trials = _near_ceiling(2)
+    kinds = np.array(["human", "human", "human", "model"], dtype=object)
+    trials = al.Trials(trials.data.assign_coords(kind=("observer", kinds)))
+    alignment = al.condition_alignment(trials, n_resamples=0)
+    # The order of metrics changes nothing.
+    for chosen in (alignment, alignment.isel(metric=[1, 0])):
+        frame = al.spectrum.alignment_table(chosen, ci_prob=0.999)
+        lower, upper = (frame[f"analytic_ci99.9_{end}"] for end in ("lb", "ub"))
+        assert lower.min() == -1
+        assert upper.max() == 1
+
+
+@pytest.mark.parametrize("name", ["error_consistency", "MA", "gwet_ac1"])
+def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
+    """A table with the posterior interval alone said "trust the posterior only"."""
+    trials = _near_ceiling(2) if name == "gwet_ac1" else al.load_example()
+    result = al.compare(trials, name, "human-human" if name == "MA" else "all", **LIGHT)
+    for shown, noted in (
+        (None, False), (["posterior"], False), ("all", True), (["analytic"], True),
+        (["bootstrap"], True), (["analytic", "posterior"], True),
+    ):  # fmt: skip
+        notes = result.summary(intervals=shown)["note"]
+        assert notes.str.contains("trust the posterior|only the posterior").any() == noted, shown
+
+
+def test_notes_on_biased_estimates_remain(similarity: al.Result) -> None:
+    """Few errors bias the divergence itself, whatever interval is shown."""
+    known = {"n_errors_a": np.array([3]), "n_errors_b": np.array([5])}
+    note = scarcity(similarity.metric, known, np.array([0.1]), np.array([True]), ["posterior"])
+    assert note.tolist() == ["few errors: mostly smoothing; see expected_divergence"]
 
 
 def test_margins_have_an_interval_for_each_quantity() -> None:

@@ -67,8 +67,7 @@ def test_all_readers_are_named_once() -> None:
 def test_a_standard_error_of_0_has_its_true_reason(n_errors: int, other: str, reason: str) -> None:
     right = np.arange(60) >= n_errors
     second = {"same": right, "never": np.ones(60, bool), "opposite": ~right}[other]
-    summary = al.error_consistency(
-        al.Trials.from_correct([right, second]), n_null=0, **NONE
-    ).summary()
+    result = al.error_consistency(al.Trials.from_correct([right, second]), n_null=0, **NONE)
+    summary = result.summary(intervals=["analytic"])
     assert summary["se"].item() == 0
     assert reason in summary["note"].item()

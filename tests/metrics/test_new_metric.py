@@ -65,7 +65,7 @@ def test_it_is_one_short_file() -> None:
 
 
 def test_summary(result: al.Result) -> None:
-    frame = result.summary()
+    frame = result.summary(intervals="all")
     cells = result.table["cells"].values
     for row, counts in zip(frame.itertuples(), cells, strict=True):
         a, b = (np.repeat(right, counts) for right in ([1, 1, 0, 0], [1, 0, 1, 0]))

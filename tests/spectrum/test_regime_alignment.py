@@ -79,6 +79,8 @@ def made(
         },
         coords={
             "metric": [EC],
+            "metric_min": ("metric", [-1.0]),
+            "metric_max": ("metric", [1.0]),
             "condition": np.array(names, object),
             "system": np.array([f"m{s}" for s in range(k - 1)] + [HUMANS], object),
             "dataset": ("condition", np.array([name[:2] for name in names], object)),

@@ -75,9 +75,9 @@ def rows_of(
         )
     valid = [name for name in limits if name not in metric.unreliable]
     first = next((name for name in metric.recommended if name in valid), "")
-    for school in chosen_methods(intervals, ("analytic", "posterior"), valid, first):
-        if school not in limits:
-            continue
+    methods = chosen_methods(intervals, ("analytic", "posterior"), valid, first)
+    methods = tuple(name for name in methods if name in limits)
+    for school in methods:
         bounds = limits[school]
         kind = "ci" if school == "analytic" else "eti"
         for name, bound in zip(bound_names(school, kind, prob), bounds.T, strict=True):
@@ -92,17 +92,15 @@ def rows_of(
     if intervals != "all" and columns != "all":
         hidden = {*metric.requested, *(("log10_p",) if "p_adjusted" in frame else ())}
         frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
-    defined = np.isfinite(value)
+    defined, n_trials = np.isfinite(value), frame["n_trials"].to_numpy()
     bounds = limits.get("posterior", np.zeros((len(flat), 2)))
     frame["note"] = joined(
         [
             np.where(defined, "", _reasons(estimates, metric, counts, flat)),
-            scarcity(
-                metric, {"cells": counts, "n_trials": frame["n_trials"].to_numpy()}, se, defined
-            ),
-            cautions(metric, counts, defined),
+            scarcity(metric, {"cells": counts, "n_trials": n_trials}, se, defined, methods),
+            cautions(metric, counts, defined, methods),
             wide(bounds[:, 1] - bounds[:, 0]),
-            _left_out(estimates, flat, frame["n_trials"].to_numpy()),
+            _left_out(estimates, flat, n_trials),
             result.missing_notes(frame),
         ]
     )

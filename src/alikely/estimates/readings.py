@@ -47,7 +47,6 @@ SENTENCE = (
     "agreement counts right answers too; error consistency (EC) asks whether errors fall on the "
     "same items, given how often each reader errs"
 )
-STILL = "items have no spread: only the posterior has one"
 # Label of an entry of all readers: they are compared with one another.
 ALL = "all readers"
 
@@ -371,9 +370,6 @@ def _beside(
     known = {"error_consistency": of_errors, "n_missing": missing, "n_rare": rare}
     if together:
         known["n_readers"] = table["readers"].values.sum(axis=1)
-    # Squares of rounding errors are nothing.
-    still = (estimates["se"].values < 1e-12) & (estimates["undefined"].values == "")
-    remarks = np.where(still, [f"{r}; {STILL}".removeprefix("; ") for r in remarks], remarks)
     return Found({name: ("pair", values) for name, values in (known | {"remark": remarks}).items()})
 
 

@@ -261,7 +261,7 @@ class Result(Tree):
         hidden = {name for name in self.metric.unreliable if name not in named}
         if not every:
             hidden |= {*self.metric.requested, *[name for name in TESTS if name in tests][1:]}
-        frame["note"] = self._notes(frame, width, few, [*methods, *named])
+        frame["note"] = self._notes(frame, width, few, methods, named)
         frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
         return given_as(ordered(frame, sort), as_)
 
@@ -416,14 +416,19 @@ class Result(Tree):
         )
 
     def _notes(
-        self, frame: pd.DataFrame, width: Floats | None, few: str, shown: Sequence[str]
+        self,
+        frame: pd.DataFrame,
+        width: Floats | None,
+        few: str,
+        methods: Sequence[str],
+        columns: Sequence[str],
     ) -> list[str]:
         estimates = self.estimates
         undefined = estimates["undefined"].values.astype(object)
         defined = undefined == ""
-        remarks = [undefined, self._scarcity(frame, defined)]
+        remarks = [undefined, self._scarcity(frame, defined, methods)]
         if "cells" in self.table:
-            remarks.append(cautions(self.metric, self.table["cells"].values, defined))
+            remarks.append(cautions(self.metric, self.table["cells"].values, defined, methods))
         if "remark" in estimates:
             remarks.append(estimates["remark"].values)
         if width is not None:
@@ -439,7 +444,7 @@ class Result(Tree):
             there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
             remarks.append(np.where(there, NUMBERED, "").astype(object))
         for name, reason in self.metric.unreliable.items():
-            if name in shown:
+            if name in (*methods, *columns):
                 remarks.append(np.full(len(frame), reason, dtype=object))
         # What leaves no estimate often leaves no posterior either: once is enough.
         return joined(remarks)
@@ -488,12 +493,14 @@ class Result(Tree):
             return AS_TRIALS
         return ONE_ANSWER if repeats == "crossed" and self.metric.draws == "rows" else ""
 
-    def _scarcity(self, frame: pd.DataFrame, defined: NDArray[np.bool_]) -> NDArray[Any]:
+    def _scarcity(
+        self, frame: pd.DataFrame, defined: NDArray[np.bool_], methods: Sequence[str]
+    ) -> NDArray[Any]:
         """Which entries rest on too little for the analytic interval and the bootstrap."""
         known = {str(name): frame[name].to_numpy() for name in frame}
         if "cells" in self.table:
             known["cells"] = self.table["cells"].values
-        return scarcity(self.metric, known, frame["se"].to_numpy(), defined)
+        return scarcity(self.metric, known, frame["se"].to_numpy(), defined, methods)
 
     def __repr__(self) -> str:
         n_pairs = self.table.sizes["pair"]

@@ -33,7 +33,7 @@ from alikely._base.arrays import Floats
 from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
-from alikely.metrics.trust import Trust
+from alikely.metrics.trust import Trust, items_without_spread
 
 __all__ = [
     "BRENNAN_PREDIGER",
@@ -230,7 +230,7 @@ RARE = Trust(
     lambda known: np.minimum(known["n_trials"] / 2, known.get("n_rare", np.inf)),
     10,
     "few items, or few outside the most frequent class: intervals may be too narrow",
-    "few items, or few outside the most frequent class: trust the posterior only",
+    items_without_spread,
 )
 
 

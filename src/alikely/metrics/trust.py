@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TRUST", "Trust"]
+__all__ = ["TRUST", "Trust", "items_without_spread"]
 
 
 class Trust(NamedTuple):
     """When the analytic interval and the bootstrap rest on too little.
+
+    Tables that show the posterior interval alone do not have these notes.
 
     Attributes
     ----------
@@ -29,6 +31,8 @@ class Trust(NamedTuple):
     pooled : (float, str)
         Means over many pairs fall short, too, where the number that decides is on average below
         the first, infinite if always; the second is what to tell then. Never if 0.
+    biased : bool
+        Whether the estimate, too, rests on too little: its tables always have the notes.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
@@ -36,6 +40,7 @@ class Trust(NamedTuple):
     seldom: str
     alone: str | Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]
     pooled: tuple[float, str] = (0, "")
+    biased: bool = False
 
 
 def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -55,6 +60,12 @@ def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     ]
     told = np.select([is_so for is_so, _ in reasons], [text for _, text in reasons], "no spread")
     return np.array([f"{text}: only the posterior has a spread" for text in told], dtype=object)
+
+
+def items_without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Why the standard error of a coefficient of agreement is 0."""
+    text = "items have no spread: only the posterior has one"
+    return np.full(len(known["n_trials"]), text, dtype=object)
 
 
 FEW = "few errors: trust the posterior only"
@@ -78,13 +89,14 @@ TRUST: Mapping[str, Trust] = {
         10,
         "few errors: mostly smoothing; see expected_divergence",
         "fewer than 2 errors: only the posterior has a spread",
+        biased=True,
     ),
     "margins": Trust(lambda known: known["n_trials"], 20, "few items", "few items"),
     "readings": Trust(
         lambda known: known["n_trials"],
         20,
         "few items: trust the posterior only",
-        "few items: trust the posterior only",
+        items_without_spread,
     ),
     "options": Trust(
         _rarest_answers,

@@ -99,8 +99,9 @@ def condition_alignment(
         something added to the cells of each pair (as in `alikely.benchmark_scores`),
         ``undefined`` (undefined entries left out of the mean) and, with a dim ``resample``,
         ``replicates`` (float32). NaN for a machine that took no part in a condition, and where
-        every entry is undefined. Coords ``dataset, level, n_humans, n_images`` (condition) and the
-        observer labels (system). Attributes ``models, humans, no_response, missing_note, seed``.
+        every entry is undefined. Coords ``metric_min, metric_max`` (range of each metric),
+        ``dataset, level, n_humans, n_images`` (condition) and the observer labels (system).
+        Attributes ``models, humans, no_response, missing_note, seed``.
 
     Raises
     ------
@@ -159,6 +160,8 @@ def condition_alignment(
         found.append(_of_metric(table, metric, own, value, images, people))
     coords = {
         "metric": [metric.name for metric in chosen],
+        "metric_min": ("metric", [float(metric.bounds[0]) for metric in chosen]),
+        "metric_max": ("metric", [float(metric.bounds[1]) for metric in chosen]),
         "condition": np.array(names, dtype=object),
         "system": np.array([*layout.machines, HUMANS], dtype=object),
         "dataset": ("condition", np.array([n.split(":", 1)[0] for n in names], dtype=object)),

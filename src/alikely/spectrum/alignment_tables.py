@@ -120,8 +120,9 @@ def alignment_table(
             value, draws = part["estimate"].values, part["replicates"].values.astype(np.float64)
             limits = bounds(draws, ci_prob, ci_kind)
             student = student_bounds(
-                part["centre"].values, part["se"].values ** 2, part["df"].values, ci_prob
-            )
+                part["centre"].values, part["se"].values ** 2, part["df"].values, ci_prob,
+                (float(part["metric_min"]), float(part["metric_max"])),
+            )  # fmt: skip
             ceiling, reach = value[human], bool(limits[human, 0] <= 0)
             ratio_draws = shares(draws, draws[:, [human]])
             ratio_limits = share_bounds(ratio_draws, np.full(len(systems), reach), ci_prob, ci_kind)
