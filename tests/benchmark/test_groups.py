@@ -81,7 +81,7 @@ def test_coverage_of_within_minus_between(
     for seed in range(n_sets):
         options = {"n_resamples": 500, "n_draws": 500, "n_null": 0, "bayes_factor": False}
         trials = families(np.random.default_rng([1, seed]))
-        table = group_scores(trials, "family", rng=seed, **options).groups
+        table = group_scores(trials, "family", intervals="all", rng=seed, **options).groups
         own = table[(table["statement"] == "within - between") & (table["group"] == "all groups")]
         for _, row in own.iterrows():
             hits[row["school"]].append(row["eti95_lb"] <= truth <= row["eti95_ub"])

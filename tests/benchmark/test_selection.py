@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.selection import is_plug_in
+from alikely.cli import main
+from alikely.report.scores import score_findings, score_sections
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +75,19 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     assert apart["note"].str.startswith("no valid interval").all()
     assert np.isnan(scores.contrast("model_1", "model_2")["eti95_lb"].iloc[0])
     assert " CI " not in scores.sentence()
+    # Ranks and tests are there for those who call them, with the reason.
+    reason = "few errors of a class bias the estimate"
+    assert scores.ranks(rng=1)["note"].str.contains(reason).all()
+    assert reason in scores.equality().note
+    assert f"Caution: no valid interval: {reason}" in str(scores.verdict("model_1", "model_2"))
+    both = ["error_similarity", "error_consistency"]
+    ranked = al.benchmark.rank_by_metric(trials, metrics=both, rng=1).set_index("metric")["note"]
+    assert ranked["error_similarity"].str.contains(reason).all()
+    assert not ranked["error_consistency"].str.contains(reason).any()
+    assert scores.sentence() in score_findings(scores)
+    page = repr(score_sections(scores))
+    assert f"No ranks: no valid interval: {reason}" in page
+    assert "tied with the top" not in page
     named = scores.summary(intervals=["analytic"])
     assert methods(named) == ["analytic"]
     assert named["note"].str.contains("few errors of a class").all()
@@ -78,6 +95,17 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     wide = scores.summary("humans", intervals=["analytic"], ci_prob=1 - 1e-9)
     ends = wide.filter(regex="^analytic_").to_numpy()
     assert (ends.min(), ends.max()) == (0, 1)
+
+
+def test_the_command_line_ranks_only_by_valid_intervals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trials.csv"
+    al.load_example().select(condition=["blur", "noise"]).to_table().to_csv(path, index=False)
+    for metric, ranked in (("error_similarity", False), ("error_consistency", True)):
+        assert main(["benchmark", str(path), "--metric", metric, "--draws", "0"]) == 0
+        head = capsys.readouterr().out.splitlines()
+        assert any("rank" in line for line in head[:6]) == ranked
 
 
 @settings(deadline=None, max_examples=40)

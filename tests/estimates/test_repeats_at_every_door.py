@@ -292,7 +292,9 @@ def test_posterior_of_means_of_error_similarity(door: str) -> None:
             table = al.benchmark_scores(trials, metric=SIMILARITY, **few).summary("images")
             ends = table[["posterior_eti95_lb", "posterior_eti95_ub"]]
         elif door == "groups":
-            table = al.benchmark.group_scores(trials, "family", SIMILARITY, **few).groups
+            table = al.benchmark.group_scores(
+                trials, "family", SIMILARITY, intervals=["posterior"], **few
+            ).groups
             table = table[(table["school"] == "posterior") & (table["n_pairs"] > 1)]
             ends = table[["eti95_lb", "eti95_ub"]]
         else:

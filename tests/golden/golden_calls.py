@@ -595,7 +595,7 @@ def scores_of_margins(rng: int) -> pd.DataFrame:
 
 @golden("benchmark.group_scores")
 def group_scores(rng: int) -> pd.DataFrame:
-    found = al.benchmark.group_scores(data.study(), "kind", rng=rng, **DRAWS)
+    found = al.benchmark.group_scores(data.study(), "kind", intervals="all", rng=rng, **DRAWS)
     return stacked(groups=found.groups, observers=found.observers)
 
 

@@ -26,8 +26,8 @@ from alikely.benchmark.selection import (
     SOURCES,
     absent_posterior,
     differences_shown,
-    is_plug_in,
     methods_shown,
+    not_valid,
 )
 from alikely.benchmark.spoken import HUMAN, in_kinds
 from alikely.benchmark.tables import SCHEMA, Population, School, ceiling_table, level_table, one_of
@@ -283,8 +283,7 @@ class Benchmark(Tree):
         """What notebooks show: the humans' score and the first machines', with intervals."""
         prob, kind = self.interval_options(None, None)
         methods = methods_shown(self, "crossed", None)
-        frame = self.summary(intervals=methods)
-        return notebook_of(self, frame, methods[0] if methods else "", kind, prob)
+        return notebook_of(self, self.summary(intervals=methods), (*methods, "")[0], kind, prob)
 
     def __repr__(self) -> str:
         n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
@@ -388,7 +387,7 @@ class Benchmark(Tree):
             If an option is unknown or out of range, or fewer than two machines have a score.
         """
         table, _ = self._compared(None, population, level, ci_prob)
-        return differences_shown(table, intervals, columns, valid=not is_plug_in(self.metric))
+        return differences_shown(table, intervals, columns, valid=not not_valid(self.metric))
 
     def group_differences(
         self,
@@ -420,7 +419,7 @@ class Benchmark(Tree):
             If a label or machine is unknown, there are fewer than two groups, or as `differences`.
         """
         table, _ = self._compared(groups, population, level, ci_prob)
-        return differences_shown(table, intervals, columns, valid=not is_plug_in(self.metric))
+        return differences_shown(table, intervals, columns, valid=not not_valid(self.metric))
 
     def equality(
         self,
@@ -446,7 +445,8 @@ class Benchmark(Tree):
         ValueError
             As in `differences` and `group_differences`, or if all answers are identical.
         """
-        return equality_of(self._compared(groups, population, level, None)[0])
+        table, _ = self._compared(groups, population, level, None)
+        return equality_of(table, not_valid(self.metric))
 
     def verdict(
         self,
@@ -488,7 +488,7 @@ class Benchmark(Tree):
         return verdict_of(
             table, first, second,
             metric=self.metric.label, level=level, population=population, ci_prob=prob,
-            humans=self.humans,
+            humans=self.humans, note=not_valid(self.metric),
         )  # fmt: skip
 
     def _compared(
@@ -577,7 +577,7 @@ class Benchmark(Tree):
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.rank_sets`.
+            As returned by `alikely.benchmark.rank_sets`; ``note`` if no set is valid.
 
         Raises
         ------
@@ -592,9 +592,9 @@ class Benchmark(Tree):
         contrasts.machine_scores(self, population, OVERALL)  # or the reason why there are none
         machines = only(parts, range(len(models)))
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
-        matrix = joint_covariance(machines, population)
         contrasts.require_differences(models, machines, population)
-        deviates = normal_deviates(machines, population)
-        return ranking.rank_sets(
-            estimates, matrix, models, ci_prob=prob, deviates=deviates, rng=rng
-        )
+        ranks = ranking.rank_sets(
+            estimates, joint_covariance(machines, population), models, ci_prob=prob, rng=rng,
+            deviates=normal_deviates(machines, population),
+        )  # fmt: skip
+        return ranks.assign(note=reason) if (reason := not_valid(self.metric)) else ranks

@@ -19,6 +19,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.scores import benchmark_scores
+from alikely.benchmark.selection import not_valid
 from alikely.benchmark.tables import ACCURACIES
 from alikely.data.trials import Trials
 from alikely.metrics import Metric, get_metric
@@ -96,7 +97,8 @@ def rank_by_metric(
     table = pd.concat(frames, ignore_index=True)
     labels = {metric.name: metric.label for metric in chosen}
     notes = {system: _apart(own, labels) for system, own in table.groupby("system", sort=False)}
-    return table.assign(note=table["system"].map(notes))
+    rows = zip(table["note"], table["system"].map(notes), strict=True)
+    return table.assign(note=["; ".join(filter(None, parts)) for parts in rows])
 
 
 def _ranked(scores: Benchmark, population: Population, seed: RandomState) -> pd.DataFrame:
@@ -107,7 +109,7 @@ def _ranked(scores: Benchmark, population: Population, seed: RandomState) -> pd.
         **{name: beside[name].to_numpy() for name in ("ceiled", *ACCURACIES)}
     )
     frame.insert(0, "metric", scores.metric.name)
-    return frame
+    return frame.assign(note=not_valid(scores.metric))
 
 
 def _apart(own: pd.DataFrame, labels: dict[str, str]) -> str:

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.intervals import Intervals
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.contrasts import pairwise_differences
@@ -68,6 +69,7 @@ def group_scores(
     metric: str | Metric = "error_consistency",
     *,
     ci_prob: float = 0.95,
+    intervals: Intervals = None,
     rng: RandomState = None,
     **options: Any,
 ) -> GroupScores:
@@ -83,6 +85,8 @@ def group_scores(
         As in `alikely.compare`; a symmetric one.
     ci_prob : float
         Of all intervals, in (0, 1).
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of ``groups``: the recommended method, every valid one, or those that are named.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **options
@@ -126,7 +130,7 @@ def group_scores(
     rows = [
         row | {"school": str(school)} | told.to_dict()
         for row, weights in _statements(result, group)
-        for school, told in _contrast(result, weights, ci_prob, row).iterrows()
+        for school, told in _contrast(result, weights, ci_prob, intervals, row).iterrows()
     ]
     order = ["statement", "group", "other", "n_pairs", "n_apart", "school"]
     groups = pd.DataFrame(rows)
@@ -229,13 +233,17 @@ def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
 
 
 def _contrast(
-    result: Result, weights: Floats | None, ci_prob: float, told: Mapping[str, Any]
+    result: Result,
+    weights: Floats | None,
+    ci_prob: float,
+    intervals: Intervals,
+    told: Mapping[str, Any],
 ) -> pd.DataFrame:
     n_pairs, apart = told["n_pairs"], told["n_apart"]
     if weights is None:
         note = "no common trial" if n_pairs else ALONE
         return pd.DataFrame({"estimate": [np.nan], "note": [note]}, index=["analytic"])
-    found = contrast(result, weights, ci_prob=ci_prob, intervals="all")
+    found = contrast(result, weights, ci_prob=ci_prob, intervals=intervals)
     if apart:
         # A pair may have common trials in some conditions only.
         text = f"{apart:,} of {n_pairs:,} pairs without a common trial somewhere"

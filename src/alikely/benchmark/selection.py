@@ -25,6 +25,7 @@ __all__ = [
     "differences_shown",
     "is_plug_in",
     "methods_shown",
+    "not_valid",
 ]
 
 METHODS = ("analytic", "bootstrap", "posterior", "cohort")
@@ -46,6 +47,11 @@ ONLY = {"posterior": "images", "cohort": "crossed"}
 def is_plug_in(metric: Metric) -> bool:
     """Whether analytic and bootstrap intervals of its mean scores never reach their coverage."""
     return bool(np.isinf(metric.trust.pooled[0]))
+
+
+def not_valid(metric: Metric) -> str:
+    """Why intervals, tests and ranks of its mean scores are not valid; empty if they are."""
+    return NO_METHOD if is_plug_in(metric) else ""
 
 
 def methods_shown(

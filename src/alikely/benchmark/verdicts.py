@@ -41,6 +41,8 @@ class EqualityTest(NamedTuple):
         Of their scores.
     n_systems : int
         How many are compared.
+    note : str
+        Why the test is not valid for the metric; else empty.
     """
 
     p_value: float
@@ -48,9 +50,10 @@ class EqualityTest(NamedTuple):
     other: str
     difference: float
     n_systems: int
+    note: str = ""
 
 
-def equality_of(differences: pd.DataFrame) -> EqualityTest:
+def equality_of(differences: pd.DataFrame, note: str = "") -> EqualityTest:
     """Are all equal? By all differences at once [T49]_."""
     p = differences["p_value_simultaneous"]
     if p.isna().all():
@@ -63,6 +66,7 @@ def equality_of(differences: pd.DataFrame) -> EqualityTest:
         str(row["other"]),
         float(row["difference"]),
         n,
+        note,
     )
 
 
@@ -97,6 +101,8 @@ class Verdict:
     ci_prob : float
     humans : str
         Kind of those whom machines were scored against.
+    note : str
+        Why the interval and the tests are not valid for the metric; else empty.
     """
 
     first: str
@@ -116,9 +122,11 @@ class Verdict:
     n_differences: int
     ci_prob: float
     humans: str = HUMAN
+    note: str = ""
 
     def __str__(self) -> str:
-        return in_kinds(self._said(), self.humans)
+        text = in_kinds(self._said(), self.humans)
+        return f"{text} Caution: {self.note}." if self.note else text
 
     def _said(self) -> str:
         where = "" if self.level == OVERALL else f" in {self.level}"
@@ -173,6 +181,7 @@ def verdict_of(
     population: Population,
     ci_prob: float,
     humans: str = HUMAN,
+    note: str = "",
 ) -> Verdict:
     """Judge one of the differences of a table."""
     known = list(dict.fromkeys([*differences["system"], *differences["other"]]))
@@ -214,4 +223,5 @@ def verdict_of(
         n_differences=len(differences),
         ci_prob=ci_prob,
         humans=humans,
+        note=note,
     )

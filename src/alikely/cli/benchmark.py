@@ -115,7 +115,8 @@ def run(options: argparse.Namespace) -> None:
         )
     frame = scores.summary(options.population, options.level)
     ranks = None
-    if frame["se"].notna().all() and options.level == "overall" and len(scores.models) > 1:
+    valid = frame["se"].notna().all() and frame.filter(regex="_lb$").shape[1] > 0
+    if valid and options.level == "overall" and len(scores.models) > 1:
         ranks = scores.ranks(options.population, rng=options.seed).set_index("system")
     _score_table(frame, ranks, options.ci_prob).show()
     said = scores.data.attrs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.drawn import DrawnScores
 from alikely.benchmark.layout import OVERALL
-from alikely.benchmark.selection import NO_METHOD, is_plug_in, methods_shown
+from alikely.benchmark.selection import NO_METHOD, is_plug_in, methods_shown, not_valid
 from alikely.benchmark.tables import Population
 from alikely.benchmark.words import (
     SPEAKS,
@@ -129,6 +129,8 @@ def _score_table(
 
 def _ranks(scores: Benchmark) -> list[Block]:
     prob, _ = scores.interval_options(None, None)
+    if reason := not_valid(scores.metric):
+        return [Text(f"No ranks: {reason}.")]
     ranks = scores.ranks(BOTH, rng=SEED)
     names = {
         "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
