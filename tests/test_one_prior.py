@@ -10,6 +10,7 @@ from typing import Any
 
 import house
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -128,6 +129,45 @@ def test_a_prior_moves_every_posterior(name: str) -> None:
         assert np.nanmean(strong) > np.nanmean(default)
 
 
+# Posteriors of other models or of other quantities: why `prior=` has no meaning there.
+OTHER_POSTERIORS = {
+    "misclassification_agreement": "labels of joint errors: Dirichlet process, `priors=` by MCMC",
+    "error_similarity": "error distributions by class: `priors=` of that model",
+    "decision_margin_consistency": "margins, not correctness: `priors=` of that model",
+    "nuts": "samples any generative model, whose priors it has",
+    "response_bias": "shares of the decisions of one observer, not of a pair",
+    "estimate_coverage": "a study of the default priors",
+    "coverage_study": "a study whose methods have priors of their own",
+    "coverage_summary": "a summary of such a study",
+    "default_grid": "data of such a study",
+}
+# Called for the same table, which has its posterior columns from another function.
+WITHOUT_POSTERIOR = {"choose_images", "decision_margins"}
+
+
+def functions_with_posteriors(golden: Path) -> set[str]:
+    """Public functions with a golden table that has posterior columns or rows."""
+    calls = importlib.import_module("golden_calls")
+    found = set()
+    for call in [*calls.CALLS, *calls.SLOW]:
+        table = pd.read_csv(golden / "tables" / f"{call.name}.csv", dtype=str)
+        if any(str(name).startswith("posterior") for name in table) or (
+            table.isin(["posterior"]).any(axis=None)
+        ):
+            found |= {name.split(".")[-1] for name in call.covers if not name.startswith("alikely")}
+    return found
+
+
+def test_every_function_with_a_posterior_takes_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their golden tables: those without `prior=` have the posterior of another model."""
+    golden = Path(__file__).parent / "golden"
+    monkeypatch.syspath_prepend(golden)
+    found = functions_with_posteriors(golden)
+    assert {"error_consistency", "matrix", "benchmark_scores", "trials_for_width"} <= found
+    assert found - set(MOVED) - WITHOUT_POSTERIOR - set(OTHER_POSTERIORS) == set()
+    assert set(OTHER_POSTERIORS) | WITHOUT_POSTERIOR <= found
+
+
 def test_every_public_function_with_a_prior_is_covered() -> None:
     """No function takes a prior on cells without being listed here."""
     rooms = [al, *(importlib.import_module(f"alikely.{name}") for name in house.subjects())]
@@ -191,6 +231,32 @@ def test_files_keep_the_prior(tmp_path: Path) -> None:
     limits = al.inference.posterior_limits(bare.table["cells"].values, prior=STRONG)
     table = posterior(bare.summary(**ALL))
     assert np.abs(table[:, 1:] - limits).max() < 1e-9
+
+
+def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
+    """Thirty conditions of a few errors: by default the prior is too large a part of each."""
+    p = al.simulate.cell_probabilities(0.9, 0.9, 0.6)
+    cells = np.random.default_rng(1).multinomial(30, p, 30)
+    quiet = {"n_resamples": 0, "n_null": 0, "bayes_factor": False, "rng": 1}
+    for prior, biased in (((0.01,) * 4, False), (None, True), ((2,) * 4, True)):
+        found = al.error_consistency(from_counts(cells), prior=prior, n_draws=200, **quiet)
+        assert ("posterior" not in al.mean(found, intervals="all").index) == biased
+        note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
+        assert ("the prior biases this interval" in note) == biased
+    # With 900 trials in each condition only a prior that is worth many trials is a large part.
+    many = np.random.default_rng(2).multinomial(900, p, 30)
+    for prior, biased in ((None, False), ((60,) * 4, True)):
+        found = al.error_consistency(from_counts(many), prior=prior, n_draws=200, **quiet)
+        note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
+        assert ("the prior biases this interval" in note) == biased
+
+
+def test_means_name_a_prior_of_unknown_bias() -> None:
+    found = result(None)
+    found.data.attrs["prior"] = cell_priors.prior_text({"copy_probability": (1, 1)})
+    assert "posterior" not in al.mean(found, intervals="all").index
+    note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
+    assert "a prior on the copy probability: its bias in a sum is unknown" in note
 
 
 BETAS = {"u": (1, 1), "v": (1, 1)}

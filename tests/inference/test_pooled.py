@@ -29,7 +29,10 @@ def test_many_trials_leave_the_plain_estimate_and_its_variance() -> None:
     assert found.value == pytest.approx(plain, abs=0.05 * np.sqrt(variance))
     assert sampled == pytest.approx(variance, rel=0.01)
     assert found.added < 0.01 * variance
-    assert found.prior_part < 1e-3
+    accuracy = (cells[:, :1] + cells[:, 1:3]) / cells.sum(axis=1, keepdims=True)
+    chance = (accuracy * (1 - accuracy[:, ::-1])).sum(axis=1)
+    # Half a correct and half an incorrect response more add less than one disagreement.
+    np.testing.assert_allclose(found.disagreements, cells.sum(axis=1) * chance, rtol=0, atol=1)
 
 
 def test_symmetries() -> None:

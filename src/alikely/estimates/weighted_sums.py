@@ -42,6 +42,10 @@ ROUNDING = 1e-12
 PRIOR_ALONE = "the prior alone: no trial tells them apart"
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
+COPYING = (
+    "a prior on the copy probability: its bias in a sum is unknown; use the analytic interval, or "
+    "a prior on p_a, u and v"
+)
 TOGETHER = (
     "posterior drawn pair by pair: no joint draws of entries that share trials; use "
     "sampler='exact' with a prior that treats both observers alike, such as the default"
@@ -145,7 +149,7 @@ def contrast(
     _, _, told = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
     estimate = float(w @ result.estimates["estimate"].values[chosen])
     remarks = [told["analytic"], _undefined_note(result, chosen), result.repeats_note()]
-    if found.prior_part and found.sampled < ROUNDING:
+    if found.disagreements is not None and found.sampled < ROUNDING:
         remarks.append(PRIOR_ALONE)
     rows: dict[str, dict[str, object]] = {
         "analytic": {
@@ -159,7 +163,7 @@ def contrast(
             "note": joined(*remarks),
         }
     }
-    wrong = _wrong(result, part, found)
+    wrong = _wrong(result, part, w, found)
     # Of chosen images the posterior of several people may be too narrow.
     several = "inclusion" in part and bool(several_people(part))
     methods = _methods(result, intervals, found, wrong, several)
@@ -219,9 +223,9 @@ class _Analytic(NamedTuple):
     df: float
     lower: float
     upper: float
-    # Standard error by trials alone, and the part of the default prior in the entries.
+    # Standard error by trials alone, and disagreements expected by chance in pooled entries.
     sampled: float
-    prior_part: float = 0.0
+    disagreements: Floats | None = None
 
     @property
     def p_value(self) -> float:
@@ -267,7 +271,7 @@ def sum_interval(
     lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
     lower, upper = np.fmin(lower, value), np.fmax(upper, value)
     return _Analytic(
-        sums.value, se, df, float(lower), float(upper), float(np.sqrt(sampled)), sums.prior_part
+        sums.value, se, df, float(lower), float(upper), float(np.sqrt(sampled)), sums.disagreements
     )
 
 
@@ -281,19 +285,36 @@ def _bounds(
     return within(metric, center + np.array([-1, 1]) * deviate * se, weights)
 
 
-def _wrong(result: Result, entries: xr.Dataset, found: _Analytic) -> dict[str, str]:
+def _wrong(
+    result: Result, entries: xr.Dataset, weights: Floats, found: _Analytic
+) -> dict[str, str]:
     """Methods that are known to be wrong for a sum, and why."""
     wrong = dict(result.metric.unreliable)
     if "posterior" in result.data.children and not _draws_belong_together(result, entries):
         wrong["posterior"] = TOGETHER
-    n, part = entries.sizes["pair"], found.prior_part
+    if found.disagreements is None or np.isnan(found.disagreements).any():
+        return wrong
+    part, n = _part_of(1.0, found.disagreements, weights), len(weights)
+    few = f"about {max(1 / part - 1, 0):.0f} chance disagreements in each of {n} entries"
     if part > LARGEST_PART:
-        fewer = f"about {max(1 / part - 1, 0):.0f} chance disagreements in each of {n} entries"
-        wrong["bootstrap"] = f"{fewer}: interval too narrow; use the analytic one"
-        # As large as its standard error, a bias leaves .83 of intervals of 95 %.
-        if part > found.se:
-            wrong["posterior"] = f"{fewer}: the prior biases this interval; use the analytic one"
+        wrong["bootstrap"] = f"{few}: interval too narrow; use the analytic one"
+    if "posterior" not in result.data.children:
+        return wrong
+    if "copy_probability" in result.data.attrs["prior"]:
+        wrong["posterior"] = COPYING
+    # As large as its standard error, a bias leaves .83 of intervals of 95 %.
+    elif _part_of(result.prior.disagreements, found.disagreements, weights) > max(
+        LARGEST_PART, found.se
+    ):
+        wrong["posterior"] = f"{few}: the prior biases this interval; use the analytic one"
     return wrong
+
+
+def _part_of(added: float, disagreements: Floats, weights: Floats) -> float:
+    """Mean part of added disagreements in the entries of the sign where it is larger."""
+    part = added / (added + disagreements)
+    signs = (weights > 0, weights < 0)
+    return float(max(np.average(part[s], weights=np.abs(weights[s])) for s in signs if s.any()))
 
 
 def _methods(
@@ -307,7 +328,8 @@ def _methods(
     valid = [name for name in there if name not in wrong]
     # Draws of a sum are needed, and limits without draws have none.
     first: str
-    first = "analytic" if found.prior_part or several else chosen_interval(result, None, "hdi")
+    pooled = found.disagreements is not None
+    first = "analytic" if pooled or several else chosen_interval(result, None, "hdi")
     if first not in valid:
         first = valid[-1] if valid else ""
     shown = chosen_methods(intervals, METHODS, valid, first)

@@ -29,28 +29,28 @@ APART = np.array([0.0, 1, 1, 0])
 
 
 class Pooled(NamedTuple):
-    """A weighted sum of estimates, and what moves it."""
+    """A weighted sum of estimates, what moves it, and disagreements expected by chance."""
 
     value: float
     slopes: Floats
     added: float
-    prior_part: float
+    disagreements: Floats
 
 
 def pooled_sum(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp]) -> Pooled:
     """Sum estimates of correctness tables, each with pseudo-trials like those of its side."""
     cells = np.asarray(cells, np.float64)
     if not (cells.sum(axis=1) > 0).all():
-        return Pooled(np.nan, np.full(cells.shape, np.nan), np.nan, np.nan)
-    value = added = part = 0.0
-    slopes = np.zeros(cells.shape)
+        return Pooled(np.nan, np.full(cells.shape, np.nan), np.nan, np.full(len(cells), np.nan))
+    value = added = 0.0
+    slopes, disagreements = np.zeros(cells.shape), np.zeros(len(cells))
     for sign in (1, -1):
         own = np.flatnonzero(sign * weights > 0)
         if len(own):
             side = _side(metric, cells[own], weights[own], group[own])
-            value, added, part = value + side.value, added + side.added, max(part, side.prior_part)
-            slopes[own] = side.slopes
-    return Pooled(value, slopes, added, part)
+            value, added = value + side.value, added + side.added
+            slopes[own], disagreements[own] = side.slopes, side.disagreements
+    return Pooled(value, slopes, added, disagreements)
 
 
 def _side(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp]) -> Pooled:
@@ -91,10 +91,7 @@ def _side(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp
     error = np.sqrt((cells * slopes**2).sum() + added)
     # The bias is known only roughly, and never more than the error.
     found = float(value @ weights) - float(np.clip(bias, -error, error))
-    share = np.abs(weights) / np.abs(weights).sum()
-    return Pooled(
-        found, slopes, added, float(share @ (1 / (1 + n * _disagreement(*_smoothed(cells)))))
-    )
+    return Pooled(found, slopes, added, n * _disagreement(*_smoothed(cells)))
 
 
 def _effective(weights: Floats, group: NDArray[np.intp]) -> float:

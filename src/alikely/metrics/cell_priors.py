@@ -50,6 +50,13 @@ class CellPrior:
         sums = (sum(self.u), sum(self.v))
         return bool(np.allclose(self.p_a, sums, rtol=ROUNDING, atol=0))
 
+    @property
+    def disagreements(self) -> float:
+        """Disagreements expected of independent observers in the trials that it is worth."""
+        a, b = self.p_a[0] / sum(self.p_a), self.u[0] / sum(self.u)
+        b = a * b + (1 - a) * self.v[0] / sum(self.v)
+        return (sum(self.u) + sum(self.v)) * (a * (1 - b) + b * (1 - a))
+
     def cells(self, use: str) -> Floats:
         """Dirichlet parameters of the four cells; `ValueError` if it is no Dirichlet."""
         if not self.is_dirichlet:
